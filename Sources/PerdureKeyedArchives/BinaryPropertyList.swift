@@ -1,6 +1,6 @@
-// Reads property lists in the binary format, as keyed archives use them. Except on Apple platforms,
-// Foundation's reader accesses memory outside the list for input that no archiver writes, such as
-// sets.
+// Reads the binary property lists of keyed archives. Except on Apple platforms, Foundation's reader
+// is unsafe: for some input, such as sets, it accesses memory outside the list. No archiver writes
+// such input.
 //
 //   PL1. Every offset and length is checked against the list's bounds before it is used.
 //   PL2. Objects may share items, so few bytes can describe many items. An item counts each time it

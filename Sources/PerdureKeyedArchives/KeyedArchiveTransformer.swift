@@ -4,13 +4,12 @@
 //
 //   KA1. Except on Apple platforms, Foundation traps when it archives an object that cannot be
 //        archived, or unarchives a class that is not allowed. So this module checks objects before
-//        archiving, and the class names of an archive before unarchiving. A class counts as it is
-//        in this program, regardless of the superclasses that the archive names.
+//        archiving, and the class names of an archive before unarchiving. The check uses the
+//        superclasses that a class has in this program, not those that the archive names.
 //   KA2. Foundation receives only allowed classes. It accepts subclasses of an allowed class
 //        without a further check.
-//   KA3. Foundation does not read archives of plain values: `PlainArchive` does. Foundation reads
-//        archives with objects of allowed classes, because only these classes can decode them.
-//        objects of classes that the program has allowed are: only these classes know how.
+//   KA3. `PlainArchive` reads archives of plain values, not Foundation. Foundation reads archives
+//        with objects of allowed classes, because only these classes can decode them.
 
 public import Foundation
 public import Perdure
@@ -22,8 +21,8 @@ public import Perdure
 ///
 /// A value is a Swift property list, a URL, a UUID, null, or an object of an allowed class. A
 /// property list consists of strings, numbers, truth values, dates, data, arrays, dictionaries and
-/// sets. Subclasses of Foundation's classes for these values must be allowed like any other class,
-/// except the mutable subclasses.
+/// sets. The program must also allow subclasses of Foundation's classes for these values, except
+/// the mutable subclasses.
 public struct KeyedArchiveTransformer: ValueTransformer {
   /// The name that Core Data uses for this kind of transformer.
   public static let name = "NSSecureUnarchiveFromData"
@@ -44,8 +43,8 @@ public struct KeyedArchiveTransformer: ValueTransformer {
 
   /// Makes a transformer.
   ///
-  /// - Parameter classes: The classes outside Foundation whose objects, and objects of their
-  ///   subclasses, archives may contain.
+  /// - Parameter classes: Classes outside Foundation. Archives may contain objects of these classes
+  ///   and of their subclasses.
   public init(allowing classes: [any (NSObject & NSSecureCoding).Type] = []) {
     given = classes.map { $0 as AnyClass }
   }
@@ -71,7 +70,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
 
   /// The value in an archive.
   ///
-  /// If you allow further classes, use it only for archives that an archiver wrote. Except on Apple
+  /// If you allow further classes, pass only archives that an archiver wrote. Except on Apple
   /// platforms, Foundation may trap on forged bytes with objects of these classes.
   ///
   /// - Throws: `KeyedArchiveError` if the archive is damaged or contains a class that is not
@@ -96,9 +95,9 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   /// The objects of an archive, the reference to its root object, and whether all objects are plain
   /// values.
   ///
-  /// Rejects a class that is not plain unless it, or one of its superclasses, is allowed (KA1).
-  /// Also rejects such a class if the archive names replacement classes for it. Those are for other
-  /// versions of a program.
+  /// Rejects a class that is not plain, unless it or one of its superclasses is allowed (KA1). Also
+  /// rejects such a class if the archive names replacements for it, which are for other versions of
+  /// a program.
   private func objects(
     of data: Data
   ) throws -> (root: PropertyListItem?, objects: [PropertyListItem], isPlain: Bool) {
@@ -154,7 +153,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   }
 }
 
-/// Why a value cannot be archived, or an archive cannot be read.
+/// The error of a value that cannot be archived, or of an archive that cannot be read.
 public struct KeyedArchiveError: LocalizedError, CustomStringConvertible {
   /// The problem and the remedy.
   public let description: String

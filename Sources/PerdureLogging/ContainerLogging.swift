@@ -12,8 +12,8 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - level: The level of successful fetches and saves.
   ///   - failureLevel: The level of failed fetches and saves.
-  ///   - warningLevel: The level of warnings about the model. They are logged immediately, and once
-  ///     for each model.
+  ///   - warningLevel: The level of warnings about the model. Each model's warnings are logged
+  ///     once, immediately.
   public func log(
     to logger: Logger, level: Logger.Level = .debug, failureLevel: Logger.Level = .error,
     warningLevel: Logger.Level = .warning
