@@ -1,6 +1,7 @@
 /// The part of a model that a diagram shows.
 package struct DiagramOptions: Sendable, Hashable {
-  /// Which attributes are rows of the boxes. Relationships always are, because lines lead to them.
+  /// The attributes that are rows of the boxes. Relationships are always rows, because lines lead
+  /// to them.
   package enum Attributes: String, Sendable, Hashable, CaseIterable {
     /// All attributes.
     case all

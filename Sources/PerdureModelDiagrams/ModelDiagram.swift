@@ -24,7 +24,7 @@ package struct ModelDiagram: Sendable, Hashable {
   package struct Box: Sendable, Hashable {
     package var name: String
     package var isAbstract = false
-    /// The superentity if the diagram has no box for it.
+    /// The name of the superentity if the diagram has no box for it.
     package var hiddenSuperentity: String?
     package var rows: [Row] = []
   }
@@ -35,7 +35,7 @@ package struct ModelDiagram: Sendable, Hashable {
     package var row: Int?
   }
 
-  /// How many objects an end of a line has: the number of its arrow heads.
+  /// The number of objects at an end of a line, which is the number of its arrow heads.
   package enum Head: Int, Sendable, Hashable {
     /// No relationship leads to this end.
     case none

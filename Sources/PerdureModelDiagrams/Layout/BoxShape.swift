@@ -1,4 +1,4 @@
-/// The size of a box, and where its texts and ports are. All lengths are pixels.
+/// The size of a box, and the places of its texts and ports. All lengths are in pixels.
 package struct BoxShape: Sendable, Hashable {
   static let rowHeight = 18
   static let headerHeight = 28
@@ -60,7 +60,7 @@ package struct BoxShape: Sendable, Hashable {
   /// The y coordinate at which a line ends, from the top of the box.
   ///
   /// Lines to the name of the entity end at three places: inheritances, relationships to one
-  /// object, and relationships to many. So lines merge only if they mean the same.
+  /// object, and relationships to many. So lines merge only if they have the same meaning.
   func portY(_ port: ModelDiagram.Port, of edge: ModelDiagram.Edge) -> Int {
     if let row = port.row { return rowMiddles[row] }
     if edge.kind == .inheritance { return 7 }

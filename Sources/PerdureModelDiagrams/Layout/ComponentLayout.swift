@@ -30,7 +30,7 @@ struct ComponentLayout {
       let path = Self.simplified(corners)
       return graph.lines[line].isTurned ? path.reversed() : path
     }
-    // The last gutter counts only if a loop runs through it.
+    // Include the last gutter only if a loop runs through it.
     let right = (boxes.map(\.right) + lines.joined().map(\.x)).max() ?? 0
     size = Point(x: right, y: (boxes.map(\.bottom) + lines.joined().map(\.y)).max() ?? 0)
   }
@@ -47,7 +47,7 @@ struct ComponentLayout {
     }
   }
 
-  /// The corners without those on a straight way between their neighbours.
+  /// The corners, except those on a straight line between their neighbours.
   private static func simplified(_ points: [Point]) -> [Point] {
     points.reduce(into: []) { path, point in
       if path.last == point { return }

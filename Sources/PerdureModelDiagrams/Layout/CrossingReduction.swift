@@ -1,12 +1,12 @@
 /// Orders the nodes of each layer so that few links cross (Sugiyama's method).
 ///
-/// Sweeps over the layers sort each one by the mean place of the neighbours of its nodes. The
-/// number of sweeps is fixed, and ties keep their order, so the result depends on the graph only.
-/// The order with the fewest crossings of all sweeps is the result.
+/// Sweeps over the layers sort the nodes of each layer by the mean place of their neighbours. The
+/// number of sweeps is fixed, and ties keep their order, so the result depends only on the graph.
+/// The result is the order of the sweep with the fewest crossings.
 struct CrossingReduction {
   private static let sweepCount = 24
   private static let exchangeCount = 8
-  /// The distance between two nodes of a layer in the places that are compared.
+  /// The distance between adjacent nodes of a layer, in the unit of the compared places.
   private static let unit = 1 << 20
 
   private(set) var graph: LayeredGraph

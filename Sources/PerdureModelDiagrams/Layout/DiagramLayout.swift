@@ -1,7 +1,7 @@
 /// A diagram with coordinates, in pixels.
 ///
-/// The layout depends on the diagram only: coordinates are whole numbers, and all ties are decided
-/// by the order of boxes and lines.
+/// The layout depends only on the diagram: coordinates are whole numbers, and the order of boxes
+/// and lines decides all ties.
 package struct DiagramLayout: Sendable, Hashable {
   /// The space around the picture, and between its connected parts.
   static let margin = 24
@@ -11,7 +11,8 @@ package struct DiagramLayout: Sendable, Hashable {
   /// The shapes and the places of the boxes.
   package let shapes: [BoxShape]
   package private(set) var frames: [Rectangle]
-  /// The corners of the lines, from the end `from` to the end `to`. All parts are level or upright.
+  /// The corners of the lines, from the end `from` to the end `to`. All parts are horizontal or
+  /// vertical.
   package private(set) var paths: [[Point]]
   package private(set) var width = 0
   package private(set) var height = 0

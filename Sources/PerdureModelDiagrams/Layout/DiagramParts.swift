@@ -12,7 +12,7 @@ struct DiagramParts {
   private(set) var single: [Int] = []
 
   init(_ diagram: ModelDiagram) {
-    // The first box of the part of each box.
+    // For each box, the first box of its part.
     var roots = Array(diagram.boxes.indices)
     for edge in diagram.edges {
       let (from, to) = (Self.root(edge.from.port.box, &roots), Self.root(edge.to.port.box, &roots))
@@ -55,7 +55,7 @@ extension LayoutGraph {
     }
   }
 
-  /// The importance of the direction of a line.
+  /// The priority of the direction of a line; 0 is the highest.
   private static func rank(of edge: ModelDiagram.Edge) -> Int {
     switch edge.kind {
     case .inheritance: 0
@@ -64,9 +64,8 @@ extension LayoutGraph {
     }
   }
 
-  /// Whether the end `to` should be at the left: superentities are at the left of subentities, and
-  /// owners at the left of their parts. The end `to` is then the beginning of the line in the
-  /// graph.
+  /// Whether the end `to` should be at the left. Superentities are at the left of subentities, and
+  /// owners at the left of their parts. In the graph, the line then begins at the end `to`.
   static func startsAtTo(_ edge: ModelDiagram.Edge, _ diagram: ModelDiagram) -> Bool {
     switch edge.kind {
     case .inheritance: return true

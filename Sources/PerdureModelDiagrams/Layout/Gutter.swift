@@ -1,7 +1,8 @@
 /// The space at the right of a layer, in which lines change their height.
 ///
-/// A line crosses a gutter level to its *track*, along the track, and level to the next layer. So
-/// lines run through gutters, and through the places of bends, but never through boxes.
+/// A line crosses a gutter in three parts: horizontally to its *track*, vertically along the track,
+/// and horizontally to the next layer. So lines run through gutters, and through the places of
+/// bends, but never through boxes.
 struct Gutter {
   static let trackWidth = 10
   /// The space for arrow heads at both sides.
@@ -35,7 +36,7 @@ struct Gutter {
 
   /// The wires that need a track, from left to right, with few crossings.
   ///
-  /// Adjacent wires are exchanged as long as that helps, in a bounded number of passes.
+  /// Adjacent wires are exchanged as long as that reduces crossings, in a limited number of passes.
   private static func order(_ wires: [Wire], _ work: inout LayoutWork) -> [Int] {
     var order = wires.indices.filter { !wires[$0].isLevel }.sorted { first, second in
       (wires[first].bottom, first) > (wires[second].bottom, second)
@@ -55,8 +56,8 @@ struct Gutter {
     return order
   }
 
-  /// The number of crossings of two wires, and a large number for each place where one covers the
-  /// other.
+  /// The number of crossings of two wires, plus a large number for each place where one wire covers
+  /// the other.
   private static func cost(of left: Wire, atLeftOf right: Wire) -> Int {
     let crossings =
       right.lefts.count { left.top < $0 && $0 < left.bottom }
@@ -65,8 +66,8 @@ struct Gutter {
     return crossings + 1000 * covered
   }
 
-  /// The number of the track of each wire; -1 for level wires. Wires share a track if there is a
-  /// space between them.
+  /// The number of the track of each wire; -1 for horizontal wires. Wires share a track if there is
+  /// a space between them.
   private static func numbers(_ wires: [Wire], _ order: [Int], _ work: inout LayoutWork) -> [Int] {
     var numbers = Array(repeating: -1, count: wires.count)
     for (position, wire) in order.enumerated() {

@@ -1,7 +1,7 @@
 /// A graph in layers, whose lines are chains of links between adjacent layers.
 ///
-/// Where a line passes through a layer without a box of its own, a *bend* reserves its place among
-/// the boxes. Nodes are the boxes, at the same positions as in the graph, followed by the bends.
+/// If a line passes through a layer, a *bend* reserves its place among the boxes of the layer.
+/// Nodes are the boxes, at the same positions as in the graph, followed by the bends.
 struct LayeredGraph {
   struct Node {
     let layer: Int
@@ -58,7 +58,7 @@ struct LayeredGraph {
     chains.append(chain)
   }
 
-  /// An order in which nodes that follow each other in a walk through the graph are close.
+  /// An order that puts nodes close together if they are adjacent in a walk through the graph.
   private func initialOrder(layerCount: Int) -> [[Int]] {
     var order = Array(repeating: [Int](), count: layerCount)
     var seen = Array(repeating: false, count: nodes.count)

@@ -1,7 +1,7 @@
 /// Assigns the boxes of a graph without cycles to layers, from left to right.
 ///
-/// Each line leads to a layer further to the right. A layer is at most about as high as the picture
-/// is wide, so that a box with many lines does not make one high column.
+/// Each line leads to a layer further to the right. The height of a layer is at most about the
+/// width of the picture. So a box with many lines does not make one high column.
 struct Layering {
   /// The space between two boxes of a layer.
   static let gap = 26
@@ -24,7 +24,7 @@ struct Layering {
     removeEmptyLayers()
   }
 
-  /// The boxes, each after those on its left.
+  /// The boxes in an order in which each follows the boxes on its left.
   private static func order(_ graph: LayoutGraph) -> [Int] {
     var waits = Array(repeating: 0, count: graph.sizes.count)
     var right = Array(repeating: [Int](), count: graph.sizes.count)
@@ -44,7 +44,8 @@ struct Layering {
     return order
   }
 
-  /// Puts each box into the first layer with space behind the boxes on its left.
+  /// Puts each box into the first layer with enough space that is to the right of its left
+  /// neighbours.
   private mutating func moveRight(_ order: [Int], _ work: inout LayoutWork) {
     let left = neighbours { ($0.right, $0.left) }
     for box in order {
@@ -55,7 +56,8 @@ struct Layering {
     }
   }
 
-  /// Moves boxes with more lines to the right than to the left towards the boxes on their right.
+  /// Moves a box to the right, towards its neighbours, if it has more lines to the right than to
+  /// the left.
   private mutating func shortenLines(_ order: [Int], _ work: inout LayoutWork) {
     let left = neighbours { ($0.right, $0.left) }
     let right = neighbours { ($0.left, $0.right) }

@@ -6,13 +6,13 @@ struct LayoutGraph {
     var leftY: Int
     var right: Int
     var rightY: Int
-    /// The importance of having `left` to the left of `right`; 0 is the highest.
+    /// The priority of the direction from `left` to `right`; 0 is the highest.
     var rank: Int
-    /// Whether lines that end at the same place may share their way to it. They lead to the name of
-    /// an entity.
+    /// Whether this line may merge with other lines that end at the same place. Such lines lead to
+    /// the name of an entity.
     var mergesAtLeft = false
     var mergesAtRight = false
-    /// Whether the line was turned round: `left` is the end that was given as `right`.
+    /// Whether the line was reversed: `left` is the end that was given as `right`.
     var isTurned = false
 
     var isLoop: Bool { left == right }
@@ -31,10 +31,10 @@ struct LayoutGraph {
 }
 
 extension LayoutGraph {
-  /// Turns lines round until no lines form a cycle from left to right.
+  /// Reverses lines until no lines form a cycle from left to right.
   ///
   /// Lines are added in order of rank, and then in their order. A line that would close a cycle is
-  /// turned, so the less important lines are.
+  /// reversed. So less important lines are reversed first.
   ///
   /// - Complexity: O(l · (b + l)) for b boxes and l lines.
   mutating func breakCycles(_ work: inout LayoutWork) {

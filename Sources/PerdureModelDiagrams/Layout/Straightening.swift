@@ -1,11 +1,12 @@
 /// Removes small steps from lines, and places where two lines cover each other.
 ///
 /// `VerticalPositions` minimizes distances on average, so a long line may have a small step in
-/// every gutter. Here the bends of a line get the same height as far as their neighbours allow it.
+/// every gutter. This step gives the bends of a line the same height, as far as their neighbours
+/// allow it.
 struct Straightening {
   /// The least space between a box and the line or the box above or below it.
   private static let gapMin = 14
-  /// Level parts of lines that are closer than this look like one line.
+  /// Horizontal parts of lines that are closer than this look like one line.
   private static let nearness = 5
   private static let shifts = [6, -6, 9, -9, 12, -12]
 
@@ -42,7 +43,8 @@ struct Straightening {
     return min(least, tops[node])...max(most, tops[node])
   }
 
-  /// Gives runs of bends the same height, each run as long as possible.
+  /// Divides the bends into runs, each as long as possible, and gives all bends of a run the same
+  /// height.
   private mutating func straighten(_ chain: [Int]) {
     var bends = chain.dropLast().map { graph.links[$0].right }[...]
     let start = graph.links[chain[0]]
@@ -56,7 +58,8 @@ struct Straightening {
         common = range.clamped(to: common)
         return true
       }
-      // The last run is level with the end of the line if it cannot be level with its beginning.
+      // If the last run cannot have the height of the line's beginning, it gets the height of the
+      // line's end.
       if run.count == bends.count, !common.contains(wish) { wish = tops[end.right] + end.rightY }
       let height = min(max(wish, common.lowerBound), common.upperBound)
       for bend in run { tops[bend] = height }
@@ -65,8 +68,8 @@ struct Straightening {
     }
   }
 
-  /// Moves a box a little if two of its lines would exchange their heights in a gutter. Their level
-  /// parts would cover each other whatever their tracks are.
+  /// Moves a box a little if two of its lines would exchange their heights in a gutter. Otherwise
+  /// their horizontal parts would cover each other, whatever their tracks are.
   private mutating func separate(_ box: Int, _ work: inout LayoutWork) {
     let links = [graph.leftLinks[box], graph.rightLinks[box]]
     let range = range(of: box)

@@ -1,8 +1,8 @@
 /// Estimated widths of text in `fontFamily`.
 ///
 /// A picture must not depend on the fonts of the machine that makes it, so widths come from a
-/// table. The table has the widths of the first fonts of the family. The others are about as wide;
-/// a margin covers the difference.
+/// table. The table has the widths of the first fonts of the family. The widths of the other fonts
+/// are similar; a margin covers the difference.
 enum TextMetrics {
   /// The fonts, for the attribute `font-family`.
   static let fontFamily = "Helvetica, Arial, 'Liberation Sans', sans-serif"

@@ -1,15 +1,15 @@
-/// Chooses the y coordinates of the nodes so that links are as level as possible.
+/// Chooses the y coordinates of the nodes so that links are as horizontal as possible.
 ///
-/// Sweeps over the layers compute the y coordinate at which the links of each node would be level
-/// on average. Then the nodes of the layer get the coordinates with the least squared distance from
-/// these wishes that keep the order and the gaps.
+/// Sweeps over the layers compute a wish for each node: the y coordinate at which its links would
+/// be horizontal on average. Then the nodes of the layer get the coordinates that keep the order
+/// and the gaps, with the least squared distance from the wishes.
 struct VerticalPositions {
   private static let sweepCount = 16
   private static let bendGap = 14
-  /// Links between bends are long lines, which look best if they are straight.
+  /// A link between two bends is part of a long line, which should be straight.
   private static let bendWeight = 6
 
-  /// The neighbours with which a sweep makes links level.
+  /// The neighbours for which a sweep makes links horizontal.
   private struct Sides: OptionSet {
     static let left = Sides(rawValue: 1)
     static let right = Sides(rawValue: 2)

@@ -3,7 +3,7 @@
 /// A loop uses the gutter at the right of its box. Links that lead to the same name of an entity
 /// share a wire.
 struct Wiring {
-  /// The way of a line through one gutter.
+  /// The path of a line through one gutter.
   struct Pass {
     let gutter: Int
     let wire: Int

@@ -1,6 +1,6 @@
 /// Writes a diagram in Mermaid's language, as a `classDiagram`.
 ///
-/// A class diagram has inheritance and abstract classes, which an `erDiagram` has not.
+/// A class diagram can show inheritance and abstract classes. An `erDiagram` cannot.
 package enum MermaidWriter {
   /// The text of the diagram. The same diagram gives the same bytes.
   package static func text(_ diagram: ModelDiagram) -> String {
@@ -37,10 +37,10 @@ package enum MermaidWriter {
     }
   }
 
-  /// A name that Mermaid reads as one word, whatever the entity is called.
+  /// A name that Mermaid reads as one word, for any name of the entity.
   private static func identifier(_ number: Int) -> String { "E\(number)" }
 
-  /// The text with codes in the place of characters that have a meaning in Mermaid.
+  /// The text, with codes instead of characters that have a meaning in Mermaid.
   private static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { result, scalar in
       let isPlain =

@@ -64,7 +64,7 @@ enum SVGLine {
 }
 
 extension Point {
-  /// The distance along a level or an upright line.
+  /// The distance along a horizontal or a vertical line.
   fileprivate func distance(to other: Point) -> Int { abs(x - other.x) + abs(y - other.y) }
 
   fileprivate func moved(_ distance: Int, towards other: Point) -> Point {

@@ -1,11 +1,11 @@
 import PerdureText
 
-/// Writes a diagram as SVG: one file that needs no other file, with a style for light and one for
-/// dark surroundings.
+/// Writes a diagram as SVG: one file that needs no other file. It has a style for light backgrounds
+/// and one for dark backgrounds.
 ///
 /// Each relationship is one line together with its inverse. As in Core Data's editor, an end with
-/// one arrow head has one object and an end with two has many; a triangle leads to a superentity. A
-/// line begins and ends at the rows of its relationships, so it needs no label of its own.
+/// one arrow head has one object, and an end with two arrow heads has many. A triangle leads to a
+/// superentity. A line begins and ends at the rows of its relationships, so it needs no label.
 package enum SVGWriter {
   /// The text of the file. The same diagram gives the same bytes.
   ///
