@@ -65,8 +65,8 @@ struct BackupCommand: ConsoleCommand {
     return .success
   }
 
-  /// Opens the store without its graph. The command does not read through indexes, and the
-  /// program's indexes may differ from those of a graph.
+  /// Opens the store without its graph. The command reads no indexes, and a store without a graph
+  /// may have indexes that no graph has.
   private func open() throws -> Store {
     var options = StoreOptions()
     options.isReadOnly = true

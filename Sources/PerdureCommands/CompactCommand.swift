@@ -3,7 +3,7 @@ import Perdure
 import PerdureLog
 import PerdureText
 
-/// Removes records that no state can read any more from a store.
+/// Removes the records that no state of a store can read any more.
 struct CompactCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact", abstract: "Takes dead records out of the log, and gives their space back.",

@@ -2,8 +2,8 @@ import ArgumentParser
 import PerdureFileIO
 import PerdureText
 
-/// The output of a command. Results go to one stream and all other output to another one, so that a
-/// script reads only results.
+/// The output of a command. Results go to one stream, and all other output goes to another one. So
+/// a script that reads the first stream gets only results.
 final class Console {
   /// Which streams are terminals, and what the terminal supports.
   struct Terminal {
@@ -57,7 +57,7 @@ final class Console {
   /// - Throws: `OutputFailure` if this line or an earlier one cannot be written.
   func print(_ line: String) throws { try output(line) }
 
-  /// Does work that prints results, and writes those that are not written yet.
+  /// Runs `work`, which prints results, and then writes the results that are still buffered.
   ///
   /// - Returns: The code of `work`; `.failed` if the results could not be written. The failure is
   ///   reported, unless the reader of the results is gone.

@@ -7,7 +7,7 @@ import PerdureModelGenerating
 enum EntityCompletion {
   static let kind = CompletionKind.custom { words, _, _ in names(for: words) }
 
-  /// The names of the entities in the first store with objects, or model file, among the words.
+  /// The names of the entities in the first word that is a model file or a store with objects.
   ///
   /// - Parameter words: The words of the incomplete command line, including the program's name.
   static func names(for words: [String]) -> [String] {

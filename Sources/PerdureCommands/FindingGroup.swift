@@ -1,7 +1,7 @@
 import Perdure
 import PerdureLog
 
-/// One finding of the engine's verification, of the graph's, or of a survey.
+/// One finding of the engine's verification, of the graph's verification, or of a survey.
 struct ShownFinding: Equatable {
   /// The name of the broken invariant, such as "V2".
   var invariant: String
@@ -19,7 +19,8 @@ extension ShownFinding {
     self.init(invariant: "G\(finding.invariant)", place: finding.place, message: finding.message)
   }
 
-  /// Describes damage of a store that cannot be opened, under the invariant that it breaks.
+  /// Describes damage in a store that cannot be opened. The finding names the invariant that the
+  /// damage breaks.
   init(_ damage: SalvageReport.Damage) {
     let invariant =
       switch damage.reason {

@@ -8,7 +8,7 @@ enum KeyText {
     let description: String
   }
 
-  /// The key of a byte-string keyspace for an argument.
+  /// Converts an argument to a key of a keyspace of byte strings.
   static func bytes(_ text: String) throws -> [UInt8] {
     guard text.hasPrefix("0x") else { return Array(text.utf8) }
     guard let bytes = Hexadecimal.bytes(text.dropFirst(2)) else {
@@ -17,7 +17,8 @@ enum KeyText {
     return bytes
   }
 
-  /// The key of a dense keyspace for an argument: a decimal number, or a hexadecimal one with `0x`.
+  /// Converts an argument to a key of a dense keyspace. The argument is a decimal number, or a
+  /// hexadecimal one with `0x`.
   static func id(_ text: String) throws -> UInt64 {
     let number = text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
     guard let number else { throw Illegible(description: "\(text) is no id: give a number") }

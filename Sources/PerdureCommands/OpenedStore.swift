@@ -6,9 +6,9 @@ struct OpenedStore {
   let engine: Store
   let graph: StoreInspection?
 
-  /// - Parameter console: Shows the progress if opening takes long.
-  /// - Parameter checksIndex: Whether to read the whole index, so that opening replaces a damaged
-  ///   one. If false, a command that reads damaged parts of the index fails.
+  /// - Parameter console: Shows the progress if opening takes a long time.
+  /// - Parameter checksIndex: Whether to read the whole index. Opening then replaces a damaged
+  ///   index. If false, a command that reads damaged parts of the index fails.
   init(at path: String, on console: Console, checksIndex: Bool = true) throws {
     self = try Self.open(path, isReadOnly: true, checksIndex, console)
   }
@@ -47,8 +47,8 @@ struct OpenedStore {
   }
 }
 
-/// Passes the progress of opening to a console. A store keeps its options, and so this object, but
-/// `show` only exists while the store is being opened.
+/// Passes the progress of opening to a console. A store keeps this object in its options, but
+/// `show` is set only while the store is being opened.
 // Unchecked: only the opening thread uses `show`, which is nil after that.
 private final class OpeningProgress: @unchecked Sendable {
   var show: ((UInt64, UInt64) -> Void)?

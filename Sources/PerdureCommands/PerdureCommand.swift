@@ -76,7 +76,7 @@ extension PerdureCommand {
   }
 
   /// Ends the process after an error, or after a request for help. Help goes to the standard
-  /// output, as results do.
+  /// output, like results.
   private static func end(with error: any Error) -> Never {
     let text = fullMessage(for: error)
     guard exitCode(for: error) == .success, !text.isEmpty else { exit(withError: error) }
@@ -123,7 +123,7 @@ extension ConsoleCommand {
     } catch let failure as OutputFailure {
       throw failure
     } catch {
-      // Findings about files have the form of compilers, with the severity in each line.
+      // Findings about files have the form of compiler messages, with the severity in each line.
       if error is ModelFileError { console.error("\(error)") } else { console.failure(error) }
       if json { try console.print(JSONText.object([("error", Self.describe(error))]).text) }
       return .failed

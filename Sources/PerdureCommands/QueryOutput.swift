@@ -1,7 +1,7 @@
 import Perdure
 import PerdureText
 
-/// Writes the results of a query as they arrive.
+/// Writes the results of a query one by one, as the query returns them.
 struct QueryOutput {
   private let format: QueryCommand.Format
   private let columns: [InspectedColumn]

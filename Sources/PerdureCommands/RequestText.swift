@@ -1,9 +1,9 @@
 import Perdure
 import PerdureText
 
-/// Requests of a model as texts: of templates and of fetched properties.
+/// Texts for the requests of a model: those of templates and of fetched properties.
 enum RequestText {
-  /// A fetched property, for the notes of its entity.
+  /// The note about a fetched property, for the list of its entity's notes.
   static func note(_ property: FetchedPropertyDescription) -> String {
     "fetched \(property.name): \(words(property.fetchRequest)), \(property.isCached ? "cached" : "live")"
   }

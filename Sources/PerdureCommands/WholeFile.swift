@@ -2,7 +2,7 @@ import PerdureFileIO
 
 /// Writes text files for commands.
 enum WholeFile {
-  /// Writes a file whole, or leaves an existing file as it is.
+  /// Writes a complete file. If that fails, an existing file is unchanged.
   ///
   /// The text goes to a file with the suffix `.new`, which then replaces `path`.
   ///
