@@ -44,8 +44,8 @@ import Foundation
     var own: [TrialResult] = []
     for round in 1...rounds {
       progress("round \(round) of \(rounds)")
-      // The order alternates, because the first engine finds the machine in another state than the
-      // second.
+      // The order alternates, because the state of the machine differs between the first and the
+      // second engine.
       let peerIsFirst = round % 2 == 1
       if peerIsFirst { peers.append(try result(of: SQLiteArchive.self, indexes)) }
       own.append(try result(of: PerdureArchive.self, indexes))
@@ -58,8 +58,8 @@ import Foundation
     try checkAgreement(of: peers + own)
   }
 
-  /// Checks that every round of every engine returned the imported data, and reached the same
-  /// packages in every way.
+  /// Checks that every round of every engine returned the imported data, and that all methods
+  /// reached the same packages.
   private func checkAgreement(of results: [TrialResult]) throws {
     let closures = Set(results.flatMap(\.closures).map { "\($0.count) \($0.digest)" })
     guard results.allSatisfy(\.isRight), Set(results.map(\.digest.description)).count == 1,

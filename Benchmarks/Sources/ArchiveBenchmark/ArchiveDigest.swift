@@ -1,9 +1,9 @@
 import DebianIndexReading
 
-/// A digest of a set of packages that does not depend on their order.
+/// A digest of a set of packages that is independent of their order.
 ///
-/// Each package is hashed alone from a canonical text. The hashes are summed and xor-ed. A package
-/// that is missing, duplicated or different in any field changes the digest.
+/// Each package is hashed separately from a canonical text. The hashes are summed and xor-ed. A
+/// package that is missing, duplicated or different in any field changes the digest.
 struct ArchiveDigest: Equatable, CustomStringConvertible {
   private(set) var count = 0
   private var sum: UInt64 = 0
@@ -21,8 +21,8 @@ struct ArchiveDigest: Equatable, CustomStringConvertible {
   }
 }
 
-/// The hash of one package. The fields have a fixed order, and each ends with a byte that occurs in
-/// no field.
+/// The hash of one package. The fields have a fixed order. Each field ends with a byte that occurs
+/// in no field.
 struct PackageHash {
   private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -59,7 +59,7 @@ struct PackageHash {
 
   mutating func add(section: String?) { add(section ?? "") }
 
-  /// - Parameter tags: In any order.
+  /// - Parameter tags: The tags, in any order.
   mutating func add(tags: [String]) {
     add(tags.count)
     for tag in tags.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { add(tag) }

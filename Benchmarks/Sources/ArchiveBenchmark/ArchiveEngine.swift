@@ -1,18 +1,19 @@
 import DebianIndexReading
 import Foundation
 
-// The measured work, which is the same for every engine.
+// The measured work. It is the same for every engine.
 //
-//  - The model: Package (name + version + architecture is its key; the first stanza of a key
-//    counts), Maintainer, Section, Tag (many-to-many), Dependency (kind, or-group, position,
-//    relation, version, target), Name (of packages, of virtual packages). Indexes make every
-//    relationship traversable from both sides.
-//  - The import: batches of stanzas. When `importBatch` returns, the batch has the durability of
-//    `Durability`.
-//  - The closure of a package name: the packages with that name. For each package in the closure
-//    and each alternative of its Pre-Depends and Depends, it also contains every package that has
-//    or provides that name. Versions do not matter.
-//  - The digest: over the data that the engine returns after it was closed and opened again.
+//   - The model: Package, Maintainer, Section, Tag (many-to-many), Dependency (kind, or-group,
+//     position, relation, version, target), and Name (of packages and of virtual packages). The key
+//     of a package is name + version + architecture; the first stanza of a key is used. Indexes
+//     make every relationship traversable from both sides.
+//   - The import: batches of stanzas. When `importBatch` returns, the batch has the durability of
+//     `Durability`.
+//   - The closure of a package name: the packages with that name, and all that they need. For each
+//     package in the closure, it also contains every package that has or provides a name in the
+//     Pre-Depends or Depends of that package. All alternatives are included. Versions are ignored.
+//   - The digest: a digest of the data that the engine returns after it was closed and opened
+//     again.
 
 /// A store that can import the archive and answer queries about it.
 protocol ArchiveEngine: AnyObject {
@@ -36,7 +37,7 @@ protocol ArchiveEngine: AnyObject {
   func importBatch(_ records: [PackageRecord]) throws
   /// Ends the import: all data is durable, and the store is closed.
   func finish() throws
-  /// Opens the store again after `finish`. No data of it is in the process.
+  /// Opens the store again after `finish`. The process has none of its data in memory.
   func reopen() throws
 
   /// The closure of `packageName`; empty if no such package exists.

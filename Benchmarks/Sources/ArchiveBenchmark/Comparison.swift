@@ -2,7 +2,7 @@ import Foundation
 import Measuring
 
 /// Compares two engines, as a table in Markdown and as JSON. A ratio greater than 1 means that
-/// Perdure is ahead.
+/// Perdure is better.
 struct Comparison {
   var peer: TrialResult
   var perdure: TrialResult

@@ -17,7 +17,7 @@ struct TrialResult {
 
   var isRight: Bool { digest == expectedDigest }
 
-  /// The medians of each cost over the rounds. All other data is that of the first round.
+  /// The medians of each cost over the rounds. All other data is from the first round.
   static func median(of rounds: [TrialResult]) -> TrialResult {
     var result = rounds[0]
     for cost in [\TrialResult.readCost, \.importCost, \.finishCost, \.openCost, \.digestCost] {

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// A file of records (key, length, value, padding to 8 bytes) behind 8 bytes of nothing, mapped in one
-// piece; and a table with linear probing from keys to offsets, 0 for an empty slot.
+// A file of records (key, length, value, padding to 8 bytes) after 8 unused bytes, mapped as a
+// whole. Also a table with linear probing from keys to offsets; 0 is an empty slot.
 
 static const size_t map_length = (size_t)64 << 30;
 static const uint64_t removed = UINT64_MAX;
@@ -33,7 +33,7 @@ struct log_floor {
   size_t count;
   char *buffer;
   size_t capacity;
-  // Guards everything above between writers, and what follows.
+  // Protects everything above and below it against concurrent writers.
   pthread_mutex_t lock;
   pthread_cond_t synced_more;
   uint64_t synced;
@@ -80,7 +80,7 @@ static void put(log_floor *floor, log_key key, uint64_t offset) {
   place->offset = offset;
 }
 
-// Moves later slots of the run back, so that no search ends too early.
+// Moves later slots of the run back, so that no search stops too early.
 static void take_out(log_floor *floor, log_key key) {
   slot *place = find(floor->slots, floor->mask, key);
   if (place->offset == 0) return;

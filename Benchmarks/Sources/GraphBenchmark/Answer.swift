@@ -1,10 +1,10 @@
-/// The result of a workload: the number of its objects, and a sum over the values read that does
-/// not depend on their order. It must be equal for all engines.
+/// The result of a workload: the number of its objects, and a sum over the values read. The sum
+/// does not depend on their order. It must be equal for all engines.
 struct Answer: Equatable {
   private(set) var count = 0
   private(set) var digest: UInt64 = 0
 
-  /// Adds a worker. Reads every attribute; the cost of this is equal for all engines.
+  /// Adds a worker. Reads every attribute; the cost is equal for all engines.
   mutating func add(_ worker: WorkerValues) {
     count += 1
     var sum = UInt64(bitPattern: worker.salary) &+ worker.rating.bitPattern &+ worker.hired.bitPattern
@@ -27,13 +27,13 @@ struct Answer: Equatable {
     digest &+= GraphData.mixed(whole.digest ^ GraphData.mixed(titles.digest &+ UInt64(titles.count)))
   }
 
-  /// Adds a single text, if reading it is the whole work.
+  /// Adds a single text, for workloads that only read this text.
   mutating func add(_ text: String) {
     count += 1
     digest &+= GraphData.mixed(text.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
   }
 
-  /// Adds changed objects, whose values are not read.
+  /// Adds changed objects without reading their values.
   mutating func addChanges(_ number: Int) { count += number }
 
   /// Adds a number that the engine counted.

@@ -1,7 +1,8 @@
-/// How the cost per object depends on the size of the graph: the same queries and changes in graphs
-/// of several sizes.
+/// The cost per object as a function of the graph's size: the same queries and changes in graphs of
+/// several sizes.
 struct Curve {
-  /// The workloads that use a few objects of a graph of any size, and the insertion of all objects.
+  /// The workloads that use a few objects, regardless of the graph's size, and the insertion of all
+  /// objects.
   static let rows: [Workload] = [
     .insert, .getByID, .getByEmail, .fetchEqual, .managers, .sortIndexed, .updateEach, .moveWorker,
     .deleteWorker, .open,
@@ -16,8 +17,8 @@ struct Curve {
     self.reports = reports.map(\.report)
   }
 
-  /// A line for each row and engine, with a column for each size. The last column is the ratio of
-  /// the largest graph's figure to the smallest graph's.
+  /// A line for each row and engine, with a column for each size. The last column is the figure of
+  /// the largest graph divided by that of the smallest graph.
   func table(processor: Bool) -> String {
     guard let first = reports.first else { return "" }
     let header = "| | engine | \(sizes.map(String.init).joined(separator: " | ")) | last / first |"

@@ -89,8 +89,8 @@ import Foundation
       && (workloads.isEmpty || workloads.contains { Row(rawValue: $0) != nil })
   }
 
-  /// - Parameter comparingContent: Whether the complete content of each engine is read at the end,
-  ///   and compared.
+  /// - Parameter comparingContent: Whether to read the complete content of each engine at the end,
+  ///   and to compare it.
   private func graph(_ parent: URL, of workers: Int, comparingContent: Bool) throws -> Report {
     let chosen = Engines.all.filter { engines.isEmpty || engines.contains($0.name) }
     let usual = comparingContent ? Workload.allCases : Curve.rows

@@ -12,7 +12,7 @@ struct GraphData {
   static let namesakes = 20
 
   let workerCount: Int
-  /// The workers by number. They are made once, so that the time of no engine includes this.
+  /// The workers by number. They are made once, so no engine's time includes making them.
   let workers: [WorkerValues]
 
   init(workerCount: Int) {
@@ -37,7 +37,7 @@ struct GraphData {
     let salary = 1_000 + Int64(mixed(UInt64(number) ^ 0xABCD) % 9_000)
     return WorkerValues(
       firstName: first, lastName: last, email: "worker.\(number)@example.org", salary: salary,
-      // A permutation, so all values are different and determine a unique order.
+      // A permutation, so all values are different and the order is unique.
       rating: Double(number * 7_919 % workerCount) + 0.5,
       hired: Double(noise >> 40), isActive: noise % 5 != 0)
   }

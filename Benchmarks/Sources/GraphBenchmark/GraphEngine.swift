@@ -1,6 +1,6 @@
 import Foundation
 
-/// The events that a save survives when it has returned.
+/// The failures that a completed save survives.
 enum SaveDurability: String {
   /// A crash of the process.
   case process
@@ -8,7 +8,8 @@ enum SaveDurability: String {
   case power
 }
 
-/// One way to store the graph. Fetched rows become objects, and every attribute of them is read.
+/// An engine that stores the graph. Fetched rows become objects, and every attribute of them is
+/// read.
 protocol GraphEngine: AnyObject {
   static var name: String { get }
   /// The settings of the engine, for display.
@@ -27,13 +28,13 @@ protocol GraphEngine: AnyObject {
   /// be traversed.
   func prepare(_ workload: Workload, _ script: Script) throws
 
-  /// Runs a workload. The store is closed before `open`, and open before all other workloads. Only
-  /// `traverseAgain` finds objects in memory.
+  /// Runs a workload. The store is closed before the workload `open`, and open before all other
+  /// workloads. Only `traverseAgain` finds objects in memory.
   func perform(_ workload: Workload, _ script: Script) throws -> Answer
 
-  /// The complete content, read through the engine. It has workers with their companies, managers
-  /// and projects; companies with the numbers and sums of their workers; and projects with the
-  /// numbers of theirs.
+  /// The complete content, read through the engine. It consists of the workers with their
+  /// companies, managers and projects, the companies with the numbers and sums of their workers,
+  /// and the projects with the numbers of their workers.
   func content() throws -> Answer
 }
 

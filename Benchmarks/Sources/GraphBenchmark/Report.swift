@@ -16,7 +16,8 @@ struct Report {
 
   /// - Parameters:
   ///   - names: The rows, in order. Rows without a measurement are omitted.
-  ///   - outcomes: One outcome for each engine and round. The medians of the rounds count.
+  ///   - outcomes: One outcome for each engine and round. The report uses the medians of the
+  ///     rounds.
   /// - Throws: `GraphDisagreement` if the results or the final contents of engines differ.
   init(settings: [String], engines: [String], rows names: [String], _ outcomes: [Outcome]) throws {
     self.settings = settings
@@ -55,9 +56,9 @@ struct Report {
     }
   }
 
-  /// The table. In the last column, a value greater than 1 means that Perdure, which comes first,
-  /// is ahead of the best other engine. The plain classes, which come last, store nothing and do
-  /// not count as an engine.
+  /// The table. Perdure is the first engine. In the last column, a value greater than 1 means that
+  /// Perdure is better than the best other engine. The plain classes are the last column of
+  /// figures. They store nothing, so they are not compared.
   func table(processor: Bool) -> String {
     let header = "| | objects | \(engines.joined(separator: " | ")) | best other / Perdure |"
     let rule = "|---|--:|" + String(repeating: "--:|", count: engines.count + 1)

@@ -4,7 +4,7 @@ import Measuring
 /// The result of one engine in one row of the table.
 struct Measurement {
   var row: String
-  /// Whether figures are per object. Otherwise they are for the whole workload.
+  /// Whether figures are per object. Otherwise each figure is for the whole workload.
   var isPerObject: Bool
   var answer: Answer
   /// Elapsed time, and processor time of the process.
@@ -27,11 +27,11 @@ struct Outcome {
 /// Runs the workloads on an engine, beginning with an empty folder.
 struct Trial {
   let script: Script
-  /// The number of repetitions of each query; the median counts.
+  /// The number of repetitions of each query. The result is the median.
   let repetitions: Int
   /// The workloads to run. The graph is always inserted.
   let workloads: Set<Workload>
-  /// Whether the complete content is read at the end, to be compared between engines.
+  /// Whether the complete content is read at the end, for comparison between engines.
   let comparesContent: Bool
   let folder: URL
 

@@ -23,7 +23,8 @@ enum Workload: String, CaseIterable {
   case deleteCompany = "delete a company, a worker of it"
   case open = "open and first fetch"
 
-  /// Whether a figure is divided by the number of objects. Otherwise it is for the whole workload.
+  /// Whether a figure is divided by the number of objects. Otherwise the figure is for the whole
+  /// workload.
   var isPerObject: Bool {
     switch self {
     case .sortIndexed, .sortUnindexed, .open: false

@@ -74,7 +74,7 @@ struct Accessors {
       get("String of 9", { Int64($0.code.utf8.count) }, { Int64($0.code.utf8.count) }),
       get("String of 45", { Int64($0.note.utf8.count) }, { Int64($0.note.utf8.count) }),
       // The object is allocated and freed for each read. A stored property would retain its target,
-      // but our objects do not.
+      // but objects of Perdure do not.
       get("to-one object that nobody holds", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 }),
       withExtendedLifetime(inMemory(objects.first?.owner)) {
         get("to-one object", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 })

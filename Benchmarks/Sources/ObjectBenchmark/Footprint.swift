@@ -1,7 +1,7 @@
 import Foundation
 import Perdure
 
-/// The memory of registered objects without changes, as the allocator counts it.
+/// The memory of registered objects without changes, as reported by the allocator.
 struct Footprint {
   let objectCount: Int
 

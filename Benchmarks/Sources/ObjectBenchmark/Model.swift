@@ -1,8 +1,8 @@
 import Foundation
 import Perdure
 
-// Classes like those of users, in another module than Perdure's. Some have a plain class with the
-// same properties.
+// Classes as users write them, in a separate module. For some of them, a plain class has the same
+// properties.
 
 /// A stored object.
 @Entity final class Account: ManagedObject {

@@ -60,7 +60,7 @@ package final class SQLiteConnection {
   }
 }
 
-/// A prepared statement. Use: bind, step, read the columns, and reset.
+/// A prepared statement. The order of calls is: bind, step, read the columns, reset.
 package final class SQLiteStatement {
   private var handle: OpaquePointer?
   private unowned let connection: SQLiteConnection

@@ -7,7 +7,7 @@ import SQLiteAccess
 /// each batch.
 ///
 /// Dictionaries contain the ids of the names, maintainers, sections and tags that this process has
-/// used. This is the fastest import that we know, and any program could do it.
+/// used. No faster import is known. Any program can import in this way.
 final class SQLiteArchive: ArchiveEngine {
   static let name = "SQLite"
   static func settings(_ durability: Durability) -> String {
@@ -54,7 +54,8 @@ final class SQLiteArchive: ArchiveEngine {
       for record in records { try writer.insert(record) }
       try archive.connection.execute("COMMIT")
     } catch {
-      // The ids that this transaction assigned are invalid, and so is the writer that caches them.
+      // The ids that this transaction assigned are invalid. So the writer is dropped, because it
+      // caches them.
       archive.dropWriter()
       try archive.connection.execute("ROLLBACK")
       throw error
@@ -80,7 +81,7 @@ final class SQLiteArchive: ArchiveEngine {
   }
 }
 
-/// A connection and the statements prepared on it, each set when it is first needed.
+/// A connection and its prepared statements, each set when it is first needed.
 private final class OpenArchive {
   let connection: SQLiteConnection
   private var preparedWriter: SQLiteWriter?

@@ -1,8 +1,8 @@
 import DebianIndexReading
 import SQLiteAccess
 
-/// Computes the dependency closure of a package by three methods: the package, and all its direct
-/// and indirect dependencies.
+/// Computes the dependency closure of a package by three methods. The closure is the package, and
+/// all its direct and indirect dependencies.
 final class SQLiteTraversal {
   private let packageClosure: SQLiteStatement
   private let nameClosure: SQLiteStatement
@@ -28,7 +28,7 @@ final class SQLiteTraversal {
           JOIN dependency AS provider ON provider.target_id = dependency.target_id AND provider.kind \(provides)
       ) SELECT id FROM closure
       """)
-    // Names and packages are in one queue, so that a name is expanded once even if thousands of
+    // One queue contains both names and packages. So a name is expanded once, even if thousands of
     // packages depend on it.
     nameClosure = try connection.prepare(
       """

@@ -129,7 +129,7 @@ final class SQLiteWriter {
   }
 }
 
-/// A table of names with ids, and the ids already looked up.
+/// A table of names with ids, and the ids that were already looked up.
 private struct LabelTable {
   private let connection: SQLiteConnection
   private let find: SQLiteStatement

@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-/// The bytes that the allocator has given out, its own headers included; 0 where it does not say.
+/// Returns the allocated bytes, including the allocator's headers; 0 if the allocator does not
+/// report them.
 size_t allocated_bytes(void);
 
 #endif

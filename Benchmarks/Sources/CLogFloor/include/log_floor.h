@@ -1,5 +1,6 @@
-// The least that the work costs: a hash table and a raw append, without checksums, order, snapshots,
-// atomicity or recovery worth the name. And what all engines share on the hot path.
+// A lower bound for the cost of the work: a hash table and a raw append. It has no checksums, no
+// order, no snapshots, no atomicity and almost no recovery. Also the functions that all engines use
+// on the hot path.
 #ifndef LOG_FLOOR_H
 #define LOG_FLOOR_H
 
@@ -8,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-// A hashed key is these 16 bytes as they lie in memory; a dense id is `first`, and `second` is 0.
+// The 16 bytes of a hashed key in the order of memory. For a dense id, `first` is the id and
+// `second` is 0.
 typedef struct {
   uint64_t first;
   uint64_t second;
@@ -27,14 +29,14 @@ static inline uint64_t log_now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// Of all threads of the process.
+// The processor time of all threads of the process.
 static inline uint64_t log_cpu_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// Depends on every byte and its place: whoever returns it has read the value.
+// Combines every byte and its position, so the caller has read the whole value.
 static inline uint64_t log_fold(const void *bytes, size_t length) {
   const unsigned char *at = (const unsigned char *)bytes;
   uint64_t sum = length;
@@ -51,15 +53,16 @@ static inline uint64_t log_fold(const void *bytes, size_t length) {
 
 typedef struct log_floor log_floor;
 
-// NULL when the file cannot be made or read; errno says why.
+// Returns NULL if the file cannot be created or read; errno has the reason.
 log_floor *log_floor_open(const char *path);
 void log_floor_close(log_floor *floor);
-// Appends with one write; if `durable`, returns after an fdatasync that concurrent callers share.
-// 0, or an errno.
+// Appends with one write. If `durable` is set, returns after an fdatasync that concurrent callers
+// share. Returns 0 or an errno.
 int log_floor_commit(log_floor *floor, const log_operation *operations, size_t count, int durable);
-// The value of a key, or NULL.
+// Returns the value of a key, or NULL.
 const void *log_floor_get(const log_floor *floor, log_key key, size_t *length);
-// The entries in the table's order: begins with 0, returns the next position, 0 after the last.
+// Visits the entries in the order of the table. Begins with position 0. Returns the next position,
+// or 0 after the last entry.
 size_t log_floor_next(
     const log_floor *floor, size_t position, log_key *key, const void **value, size_t *length);
 

@@ -19,8 +19,8 @@ extension RecordGraph {
     return answer
   }
 
-  /// Reads a company's workers with their projects in one request of two statements, as GRDB
-  /// recommends for associations.
+  /// Reads a company's workers with their projects in one request. GRDB runs two statements for it,
+  /// as it recommends for associations.
   func traverse(_ companies: [Int], _ database: Database) throws -> Answer {
     var answer = Answer()
     for company in companies {
@@ -93,7 +93,7 @@ extension RecordGraph {
   }
 
   /// Visits the workers in groups. An association is fetched by the ids of all owners, and a
-  /// statement has at most 32,766 of them.
+  /// statement can have at most 32,766 ids.
   private func forEachWorker(_ database: Database, _ body: (WorkerWithProjects) -> Void) throws {
     var last: Int64?
     while true {

@@ -1,6 +1,6 @@
 import GRDB
 
-// Records like those of GRDB's users: Codable structs with associations.
+// Records as users of GRDB write them: Codable structs with associations.
 
 struct CompanyRecord: Codable, FetchableRecord, PersistableRecord {
   static let databaseTableName = "company"

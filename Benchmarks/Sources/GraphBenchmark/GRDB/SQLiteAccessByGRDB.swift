@@ -1,7 +1,7 @@
 import GRDB
 
-/// SQLite through the fastest interface of GRDB: the statements of the C engine, prepared once,
-/// with columns by number and without records.
+/// SQLite through the fastest interface of GRDB. The statements are those of the C engine, and are
+/// prepared once. Columns are read by number, without records.
 final class SQLiteAccessByGRDB: SQLAccess {
   static let engineName = "GRDB SQL"
   static let settings = "7, prepared statements and columns by number, \(SQLGraphSettings.text)"

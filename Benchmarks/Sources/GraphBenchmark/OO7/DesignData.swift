@@ -1,7 +1,7 @@
-// OO7 (Carey, DeWitt, Naughton: The OO7 Benchmark, SIGMOD 1993). It is the design of a machine: a
-// tree of assemblies over composite parts. Each composite part is a graph of atomic parts and
-// connections, with a document. The random choices and their order determine the results of the
-// queries. So the numbers in OO7Tests are valid only for this order.
+// OO7 (Carey, DeWitt, Naughton: The OO7 Benchmark, SIGMOD 1993). The data is the design of a
+// machine: a tree of assemblies above composite parts. Each composite part is a graph of atomic
+// parts and connections, with a document. The random choices and their order determine the results
+// of the queries. So the numbers in OO7Tests are valid only for this order.
 
 /// OO7's random numbers: the upper 31 bits of SplitMix64.
 struct DesignRandom {
@@ -53,7 +53,7 @@ struct DesignData {
   struct Base {
     var part: Part
     var parent: Int
-    /// Positions of composite parts.
+    /// The positions of composite parts.
     var privates: [Int] = []
     var shared: [Int] = []
   }
@@ -118,7 +118,8 @@ struct DesignData {
     bases.append(base)
   }
 
-  /// Draws different composite parts: a part that is already drawn is drawn again.
+  /// Draws different composite parts. A part that was already drawn is ignored, and another one is
+  /// drawn.
   private func drawComposites(_ random: inout DesignRandom) -> [Int] {
     var places: [Int] = []
     while places.count < DesignSize.compositesPerAssembly {

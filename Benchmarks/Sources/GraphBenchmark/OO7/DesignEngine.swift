@@ -13,21 +13,21 @@ enum DesignWorkload: String, CaseIterable {
   var isQuestion: Bool { self != .insert && self != .delete }
 }
 
-/// One way to store a design.
+/// An engine that stores a design.
 protocol DesignEngine: AnyObject {
   static var name: String { get }
 
   /// Fills an empty folder. The store is closed afterwards.
   init(folder: URL, design: DesignData) throws
 
-  /// Opens the store in the folder. Only before the hot traversal, objects are in memory.
+  /// Opens the store in the folder. Objects are in memory only before the hot traversal.
   func prepare(_ workload: DesignWorkload) throws
   func perform(_ workload: DesignWorkload) throws -> Answer
   func close() throws
 }
 
-/// The composite parts that are inserted and deleted again, and the base assembly that has each of
-/// them as a private part.
+/// The composite parts that are inserted and later deleted. Each is a private part of one base
+/// assembly.
 struct DesignAddition {
   static let count = 10
   let composites: [DesignData.Composite]

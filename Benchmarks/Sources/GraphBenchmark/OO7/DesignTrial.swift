@@ -1,8 +1,8 @@
 import Foundation
 import Measuring
 
-/// Runs OO7's queries and changes on an engine. Each query uses a store that was just opened. Only
-/// the hot traversal finds the objects of the previous traversal in memory.
+/// Runs OO7's queries and changes on an engine. Each query uses a newly opened store. Only the hot
+/// traversal finds the objects of the previous traversal in memory.
 struct DesignTrial {
   let design: DesignData
   let repetitions: Int

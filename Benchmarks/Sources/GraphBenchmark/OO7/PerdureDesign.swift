@@ -99,7 +99,7 @@ final class PerdureDesign: DesignEngine {
     return answer
   }
 
-  /// Finds for every atomic part the document with its document id, by a dictionary of the
+  /// For every atomic part, finds its document by the document id. Uses a dictionary of the
   /// documents.
   private func join(_ context: ManagedObjectContext) throws -> Answer {
     var answer = Answer()
@@ -128,7 +128,7 @@ struct PerdureWalk {
   private let size: DesignSize
   private let keepsObjects: Bool
   private(set) var answer = Answer()
-  /// All visited objects, which keeps them in memory.
+  /// All visited objects. The array keeps them in memory.
   private(set) var objects: [ManagedObject] = []
   private var isVisited: [Bool]
 

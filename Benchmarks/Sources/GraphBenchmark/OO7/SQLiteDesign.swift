@@ -1,8 +1,8 @@
 import Foundation
 import SQLiteAccess
 
-/// A design in SQLite with a cache of objects, written specifically for the traversal T1. A
-/// composite part is read with all its atomic parts and connections when T1 first visits it.
+/// A design in SQLite with a cache of objects, written specifically for the traversal T1. When T1
+/// first visits a composite part, it is read with all its atomic parts and connections.
 final class SQLiteDesign: DesignEngine {
   static let name = SQLiteAccessByC.engineName
 
@@ -148,7 +148,8 @@ final class SQLiteDesign: DesignEngine {
     try statement.run()
   }
 
-  /// Complex assemblies have the ids from 1 on, and base assemblies the ids after them.
+  /// Fills the store. Complex assemblies have the first ids, from 1 on. Base assemblies have the
+  /// ids after them.
   private func fill(_ design: DesignData) throws {
     try run(
       "INSERT INTO module VALUES (?, ?, ?, ?)", [1, design.module.buildDate], design.module.type,

@@ -2,7 +2,7 @@ import Foundation
 import Perdure
 import PerdureLog
 
-/// The graph as objects of Perdure, with classes like those of users.
+/// The graph as objects of Perdure, with classes as users write them.
 final class PerdureGraph: GraphEngine {
   static let name = "Perdure"
   static let settings = "objects by macros, a new context for each workload, otherwise as it comes"
@@ -11,7 +11,7 @@ final class PerdureGraph: GraphEngine {
   let data: GraphData
   private let path: String
   private var container: PersistentContainer?
-  /// Ids, by the numbers of workers and of companies, as a program may store them.
+  /// The ids by the numbers of workers and companies. A program may store such ids.
   private(set) var workers: [ManagedObjectID] = []
   private(set) var companies: [ManagedObjectID] = []
   /// The objects of a traversal, kept for the next one.

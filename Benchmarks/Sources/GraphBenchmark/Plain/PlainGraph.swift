@@ -1,6 +1,6 @@
 import Foundation
 
-// Plain classes, whose consistency the program must maintain by hand.
+// Plain classes. The program must keep them consistent itself.
 
 final class PlainCompany {
   var name: String
@@ -62,7 +62,7 @@ final class PlainGraph: GraphEngine {
 
   func open(_ durability: SaveDurability) {}
 
-  /// Keeps the graph, because no store exists from which it could be read again.
+  /// Keeps the graph, because there is no store to read it from.
   func close() {}
 
   deinit {

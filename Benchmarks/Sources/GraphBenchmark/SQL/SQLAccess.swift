@@ -1,10 +1,10 @@
 import SQLiteAccess
 
-/// A prepared statement of any library. Use: bind, step, and read. It can be bound again after its
-/// last row.
+/// A prepared statement of any library. The order of calls is: bind, step, read. After its last
+/// row, the statement can be bound again.
 protocol SQLStatement: AnyObject {
-  /// Binds a value to the parameter with a number, from 1 on. All parameters must be bound before
-  /// the first step.
+  /// Binds a value to the parameter with a number; the first number is 1. All parameters must be
+  /// bound before the first step.
   func bind(_ index: Int32, _ value: Int64?) throws
   func bind(_ index: Int32, _ value: Double) throws
   func bind(_ index: Int32, _ value: String?) throws
@@ -14,7 +14,7 @@ protocol SQLStatement: AnyObject {
   /// Runs a statement that returns no rows.
   func run() throws
 
-  /// The value of a column of the row, from 0 on.
+  /// The value of a column of the row; the first column is 0.
   func int(_ column: Int32) -> Int64
   func double(_ column: Int32) -> Double
   func text(_ column: Int32) -> String?
@@ -28,14 +28,14 @@ protocol SQLAccess: AnyObject {
 
   init(path: String) throws
   func close() throws
-  /// Runs `body` with access to the database. All other calls happen within it.
+  /// Runs `body` with access to the database. All other calls are made within it.
   func access<Value>(_ body: () throws -> Value) throws -> Value
   /// Runs statements whose rows are not needed.
   func execute(_ sql: String) throws
   func prepare(_ sql: String) throws -> Statement
   func inTransaction(_ body: () throws -> Void) throws
-  /// Runs `body` so that all its statements read one state. Without it, each statement locks and
-  /// unlocks.
+  /// Runs `body` so that all its statements read one state. Outside it, each statement locks and
+  /// unlocks the database.
   func reading<Value>(_ body: () throws -> Value) throws -> Value
 }
 

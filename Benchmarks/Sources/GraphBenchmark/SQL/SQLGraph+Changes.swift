@@ -81,9 +81,9 @@ extension SQLGraph {
     try statement.run()
   }
 
-  /// Updates each worker separately, like a program that has read and changed it, and the sums of
-  /// companies once. One statement for all rows would be faster, but would not correspond to a save
-  /// of objects.
+  /// Updates each worker separately, like a program that has read and changed it. Updates the sums
+  /// of companies once. One statement for all rows would be faster, but would not correspond to a
+  /// save of objects.
   private func raiseAll() throws -> Int {
     let rows = try statement("SELECT id, salary FROM worker")
     var salaries: [(id: Int64, salary: Int64)] = []

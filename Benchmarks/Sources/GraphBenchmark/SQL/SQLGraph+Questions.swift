@@ -30,7 +30,7 @@ extension SQLGraph {
     return answer
   }
 
-  /// Reads each company with two statements, and not with one for each worker.
+  /// Reads each company with two statements, instead of one statement for each worker.
   func traverse(_ companies: [Int]) throws -> Answer {
     let workers = try statement("SELECT \(columns) FROM worker WHERE company = ?")
     let projects = try statement(

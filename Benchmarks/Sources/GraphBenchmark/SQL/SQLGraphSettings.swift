@@ -4,7 +4,8 @@ enum SQLGraphSettings {
 
   static func pragmas(_ durability: SaveDurability) -> [String] {
     [
-      // Commits survive the end of the process in both cases, and a power cut with FULL.
+      // In both cases, commits survive the end of the process. With FULL, they also survive a power
+      // cut.
       "PRAGMA journal_mode = WAL", "PRAGMA synchronous = \(durability == .power ? "FULL" : "NORMAL")",
       "PRAGMA cache_size = -65536", "PRAGMA mmap_size = 4294967296", "PRAGMA temp_store = MEMORY",
       "PRAGMA foreign_keys = OFF",

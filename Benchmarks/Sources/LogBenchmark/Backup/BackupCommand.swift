@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Measures commits beside a backup of the same store.
+/// Measures commits during a backup of the same store.
 struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "What commits cost while a backup runs.",
@@ -52,8 +52,8 @@ struct BackupFigure: Codable {
   var p999: Double
   var rounds: Int
 
-  /// A line for each durability and percentile, with the ratio of commits beside a backup to
-  /// commits without one.
+  /// A line for each durability and percentile, with the ratio of commits during a backup to
+  /// commits without a backup.
   static func table(_ figures: [BackupFigure]) -> String {
     var lines = [
       "| a commit of one record | without a backup | beside a backup | ratio |", "|---|--:|--:|--:|",

@@ -1,7 +1,7 @@
 import Foundation
 import PerdureLog
 
-/// Commits to one store, without and with a backup beside them.
+/// Commits to one store, first without and then during a backup.
 struct BackupTrial: Sendable {
   private let recordCount: Int
   private let seconds: Double
@@ -75,7 +75,7 @@ struct BackupTrial: Sendable {
       p999: percentile(0.999), rounds: phases.count)
   }
 
-  /// Overwrites single records for the time of a phase.
+  /// Overwrites single records for the duration of a phase.
   private func phase(
     _ durability: Durability, isBeside: Bool, seed: UInt64, in records: Keyspace, of store: Store
   ) throws -> Phase {

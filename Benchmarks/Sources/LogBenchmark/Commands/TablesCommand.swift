@@ -55,7 +55,7 @@ struct TablesCommand: ParsableCommand {
     ]
   }
 
-  /// - Returns: The text with the new block; unchanged if it has no such marks.
+  /// - Returns: The text with the new block; unchanged if it does not contain the marks.
   static func replacing(_ name: String, in text: String, with block: String) throws -> String {
     guard let start = text.range(of: "<!-- \(name) -->\n") else { return text }
     guard let stop = text.range(of: "<!-- /\(name) -->", range: start.upperBound..<text.endIndex) else {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Records like those of programs: small, all different, and all of one kind. Their words come from
-/// a list of 4,000, in which some are frequent (Zipf).
+/// a list of 4,000 words, some of which are frequent (Zipf).
 struct SmallRecords {
   enum Kind: String, CaseIterable, Codable {
     case json = "JSON"

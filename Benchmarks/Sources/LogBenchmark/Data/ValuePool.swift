@@ -1,7 +1,8 @@
 import CLogFloor
 
 /// Values that compress to about half. Each value is a window into one buffer, so making a value
-/// costs only an addition. Half of each piece of 100 bytes is noise, and the other half repeats it.
+/// costs only an addition. In each piece of 100 bytes, the first half is noise, and the second half
+/// repeats it.
 // Unchecked: the bytes are written once, before the pool is shared, and are never freed.
 struct ValuePool: @unchecked Sendable {
   private let bytes: UnsafeMutableRawPointer

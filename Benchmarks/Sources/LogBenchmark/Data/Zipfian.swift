@@ -1,7 +1,7 @@
 import Foundation
 
-/// Numbers below `count`, of which a few are frequent, as in YCSB. The ranks use the method of Gray
-/// and others (SIGMOD 1994), and are then scattered over all numbers.
+/// Random numbers below `count`. A few of them are frequent, as in YCSB. The ranks are chosen by
+/// the method of Gray and others (SIGMOD 1994), and are then distributed over all numbers.
 struct Zipfian {
   private let count: Int
   private let theta: Double

@@ -6,7 +6,7 @@ enum EngineName: String, CaseIterable, ExpressibleByArgument {
   case lmdbWriteMap = "lmdb-writemap"
   case rocksdb, leveldb, sqlite
 
-  /// Calls generic code with the engine's type, so that it is specialized for the engine.
+  /// Calls generic code with the engine's type, so that the compiler specializes it for the engine.
   func open<R>(_ user: some EngineUser<R>) throws -> R {
     switch self {
     case .floor: try user.use(FloorEngine.self)

@@ -34,7 +34,7 @@ struct FloorView: EngineView {
     return log_fold(value, length)
   }
 
-  /// Supports only a scan of all entries, in no order.
+  /// Scans all entries in no particular order. Other scans are not supported.
   mutating func scan(from key: log_key?, limit: Int) -> ScanResult {
     var result = ScanResult()
     var key = log_key()

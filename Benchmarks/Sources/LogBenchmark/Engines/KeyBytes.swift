@@ -4,7 +4,7 @@ extension Shape {
   /// The length of a key in engines whose keys are byte strings.
   var keyLength: Int { keyKind == .hashed ? 16 : 8 }
 
-  /// Calls `body` with the bytes of a key. Their bytewise order is the order of the keys, so ids
+  /// Calls `body` with the bytes of a key. The order of the bytes is the order of the keys, so ids
   /// are big-endian.
   @inline(__always)
   func withBytes<R>(of key: log_key, _ body: (UnsafeRawPointer) throws -> R) rethrows -> R {
@@ -22,8 +22,8 @@ extension Shape {
 }
 
 extension log_key {
-  /// The first bytes of a hashed key as a number. With zeros after them, they are the smallest key
-  /// with this prefix.
+  /// The first bytes of a hashed key as a number. Followed by zeros, they are the smallest key with
+  /// this prefix.
   @inline(__always)
   func prefixWord(_ length: Int) -> UInt64 { first & (1 << UInt64(8 * length) - 1) }
 }

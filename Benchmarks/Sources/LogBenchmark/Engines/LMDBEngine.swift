@@ -10,7 +10,7 @@ final class LMDBEngine: LMDBStore, LogEngine, @unchecked Sendable {
   init(in folder: String, _ shape: Shape) throws { try super.init(in: folder, shape, flags: 0) }
 }
 
-/// LMDB that writes into its map.
+/// LMDB in the mode that writes into its map.
 // Unchecked: all threads may use an environment. Only one flag differs from `LMDBEngine`.
 final class LMDBWriteMapEngine: LMDBStore, LogEngine, @unchecked Sendable {
   static let name = "LMDB WRITEMAP"

@@ -1,8 +1,8 @@
 import CLogFloor
 
 // The interface of a measured engine. Workloads are generic and specialized for each engine, so
-// that the abstraction costs nothing. Reads fold the values that they find (`log_fold`), which
-// reads every byte. The sums must be equal for all engines.
+// that the abstraction costs nothing. Reads fold the values that they find (`log_fold`), and
+// folding reads every byte. The sums must be equal for all engines.
 
 /// An open store of one engine.
 protocol LogEngine: AnyObject, Sendable {
@@ -20,8 +20,8 @@ protocol LogEngine: AnyObject, Sendable {
   /// Opens the store in an existing folder, or creates it there.
   init(in folder: String, _ shape: Shape) throws
 
-  /// Sets whether later commits survive a crash of the machine, or only of the process. No thread
-  /// writes during the call.
+  /// Sets whether later commits survive a crash of the machine. If not, they survive only a crash
+  /// of the process. No thread writes during the call.
   func setDurable(_ isDurable: Bool) throws
 
   /// Makes a view for one thread.
@@ -36,7 +36,7 @@ protocol LogEngine: AnyObject, Sendable {
   /// The engine's own counters, by name. They are bytes, except for ratios.
   var figures: [String: Double] { get throws }
 
-  /// Closes the store. All views and writers have ended before.
+  /// Closes the store. All views and writers must have ended before.
   func close() throws
 }
 
@@ -59,8 +59,8 @@ struct ScanResult: Equatable {
   }
 }
 
-/// Reads the store. If the engine has snapshots, the view reads one state: the newest at its
-/// creation or at the last `advance`.
+/// Reads the store. If the engine has snapshots, the view reads one state: the newest state when
+/// the view was made, or at the last `advance`.
 protocol EngineView {
   /// The fold of the value; nil if the key is absent.
   mutating func read(_ key: log_key) throws -> UInt64?
@@ -68,8 +68,8 @@ protocol EngineView {
   /// The sum of the folds of the values.
   mutating func readMany(_ keys: [log_key]) throws -> UInt64
 
-  /// Scans at most `limit` entries in order, from the first key that is not less than `key`; nil:
-  /// from the first entry.
+  /// Scans at most `limit` entries in order. Begins with the first key that is not less than `key`;
+  /// if `key` is nil, with the first entry.
   mutating func scan(from key: log_key?, limit: Int) throws -> ScanResult
 
   /// Scans all entries whose hashed keys begin with the first `length` bytes of `key`.
@@ -77,8 +77,8 @@ protocol EngineView {
 
   static var takesSnapshots: Bool { get }
 
-  /// Takes a snapshot of the newest state and releases it, in the cheapest way of the engine. The
-  /// view must not be used afterwards.
+  /// Takes a snapshot of the newest state and releases it, in the way that is cheapest for the
+  /// engine. The view must not be used afterwards.
   mutating func takeSnapshot() throws
 
   /// Advances to the newest state.
@@ -97,10 +97,11 @@ extension EngineView {
   }
 }
 
-/// A view that visits entries in order. Both kinds of scan use this.
+/// A view that visits entries in order. Both kinds of scan use `walk`.
 protocol WalkingView: EngineView {
   /// Calls `body` with the key, the value and the value's length of each entry, until it returns
-  /// false. Begins with the first key that is not less than `key` (nil: with the first entry).
+  /// false. Begins with the first key that is not less than `key`; if `key` is nil, with the first
+  /// entry.
   func walk(from key: log_key?, _ body: (log_key, UnsafeRawPointer?, Int) -> Bool) throws
 }
 
@@ -140,7 +141,7 @@ struct EngineError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// Errors in the form of LevelDB and RocksDB: a text that the caller frees.
+/// Errors in the form of LevelDB and RocksDB: a text that the caller must free.
 protocol MessageErrors {
   static func free(_ message: UnsafeMutablePointer<CChar>)
 }

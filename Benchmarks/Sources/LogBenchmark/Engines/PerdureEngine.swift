@@ -47,7 +47,7 @@ struct PerdureView: EngineView {
   private let keyspace: Keyspace
   private let isDense: Bool
   private var snapshot: Snapshot
-  /// Reused, like the buffer of a program that reads many keys.
+  /// A buffer for keys. It is reused, as in a program that reads many keys.
   private var keyBytes = [UInt8](repeating: 0, count: 16)
   private var manyKeyBytes: [[UInt8]] = []
 

@@ -148,7 +148,7 @@ struct SQLiteView: WalkingView {
     }
   }
 
-  /// The snapshot of a transaction begins with its first read.
+  /// Takes a snapshot by a read, because a transaction's snapshot begins with its first read.
   mutating func takeSnapshot() throws {
     if snapshot.isEmpty {
       try advance()
@@ -202,7 +202,7 @@ struct SQLiteWriter: EngineWriter {
   }
 
   mutating func commit(_ operations: UnsafeBufferPointer<log_operation>) throws {
-    // A single statement is a transaction by itself.
+    // A single statement is a transaction without BEGIN and COMMIT.
     if operations.count > 1 { try connection.step(begin) }
     guard let start = operations.baseAddress else { return }
     for index in operations.indices { try execute(start + index) }

@@ -2,7 +2,7 @@ import CLogFloor
 import Foundation
 import PerdureLog
 
-/// Opens stores that differ in one property each.
+/// Opens several stores, each of which differs from the others in one property.
 struct OpeningTrial {
   private let shape: Shape
   private let command: OpeningCommand
@@ -95,8 +95,8 @@ struct OpeningTrial {
 
   // MARK: Measuring
 
-  /// The median cost in nanoseconds. The first opening loads the files into the cache and does not
-  /// count.
+  /// The median cost in nanoseconds. The first opening is not counted, because it loads the files
+  /// into the cache.
   private func openings(_ path: String, _ rounds: Int) throws -> Double {
     let all = try (0...rounds).map { _ in
       var opened: Store?

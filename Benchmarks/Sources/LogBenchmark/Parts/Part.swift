@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The parts of a run.
 enum Part: String, CaseIterable, ExpressibleByArgument {
-  /// All workloads with a million records (a quarter of that for records of 1 KiB), in several
+  /// All workloads with a million records, or 250,000 records for values of 1 KiB, in several
   /// rounds.
   case main
   /// A store that is overwritten repeatedly, in one round. Perdure also runs it with the number of
@@ -19,17 +19,17 @@ struct Turn {
   var engines: [EngineName]
 }
 
-/// Determines the turns and their order. The first round of everything precedes all second rounds.
-/// So a run that exceeds its time has all rows, with fewer rounds.
+/// Determines the turns and their order. The first rounds of all turns precede all second rounds.
+/// So if the time is over too early, the results have all rows, with fewer rounds.
 struct Schedule {
   var parts: [Part]
   var shapes: [Shape]
   var workloads: [Workload]
-  /// The requested engines; nil: the selection of each part.
+  /// The requested engines; nil for the default engines of each part.
   var engines: [EngineName]?
   var records: Int
   var largeRecords: Int
-  /// The number of operations for records of 100 bytes; half of it for records of 1 KiB.
+  /// The number of operations for records of 100 bytes. Records of 1 KiB have half of it.
   var operations: Int
   var durableCommits: Int
   var rounds: Int
@@ -59,8 +59,8 @@ struct Schedule {
     return Turn(part: .main, plan: plan, engines: engines ?? EngineName.allCases)
   }
 
-  /// The turns of the part `steady`, for hashed keys only. By default without SQLite, which would
-  /// take as long as all others together.
+  /// The turns of the part `steady`, for hashed keys only. SQLite is not a default engine here,
+  /// because it would take as long as all other engines together.
   private var steady: [Turn] {
     guard shapes.contains(.hashed100) else { return [] }
     let usual = plan(.hashed100, records, Workload.steady.contains)
@@ -70,8 +70,8 @@ struct Schedule {
     return largeRecords > 0 ? [turn, Turn(part: .steady, plan: large, engines: own)] : [turn]
   }
 
-  /// The turn of the part `large`. Ids are loaded in ascending order, as they are assigned; hashed
-  /// keys in random order.
+  /// The turn of the part `large`. Ids are loaded in ascending order, because programs assign them
+  /// in this order. Hashed keys are loaded in random order.
   private func large(_ shape: Shape) -> Turn {
     let load = shape.keyKind == .dense ? Workload.fillSequential1000 : .fillRandom1000
     let own = [load, .readRandom, .openAfterKill, .openClean]
@@ -87,7 +87,7 @@ struct Schedule {
 }
 
 extension Turn {
-  /// The approximate maximum size of the store in bytes. It includes garbage, and segments during
-  /// their rewriting.
+  /// The approximate maximum size of the store in bytes. It includes garbage, and segments while
+  /// they are rewritten.
   var diskBytesMax: Int { plan.records * (plan.shape.valueLength + 60) * 4 }
 }

@@ -1,15 +1,15 @@
-/// A goal of the engine: a bound for a figure of Perdure, which is compared with those of other
-/// engines.
+/// A goal of the engine: a bound for a figure of Perdure. The report compares the figure with those
+/// of other engines.
 struct Goal {
   var title: String
   var bound: Double
   var format: (Double) -> String
-  /// Whether the bound is a minimum, because greater figures are better.
+  /// Whether the bound is a minimum, that is, greater figures are better.
   var isLeast = false
   /// The figure of an engine; nil if it was not measured.
   var value: (ResultSet, _ engine: String) -> Double?
 
-  /// A table in Markdown, and the number of its rows in which Perdure is ahead of the best peer.
+  /// A table in Markdown, and the number of its rows in which Perdure is better than the best peer.
   static func table(_ results: ResultSet, _ compression: [CompressionFigure]) -> String {
     let head = [
       "| | floor | best peer | goal | Perdure | | / best peer |", "|---|---:|---:|---:|---:|---|---:|",

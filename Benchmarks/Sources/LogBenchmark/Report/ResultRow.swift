@@ -1,9 +1,9 @@
-/// A row of a table: its workloads, and how its value follows from them.
+/// A row of a table: its workloads, and the function that computes its value from them.
 struct ResultRow {
   var title: String
   var workloads: [Workload]
   var format: (Double) -> String
-  /// The value from the measurements of those workloads that were measured; at least one.
+  /// Computes the value from the measurements of the workloads; at least one was measured.
   var value: ([Measurement]) -> Double?
 
   static func all(_ time: ResultTable.Time) -> [ResultRow] {
@@ -94,8 +94,8 @@ extension Measurement {
 
   func perRecord(_ detail: String) -> Double? { details[detail].map { $0 / Double(n) } }
 
-  /// The bytes that calls have written, divided by the bytes that the caller provided according to
-  /// `unit`.
+  /// The bytes that write calls passed to the system, divided by the bytes that the caller
+  /// provided. The number of provided bytes is in the detail `unit`.
   func writeAmplification(_ unit: String) -> Double? {
     // The system does not count bytes that are stored into a map.
     guard engine != LMDBWriteMapEngine.name, let written = details["written_bytes"],

@@ -2,7 +2,7 @@ import Foundation
 
 /// Results by workload and engine.
 struct ResultSet {
-  /// Which time counts as that of an operation.
+  /// The kind of time that is shown for an operation.
   let time: ResultTable.Time
   private let known: [Measurement.Identity: Measurement]
 

@@ -1,4 +1,4 @@
-/// The summary of all tables: a few rows, and the number of all rows in which Perdure is ahead.
+/// The summary of all tables: a few rows, and the number of all rows in which Perdure is better.
 extension ResultTable {
   /// The workloads in the summary: each kind of work once or twice.
   private static let telling: [Workload] = [
@@ -7,7 +7,7 @@ extension ResultTable {
   ]
 
   /// The summary's rows for the shortest records with hashed keys, and the number of all rows in
-  /// which Perdure is ahead.
+  /// which Perdure is better.
   static func summary(_ measurements: [Measurement], _ time: Time) -> String {
     let tables = all(measurements, time)
     let shown = tables.first { $0.shape == .hashed100 && $0.records < largeCount }?.tellingRows ?? []

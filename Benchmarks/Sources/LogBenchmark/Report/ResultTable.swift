@@ -12,7 +12,7 @@ struct ResultTable {
   let results: ResultSet
   let engines: [String]
 
-  /// The number of records from which a store counts as large, like the stores of the part `large`.
+  /// The minimum number of records of a large store, such as the stores of the part `large`.
   static let largeCount = 5_000_000
 
   static let order = [
@@ -22,7 +22,7 @@ struct ResultTable {
 
   static var peers: [String] { order.filter { $0 != FloorEngine.name && $0 != PerdureEngine.name } }
 
-  /// The table of each shape and number of records. Those with many records come last.
+  /// The table of each shape and number of records. Tables with many records come last.
   static func all(_ measurements: [Measurement], _ time: Time) -> [ResultTable] {
     let results = ResultSet(measurements, time)
     let tables = Shape.allCases.flatMap { shape in
@@ -82,7 +82,7 @@ struct ResultTable {
     return ratio <= 1 ? "**\(Format.ratio(ratio))**" : Format.ratio(ratio)
   }
 
-  /// The ratio to the best of these engines. If it is at most 1, Perdure is ahead.
+  /// The ratio to the best of these engines. If it is at most 1, Perdure is at least as good.
   func ratio(_ values: [Double?], to others: [String]) -> Double? {
     let theirs = zip(engines, values).compactMap { others.contains($0) ? $1 : nil }
     guard let place = engines.firstIndex(of: PerdureEngine.name), let ours = values[place],

@@ -20,8 +20,8 @@ struct Histogram: Equatable {
     maximum = max(maximum, other.maximum)
   }
 
-  /// The smallest bucket bound that at least `fraction` of the durations do not exceed; 0 if there
-  /// are no durations.
+  /// An upper bound for at least `fraction` of the durations: the smallest such bound of a bucket. 0
+  /// if there are no durations.
   func percentile(_ fraction: Double) -> UInt64 {
     guard count > 0 else { return 0 }
     let wanted = max(1, Int((fraction * Double(count)).rounded(.up)))
@@ -33,7 +33,7 @@ struct Histogram: Equatable {
     return maximum
   }
 
-  /// The bucket of a duration. Durations below 64 have one bucket each; above, each power of two
+  /// The bucket of a duration. Each duration below 64 has its own bucket. Above, each power of two
   /// has 64 buckets.
   @inline(__always)
   static func bucket(of nanoseconds: UInt64) -> Int {

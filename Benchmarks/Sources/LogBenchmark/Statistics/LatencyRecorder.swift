@@ -1,6 +1,6 @@
 import CLogFloor
 
-/// Measures consecutive operations, with one reading of the clock between two of them.
+/// Measures consecutive operations, with one reading of the clock between two operations.
 struct LatencyRecorder {
   private(set) var histogram = Histogram()
   private var begin: UInt64
@@ -20,7 +20,7 @@ struct LatencyRecorder {
     last = now
   }
 
-  /// Runs code whose time does not count.
+  /// Runs code whose time is not measured.
   mutating func skip(_ body: () throws -> Void) rethrows {
     let cpu = log_cpu_ns()
     try body()

@@ -8,7 +8,7 @@ struct Measurement: Codable, Equatable {
   var valueBytes: Int
   /// The number of measured operations.
   var operations: Int
-  /// The time of one operation; for batches, of one record.
+  /// The time of one operation. For batches, the time of one record.
   var nsPerOp: Double
   /// Processor time of all threads of the process for one operation.
   var cpuNsPerOp: Double
@@ -20,11 +20,11 @@ struct Measurement: Codable, Equatable {
   var p9999: UInt64 = 0
   var maxNs: UInt64
   /// The blocks of the files after the workload, in bytes. Space that is reserved for a full disk
-  /// does not count.
+  /// is not included.
   var diskBytes: Int
   /// The private memory of the process after the workload, without mapped files.
   var memoryBytes: Int
-  /// Figures that only this workload or this engine has, by name.
+  /// Other figures, by name. Only this workload or this engine has them.
   var details: [String: Double] = [:]
   var rounds = 1
 
@@ -49,8 +49,8 @@ struct Measurement: Codable, Equatable {
 
   var identity: Identity { Identity(engine: engine, workload: workload, shape: shape, n: n) }
 
-  /// The medians of the rounds. Only for the maximum, the greatest counts, because a stall counts
-  /// even if it occurred once.
+  /// The medians of the rounds. The maximum is the greatest of all rounds, because a single stall
+  /// is important too.
   static func summary(of rounds: [Measurement]) -> Measurement? {
     guard var result = rounds.first else { return nil }
     func middle(_ value: (Measurement) -> Double) -> Double { median(rounds.map(value)) ?? 0 }

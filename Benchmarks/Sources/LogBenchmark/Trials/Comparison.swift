@@ -11,8 +11,8 @@ struct Comparison {
   struct Outcome {
     /// The measurements of each engine and workload.
     var measurements: [Measurement] = []
-    /// The engines that failed, or whose results differed from those of earlier engines. They have
-    /// no measurements.
+    /// The engines that failed, or that had other results than earlier engines. They have no
+    /// measurements.
     var failures: [String] = []
   }
 
@@ -20,8 +20,8 @@ struct Comparison {
     try checkRoom(for: turn)
     var outcome = Outcome()
     var checks: [String: (sum: UInt64, engine: String)] = [:]
-    // The order rotates with the round, because the first engine finds the machine in another state
-    // than the last.
+    // The order rotates with the round, because the state of the machine differs between the first
+    // and the last engine.
     for place in turn.engines.indices {
       let engine = turn.engines[(place + turn.plan.round) % turn.engines.count]
       let begin = Date()

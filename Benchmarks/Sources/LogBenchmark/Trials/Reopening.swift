@@ -1,7 +1,7 @@
 import CLogFloor
 
-/// Opens the store of a killed trial, closes it, and opens it again. Runs in a separate process, so
-/// that the measured memory is that of the store.
+/// Opens the store of a killed trial, closes it, and opens it again. It runs in a separate process,
+/// so that the measured memory is only that of the store.
 struct Reopening<Engine: LogEngine> {
   let plan: TrialPlan
   let folder: String

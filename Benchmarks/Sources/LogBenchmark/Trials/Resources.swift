@@ -8,8 +8,8 @@ enum Resources {
   /// The size of the reserve that keeps a store usable on a full disk, in bytes.
   static func reservedBytes(of folder: String) -> Int { bytes(of: folder, isReserve) }
 
-  /// The bytes that the process has passed to calls that write; 0 if the system does not report
-  /// them. Bytes that are stored into maps do not count.
+  /// The bytes that the process has passed to write calls; 0 if the system does not report them.
+  /// Bytes that are stored into maps are not included.
   static var writtenBytes: Int {
     guard let text = try? String(contentsOfFile: "/proc/self/io", encoding: .utf8) else { return 0 }
     for line in text.split(separator: "\n") where line.hasPrefix("wchar:") {

@@ -9,7 +9,7 @@ struct TrialPlan: Codable {
   /// The maximum number of single operations of a workload.
   var operations: Int
   var durableCommits: Int
-  /// The number of commits beside a thread that overwrites.
+  /// The number of commits during the overwriting by another thread.
   var steadyCommits: Int
   var workloads: [Workload]
   /// The workload that fills the store.
@@ -20,8 +20,8 @@ struct TrialPlan: Codable {
 /// One engine with one shape in one round, in a separate process. It fills a store, runs workloads
 /// on it, and ends.
 ///
-/// The plan determines each workload, so that all engines end in the same state. Sums over the
-/// values that were read, and over the final state, are reported for comparison.
+/// The plan determines each workload, so that all engines end in the same state. For comparison,
+/// the trial reports sums over the values read and over the final state.
 final class Trial<Engine: LogEngine> {
   let plan: TrialPlan
   let folder: String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Threads that begin together, and whose end is awaited.
+/// Runs threads that begin together, and waits for their end.
 enum Threads {
   /// Runs `body` on `count` threads, each with its number.
   ///

@@ -2,8 +2,8 @@ import CLogFloor
 import Foundation
 
 // Filling a store, in the order of the keys or in random order, with batches of 1, 100 and 1000.
-// One of these workloads fills the store that later workloads use. The others fill a fifth of the
-// records into a separate store, which is removed.
+// One of these workloads fills the store that later workloads use. Each other workload writes a
+// fifth of the records into a separate store, which is then removed.
 
 extension Trial {
   func fillOthers() throws {
@@ -35,7 +35,7 @@ extension Trial {
     }
   }
 
-  /// Puts a value for each ordinal in the workload's batches, and reports the workload.
+  /// Puts a value for each ordinal, in batches of the workload's size, and reports the workload.
   func put(
     _ engine: Engine, _ workload: Workload, _ ordinals: [UInt32], inBatchesOf size: Int? = nil,
     in path: String? = nil

@@ -1,7 +1,7 @@
 import CLogFloor
 
-// Reading with one view. Each workload runs twice: once without a clock in the loop, for the mean;
-// then a quarter of it with a clock, for the percentiles.
+// Reading with one view. Each workload runs twice. First it runs without a clock in the loop, for
+// the mean. Then a quarter of it runs with a clock, for the percentiles.
 
 extension Trial {
   func read(_ engine: Engine) throws {
@@ -39,7 +39,7 @@ extension Trial {
   private func readSingly(_ workload: Workload, _ view: inout Engine.View, _ keys: [log_key]) throws {
     guard isWanted(workload) else { return }
     try measure(workload, count: keys.count, operations: keys.count) { index in
-      // A missing key also counts.
+      // A missing key counts too, as 1.
       try view.read(keys[index]) ?? 1
     }
   }

@@ -2,11 +2,12 @@ import CLogFloor
 import Foundation
 
 // A store that is overwritten repeatedly, uniformly at random. These workloads measure the space
-// that the store then uses, the bytes written, and how long commits wait for background compaction.
+// that the store uses after that, the bytes written, and the time that commits wait for background
+// compaction.
 //
 // For engines that compact in the background, they also measure commits of one record, and durable
-// commits beside a thread that overwrites. Other engines write the same values in large batches
-// without measurement, so that all engines end in the same state.
+// commits during overwriting by another thread. Other engines write the same values in large
+// batches without measurement, so that all engines end in the same state.
 
 extension Trial {
   func overwriteSteadily(_ engine: Engine) throws {
@@ -20,8 +21,8 @@ extension Trial {
     return (0..<count).map { _ in UInt32(Int.random(in: 0..<records, using: &generator)) }
   }
 
-  /// Overwrites as many records as the store has, twice. Only the second time is measured, when the
-  /// space is stable.
+  /// Overwrites as many records as the store has, twice. Only the second pass is measured, because
+  /// the space is stable then.
   private func overwriteTwice(_ engine: Engine) throws {
     let workload = Workload.steadyOverwrite
     let all = ordinals(workload, 2 * records)
@@ -60,10 +61,10 @@ extension Trial {
   }
 
   /// Makes durable commits of one record each in one half of the keys, while a thread overwrites
-  /// the other half in batches that are not durable. That thread overwrites its whole half before,
-  /// then one batch for every twenty commits. So there is always garbage to compact, and the amount
-  /// written is equal for all engines. The thread always writes the same value for a key, so the
-  /// number of times does not matter.
+  /// the other half in batches that are not durable. First, that thread overwrites its whole half.
+  /// Then it writes one batch for every twenty commits. So there is always garbage to compact, and
+  /// the amount written is equal for all engines. The thread always writes the same value for a
+  /// key. So the number of passes does not change the final state.
   private func commitBesideOverwriting(_ engine: Engine) throws {
     let workload = Workload.steadyDurable
     let half = max(records / 2, 1)

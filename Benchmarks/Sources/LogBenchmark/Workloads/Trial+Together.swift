@@ -12,8 +12,8 @@ extension Trial {
     try commitDurably(engine, .durable8, writers: 8)
   }
 
-  /// One thread overwrites in commits of one record. The other reads the newest state until the
-  /// first has ended.
+  /// One thread overwrites in commits of one record. The other thread reads the newest state until
+  /// the first one has ended.
   private func readWhileWriting(_ engine: Engine) throws {
     let workload = Workload.readWhileWriting
     let (shape, pool, records, seed) = (shape, pool, records, seed(of: workload))
@@ -56,7 +56,7 @@ extension Trial {
     let (shape, pool, records, seed) = (shape, pool, records, seed(of: workload))
     let count = max(plan.durableCommits / writers, 1) * (writers == 1 ? 1 : 2)
     let calls = Shared(Histogram())
-    // The first sync includes earlier writes, and does not count.
+    // The first sync includes earlier writes, so it is not measured.
     var warm = try engine.makeWriter()
     for ordinal in 0..<3 { try warm.put(shape.key(ordinal % records), pool.value(seed), shape.valueLength) }
     warm.end()

@@ -26,15 +26,15 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case delete1000 = "delete-1000"
   case durable1 = "durable-1-writer"
   case durable8 = "durable-8-writers"
-  // Of the part "steady", on a store of its own.
+  // Workloads of the part "steady", on a separate store.
   case steadyOverwrite = "steady-overwrite"
   case steadyCommit = "steady-commit"
   case steadyDurable = "steady-durable-commit"
   case openAfterKill = "open-after-kill"
   case openClean = "open-clean"
 
-  /// Whether the workload is meaningful for a shape. Ids beyond the last one are missing at the
-  /// edge of the index, and ids have no prefixes.
+  /// Whether the workload is meaningful for a shape. Missing ids are all after the last id, at the
+  /// edge of the index. Ids have no prefixes.
   func makesSense(for shape: Shape) -> Bool {
     shape.keyKind == .hashed || (self != .readMissing && self != .prefix)
   }
@@ -45,12 +45,12 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   /// Whether the engine must keep its keys in order.
   var needsOrder: Bool { self == .scan || self == .prefix || self == .ycsbE }
 
-  /// Whether elapsed time counts, because processor time says little about the workload.
+  /// Whether reports show elapsed time, because processor time says little about the workload.
   var waitsForDisk: Bool {
     [.durable1, .durable8, .steadyDurable, .openAfterKill, .openClean].contains(self)
   }
 
-  /// Whether it measures the engine's background work.
+  /// Whether the workload measures the engine's background work.
   var needsCompaction: Bool { self == .steadyCommit || self == .steadyDurable }
 
   var title: String {
