@@ -8,7 +8,7 @@ import Perdure
 final class User: ManagedObject {
   @Attribute(.unique) var handle: String
   var name: String = ""
-  // In this user's order: important ones come first.
+  // In the order of this user: important conversations come first.
   @Relationship(inverse: "members") var conversations: OrderedToMany<Conversation>
   @Relationship(inverse: "author") var messages: ToMany<Message>
 }
@@ -80,8 +80,8 @@ enum Program {
     return made[0]
   }
 
-  /// In a many-to-many relationship, one end has a separate order for each owner: Grace's is
-  /// unchanged.
+  /// In a many-to-many relationship, an ordered end has a separate order for each owner. So the
+  /// order of Grace is unchanged.
   private static func pin(_ context: ManagedObjectContext) throws {
     let (ada, grace) = (try user("ada", context), try user("grace", context))
     ada.conversations.move(from: 2, to: 0)
@@ -91,7 +91,7 @@ enum Program {
     }
   }
 
-  /// Two contexts that start from the same state change one order, and no change is lost.
+  /// Two contexts that start from the same state change one order. No change is lost.
   private static func writeOnTwoDevices(_ container: PersistentContainer, _ id: ManagedObjectID) throws {
     let devices = [container.newContext(), container.newContext()]
     let texts = ["Soon.", "Welcome!"]
@@ -101,7 +101,7 @@ enum Program {
       moon.messages.insert(written, at: number == 0 ? moon.messages.count : 0)
     }
     // Both contexts have made a user with the same handle. The user that is stored first remains,
-    // and has both messages.
+    // and gets both messages.
     devices[1].mergePolicy = .mergeByPropertyObjectTrump
     for device in devices { try device.save() }
   }

@@ -1,11 +1,12 @@
-// A journal that can be killed while it writes. It continues with every entry that it has reported.
+// A journal that can be killed while it writes. After a restart, it has every entry that it
+// reported.
 //
 //     swift run Journal            # prints the number of each entry when it is saved
 //     pkill -9 -x Journal          # from another terminal, at any moment
 //     swift run Journal            # prints how many entries it found, and continues
 //
-// `save()` returns when the entry is durable: it survives a kill and a power loss. Only the last
-// entry may be found without having been reported, if the kill came between saving and reporting.
+// `save()` returns when the entry is durable: it survives a kill and a power loss. If the kill
+// comes between saving and reporting, the last entry exists although it was not reported.
 
 import Foundation
 import Perdure

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own: users of Perdure and its tests do not fetch an HTTP server.
+// A separate package, so that users of Perdure and its tests do not fetch an HTTP server.
 
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
@@ -25,7 +25,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
   ],
   targets: [
-    // The model, the routes and the work of each request.
+    // The model, the routes and the code of each request.
     .target(
       name: "Shop",
       dependencies: [perdure, hummingbird, .product(name: "Logging", package: "swift-log")],
@@ -38,7 +38,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
-    // Needs the program too: two tests start it and end it.
+    // The tests need the program too: two tests start it and end it.
     .testTarget(
       name: "ShopTests",
       dependencies: [

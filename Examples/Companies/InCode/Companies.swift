@@ -14,7 +14,7 @@ class Party: ManagedObject {
   }
   override class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [\Party.name: "name"] }
 
-  /// Slots count from 0, and those of a sub-entity follow its parent's.
+  /// Slots are counted from 0. The slots of a subentity follow those of its superentity.
   var name: String {
     get { _get(0) }
     set { _set(0, newValue) }
@@ -98,8 +98,7 @@ enum Program {
     let company = Company(context: context)
     company.name = "Acme"
     for (name, salary) in [("Ada", 3000), ("Grace", 2000), ("Li", 1500)] as [(String, Int64)] {
-      // Properties are accessed by name here, which also works for entities without their own
-      // class.
+      // Properties are accessed by name here. That also works for entities without their own class.
       let worker = context.insertNewObject(forEntityName: "Worker")
       worker["name"] = name
       worker["email"] = "\(name)@Example.org"

@@ -9,7 +9,7 @@ struct ArchiveImport {
   var container: PersistentContainer
   var survey: ArchiveSurvey
   var batchSize: Int
-  /// Prints "saved <stanzas>" after each save, for programs that watch.
+  /// Whether to print "saved <stanzas>" after each save, for programs that monitor the import.
   var printsBatches: Bool
 
   func run() throws {
@@ -18,7 +18,7 @@ struct ArchiveImport {
     var done = 0
     for index in survey.indexes {
       try run(index, importer) { count in
-        // Unbuffered, so that a reader of the output sees the report of a save at once.
+        // Unbuffered, so that a reader of the output gets the report of a save at once.
         guard !printsBatches else {
           return FileHandle.standardOutput.write(Data("saved \(done + count)\n".utf8))
         }

@@ -4,7 +4,7 @@ import Foundation
 import Perdure
 import PerdureText
 
-/// Prints the answers of the graph on standard output.
+/// Prints the results of the queries on standard output.
 struct ArchiveReport {
   var container: PersistentContainer
   var survey: ArchiveSurvey
@@ -89,7 +89,7 @@ struct ArchiveReport {
     stopwatch.lap("search in summaries")
   }
 
-  /// Deletes in a context of its own that is never saved.
+  /// Deletes in a separate context that is never saved.
   private func printCascade(_ questions: ArchiveQuestions, _ context: ManagedObjectContext) throws {
     guard let maintainer = try questions.busiestMaintainers(1).first else { return }
     print("\nDeleting \(maintainer.name) would take along")

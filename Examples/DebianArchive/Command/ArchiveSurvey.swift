@@ -30,7 +30,7 @@ struct ArchiveSurvey {
     bar.finish(count: stanzaCount)
   }
 
-  /// Damage ends an index. The part before it counts.
+  /// Reads one index. Damage ends it, and the part before the damage is counted.
   private mutating func scan(_ file: IndexFile, _ progress: (Int, Int) -> Void) throws {
     let problems = ProblemLog()
     var reader = try PackageReader(file: file) { problems.report($0) }

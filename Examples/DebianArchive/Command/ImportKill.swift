@@ -1,7 +1,7 @@
-// Used by the test that kills the import repeatedly. With PERDURE_DEMO_KILL_AT=n in its
-// environment, the example ends itself, as `kill -9` would, during the nth call that changes a file
-// or a name. It counts calls and not seconds, so every step of an import can be interrupted on a
-// machine of any speed.
+// A test uses this to kill the import repeatedly. If the environment contains
+// PERDURE_DEMO_KILL_AT=n, the example kills itself as `kill -9` would. This happens during the nth
+// call that changes a file or a name. Calls are counted, not seconds, so every step of an import
+// can be interrupted on a machine of any speed.
 
 import DebianArchiveGraph
 import Foundation
@@ -21,14 +21,15 @@ final class ImportKill: Sendable {
 
   private init(at moment: Int) { self.moment = moment }
 
-  /// Counts a change. If it is the last one, does a part of it if possible, and ends the process.
+  /// Counts a change. If it is the last one, calls `part` to make a part of it, and ends the
+  /// process.
   func pass(_ part: () -> Void = {}) {
     guard changes.add(1, ordering: .relaxed).newValue == moment else { return }
     part()
     kill(getpid(), SIGKILL)
   }
 
-  /// Prints the number of changes so far, when a step was reached.
+  /// Prints a step that was reached, and the number of changes so far.
   func tell(_ what: String) {
     FileHandle.standardOutput.write(Data("\(what) \(changes.load(ordering: .relaxed))\n".utf8))
   }

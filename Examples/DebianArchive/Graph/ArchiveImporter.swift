@@ -3,8 +3,8 @@ public import Perdure
 
 /// Imports packages into the graph, with one save for each batch.
 ///
-/// Names, maintainers, sections and tags that were seen are kept as objects of one long-lived
-/// context, so a batch reads nothing from the store. Packages and dependencies are released after
+/// Names, maintainers, sections and tags that were used are kept as objects of one long-lived
+/// context. So a batch reads nothing from the store. Packages and dependencies are released after
 /// each save.
 public final class ArchiveImporter {
   private struct Key: Hashable {
@@ -34,7 +34,7 @@ public final class ArchiveImporter {
     try remember()
   }
 
-  /// The state of an earlier import.
+  /// Loads the state of an earlier import.
   private func remember() throws {
     for name in try context.fetch(FetchRequest<Name>()) { names[name.text] = name }
     for maintainer in try context.fetch(FetchRequest<Maintainer>()) {
@@ -111,7 +111,7 @@ public final class ArchiveImporter {
     return name
   }
 
-  /// The name of a package. An earlier import may have created it without a package.
+  /// The object for the name of a package. An earlier import may have created it without a package.
   private func packageName(_ text: String) -> PackageName {
     let known = names[text]
     if let known = known as? PackageName { return known }

@@ -1,6 +1,6 @@
 public import Perdure
 
-/// A name on which packages can depend: that of a package, or one that packages only provide.
+/// A name that packages can depend on: the name of a package, or a name that packages only provide.
 @Entity(isAbstract: true)
 public class Name: ManagedObject {
   /// The name itself.
@@ -14,7 +14,7 @@ public class Name: ManagedObject {
 /// The name of a package in the archive.
 @Entity
 public final class PackageName: Name {
-  /// Its versions.
+  /// The versions of the package.
   @Relationship(inverse: "packageName", deleteRule: .cascade) public var packages: ToMany<Package>
 }
 
@@ -25,29 +25,29 @@ public final class VirtualName: Name {}
 /// One version of a package for one architecture.
 @Entity(unique: [["name", "version", "architecture"]])
 public final class Package: ManagedObject {
-  /// The text of its name.
+  /// The text of the package's name.
   public var name: String
   /// The version; empty if the archive does not give one.
   public var version: String
   /// The architecture of the package, or `all`.
   public var architecture: String
-  /// The first line of its description.
+  /// The first line of the description.
   public var summary: String?
-  /// The source package it was built from.
+  /// The source package from which the package was built.
   public var source: String?
-  /// How important the package is for a system.
+  /// The importance of the package for a system.
   public var priority: String?
-  /// The URL of its project.
+  /// The URL of the package's project.
   public var homepage: String?
   /// The size of the package's file in bytes; nil if the archive does not give it.
   public var size: Int64?
   /// The installed size in KiB; nil if the archive does not give it.
   public var installedSize: Int64?
-  /// Its name.
+  /// The name of the package, as an object.
   @Relationship(inverse: "packages", optional: false) public var packageName: PackageName?
   /// The maintainer of the package.
   @Relationship(inverse: "packages") public var maintainer: Maintainer?
-  /// Its section.
+  /// The section of the package.
   @Relationship(inverse: "packages") public var section: Section?
   /// The tags of the package.
   @Relationship(inverse: "packages") public var tags: ToMany<Tag>
@@ -74,7 +74,7 @@ public final class Dependency: ManagedObject {
   @Relationship(inverse: "dependencies", optional: false) public var package: Package?
   /// The required name; nil for a provision.
   @Relationship(inverse: "dependents") public var target: Name?
-  /// The name it provides.
+  /// The name that the package provides.
   @Relationship(inverse: "provisions") public var provided: Name?
 }
 

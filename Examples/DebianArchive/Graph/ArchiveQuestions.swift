@@ -13,7 +13,7 @@ public struct ArchiveQuestions {
     try context.fetch(FetchRequest<PackageName> { $0.text == text }).first
   }
 
-  /// The packages that require a package with this name, each once.
+  /// The packages that require a package with this name. Each is in the result once.
   public func reverseDependencies(of text: String) throws -> Set<Package> {
     guard let name = try packageName(text) else { return [] }
     var found: Set<Package> = []
@@ -23,9 +23,9 @@ public struct ArchiveQuestions {
     return found
   }
 
-  /// The packages that may be installed with this name. They are its packages. For each alternative
-  /// of their dependencies, they are also the packages with that name and those that provide it.
-  /// Versions are ignored.
+  /// The packages that may be installed with this name. These are the packages with the name. They
+  /// are also, for each alternative of their dependencies, the packages with that name and the
+  /// packages that provide it. Versions are ignored.
   public func closure(of text: String) throws -> Set<Package> {
     guard let start = try packageName(text) else { return [] }
     var reached: Set<Package> = []
@@ -41,7 +41,7 @@ public struct ArchiveQuestions {
     return reached
   }
 
-  /// The packages with a name, and those that provide it.
+  /// The packages with a name, and the packages that provide it.
   static func candidates(for name: Name) -> [Package] {
     var found: [Package] = []
     if let name = name as? PackageName { found.append(contentsOf: name.packages) }

@@ -3,8 +3,8 @@ import Perdure
 /// Finds groups of packages that require each other, directly or indirectly: the strongly connected
 /// components of the dependency graph.
 ///
-/// Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with an explicit
-/// stack, because the archive is deeper than a thread's stack.
+/// This is Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with an
+/// explicit stack. A recursive one would overflow a thread's stack.
 struct DependencyCycles {
   /// For each package, the positions of the packages that it requires.
   private let edges: [[Int]]
@@ -58,7 +58,7 @@ struct DependencyCycles {
     return Visit(node: node)
   }
 
-  /// A node that reaches no older node completes a component.
+  /// Leaves a node. If it reaches no older node, it completes a component.
   private mutating func leave(_ node: Int) {
     guard lowest[node] == order[node] else { return }
     var members: [Int] = []

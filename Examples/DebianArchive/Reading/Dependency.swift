@@ -2,7 +2,7 @@
 public enum DependencyKind: Int, CaseIterable, Sendable {
   /// The other package must be configured before this one is unpacked.
   case preDepends
-  /// The other package must be configured before this one is.
+  /// The other package must be configured before this package is configured.
   case depends
   /// The other package is installed with this one, except in unusual installations.
   case recommends
@@ -10,13 +10,13 @@ public enum DependencyKind: Int, CaseIterable, Sendable {
   case suggests
   /// This package makes the other one more useful.
   case enhances
-  /// The other package does not work while this one is installed.
+  /// The other package does not work while this package is installed.
   case breaks
-  /// The other package cannot be unpacked while this one is.
+  /// The other package cannot be unpacked while this package is unpacked.
   case conflicts
   /// This package may overwrite files of the other one.
   case replaces
-  /// The other name is a further name of this package.
+  /// The other name is an additional name of this package.
   case provides
 
   /// The name of the field that lists dependencies of this kind.
@@ -51,11 +51,12 @@ public enum VersionRelation: String, CaseIterable, Sendable {
 
 /// One alternative of one clause of a dependency field.
 public struct Dependency: Hashable, Sendable {
-  /// The field that contains it.
+  /// The field that contains the dependency.
   public var kind: DependencyKind
-  /// 0-based number of the clause in its field; the alternatives of one clause share it.
+  /// The number of the clause in its field, from 0. All alternatives of a clause have the same
+  /// number.
   public var group: Int
-  /// 0-based number of the alternative in its clause.
+  /// The number of the alternative in its clause, from 0.
   public var position: Int
   /// The name of the package or virtual package.
   public var target: String
@@ -64,7 +65,7 @@ public struct Dependency: Hashable, Sendable {
   /// The version constraint; nil if any version is accepted.
   public var constraint: VersionConstraint?
 
-  /// One alternative.
+  /// Makes one alternative.
   public init(
     kind: DependencyKind, group: Int, position: Int, target: String, architecture: String? = nil,
     constraint: VersionConstraint? = nil

@@ -1,19 +1,19 @@
 // Dependency fields:
 //
-//   field        := [clause ("," clause)*]        empty clauses (a comma too many) are passed over
+//   field        := [clause ("," clause)*]        empty clauses (an extra comma) are skipped
 //   clause       := alternative ("|" alternative)*
 //   alternative  := name [":" architecture] ["(" relation version ")"]
 //   relation     := "<<" | "<=" | "=" | ">=" | ">>", and from old packages "<" for "<=" and ">" for ">="
 //
-// Spaces may occur between any two of these. A clause that violates the grammar is reported and
-// skipped as a whole. It still counts in the numbering of clauses.
+// Spaces may occur between any two of these parts. A clause that violates the grammar is reported
+// and skipped. It still has a number, so later clauses keep their numbers.
 
 /// Reads dependency fields.
 public enum DependencyParser {
-  /// The alternatives listed in `field`, in order.
+  /// Parses the alternatives in `field`, in order.
   ///
   /// - Parameters:
-  ///   - field: The unchanged value, line ends included.
+  ///   - field: The unchanged value, including line ends.
   ///   - malformed: Called with the text of each skipped clause.
   public static func parse(
     _ field: ArraySlice<UInt8>, kind: DependencyKind, malformed: (String) -> Void = { _ in }

@@ -6,7 +6,7 @@ struct FieldScanner {
 
   var isAtEnd: Bool { rest.isEmpty }
   var next: UInt8? { rest.first }
-  /// Index of the next byte in the array that the field was sliced from.
+  /// The index of the next byte in the array that contains the field.
   var position: Int { rest.startIndex }
 
   mutating func skipSpace() {

@@ -4,14 +4,14 @@
 
 /// The content of a stream of LZ4 frames, decompressed by liblz4 in pieces.
 ///
-/// Memory use is bounded by two blocks of a frame (4 MiB each) and a few buffers.
+/// Memory use is at most two blocks of a frame (4 MiB each) and a few buffers.
 final class FrameStream {
   /// Fills the buffer from its start, and returns the number of bytes; 0 only at the end.
   typealias Source = (_ buffer: UnsafeMutableRawBufferPointer) throws -> Int
 
   #if canImport(CLZ4)
     private static let inputCapacity = 1 << 16
-    /// As long as the shortest blocks, so that output before a damaged block is not lost.
+    /// The length of the shortest blocks, so that output before a damaged block is not lost.
     private static let pieceCapacity = 1 << 16
 
     private let source: Source
@@ -19,9 +19,9 @@ final class FrameStream {
     private var input: [UInt8] = []
     private var inputOffset = 0
     private var bytesConsumed = 0
-    /// The source may end only at this point.
+    /// Whether the stream is between frames. The source may end only there.
     private var isBetweenFrames = false
-    /// The last piece was full, so liblz4 may have more output.
+    /// Whether the last piece was full. Then liblz4 may have more output.
     private var hasMoreOutput = false
 
     init(source: @escaping Source) throws(ArchiveReadError) {

@@ -8,7 +8,7 @@ public struct ImportProgress {
 
   /// - Parameters:
   ///   - title: The name of the work.
-  ///   - unit: The name of the counted things, in the plural.
+  ///   - unit: The plural name of the counted objects.
   public init(_ title: String, unit: String) {
     origin = ContinuousClock.now
     bar = ProgressBar(

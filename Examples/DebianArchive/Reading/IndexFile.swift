@@ -2,8 +2,9 @@ import Foundation
 
 /// A package index on this machine, and its label.
 ///
-/// The names of apt's files contain the host from which they were loaded. A label never does. It is
-/// made from the part after `_dists_` in such a name, or from apt's suite and component.
+/// The names of apt's files contain the host from which they were downloaded. A label never
+/// contains it. The label is made from the part of the name after `_dists_`, or from apt's suite
+/// and component.
 public struct IndexFile: Hashable, Sendable {
   /// The path of the file. Use it for opening the file, not for display.
   public var path: String
@@ -12,7 +13,7 @@ public struct IndexFile: Hashable, Sendable {
   /// The size of the file on disk, possibly compressed.
   public var byteCount: Int
 
-  /// Makes a file with a label from apt's own words.
+  /// Makes a file with a label from apt's data.
   public init(path: String, label: String) {
     self.path = path
     self.label = label
@@ -25,9 +26,9 @@ public struct IndexFile: Hashable, Sendable {
     self.init(path: path, label: Self.label(forFileName: (path as NSString).lastPathComponent))
   }
 
-  /// The label of a file: "bookworm/main amd64" for
-  /// `..._dists_bookworm_main_binary-amd64_Packages.lz4`. Other files of apt have the last part of
-  /// their name as label, and any other file has its name.
+  /// The label of a file. For `..._dists_bookworm_main_binary-amd64_Packages.lz4` it is
+  /// "bookworm/main amd64". For other files of apt it is the last part of their name, and for any
+  /// other file its name.
   static func label(forFileName name: String) -> String {
     guard let dists = name.range(of: "_dists_", options: .backwards) else {
       return name.split(separator: "_").last.map(String.init) ?? name

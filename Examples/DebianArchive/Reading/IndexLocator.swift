@@ -7,9 +7,9 @@ public enum IndexLocator {
 
   /// The indexes to read, in a stable order.
   ///
-  /// - Parameter path: A file, or a folder of package indexes (files named `Packages`,
-  ///   `..._Packages`, either with `.lz4`, or `status`). Without it: apt's indexes, or without
-  ///   those dpkg's own status file.
+  /// - Parameter path: A file, or a folder of package indexes. Indexes are files named `Packages`,
+  ///   `..._Packages` or `status`; the first two may end in `.lz4`. Without a path, the indexes of
+  ///   apt are used. If apt has none, the status file of dpkg is used.
   /// - Returns: At least one file.
   /// - Throws: `.notFound` with the remedy.
   public static func indexes(at path: String? = nil) throws(ArchiveReadError) -> [IndexFile] {
@@ -18,7 +18,8 @@ public enum IndexLocator {
     return try indexes(aptListing: ToolRun.output(of: "apt-get", arguments), statusPath: dpkgStatusPath)
   }
 
-  /// The readable indexes in apt's own listing; without any, the packages that dpkg has installed.
+  /// The readable indexes in apt's listing. If there are none, the packages that dpkg has
+  /// installed.
   static func indexes(aptListing: String?, statusPath: String) throws(ArchiveReadError) -> [IndexFile] {
     let fromApt = indexes(inAptListing: aptListing ?? "").filter {
       FileManager.default.isReadableFile(atPath: $0.path)
@@ -68,8 +69,8 @@ public enum IndexLocator {
 
   // MARK: apt
 
-  /// apt's data about each index, as tab-separated fields. It requests only the file's path and
-  /// these words, and does not read the host name.
+  /// apt's data about each index, as tab-separated fields. It contains only the file's path and the
+  /// words of the label, but not the host name.
   private static let aptFormat = "$(FILENAME)\t$(CODENAME)\t$(SUITE)\t$(COMPONENT)\t$(ARCHITECTURE)"
 
   static func indexes(inAptListing listing: String) -> [IndexFile] {

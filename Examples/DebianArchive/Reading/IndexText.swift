@@ -2,7 +2,7 @@ import Foundation
 
 /// The text of an index in pieces. An LZ4 frame stream is decompressed.
 ///
-/// The first four bytes of the file determine the format, not its name.
+/// The format is determined by the first four bytes of the file, not by its name.
 struct IndexText: ~Copyable {
   private let input: StoredBytes
   private var frames: FrameStream?
@@ -38,7 +38,7 @@ struct IndexText: ~Copyable {
     }
   }
 
-  /// The number of bytes of the stored file that were used.
+  /// The number of bytes of the stored file that were read.
   var storedBytesRead: Int { input.bytesRead }
 
   /// Replaces `piece` by the next part of the text, at most 4 MiB. Returns false at the end.

@@ -5,7 +5,7 @@ public struct Maintainer: Hashable, Sendable {
   /// The mail address; empty if none is given.
   public var address: String
 
-  /// A maintainer.
+  /// Makes a maintainer.
   public init(name: String, address: String) {
     self.name = name
     self.address = address

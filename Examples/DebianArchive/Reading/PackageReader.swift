@@ -5,7 +5,7 @@ public struct PackageReader: ~Copyable {
   /// The number of stanzas that were read, with or without a name.
   public private(set) var stanzaCount = 0
 
-  /// A reader of `file`.
+  /// Makes a reader of `file`.
   ///
   /// - Parameter report: Called for each problem that does not end the reading.
   /// - Throws: `.unreadable`, `.unsupported`.
@@ -21,7 +21,7 @@ public struct PackageReader: ~Copyable {
     self.report = report
   }
 
-  /// The number of bytes of the file, possibly compressed, that were used. For progress.
+  /// The number of bytes of the file, possibly compressed, that were read. Use it to show progress.
   public var storedBytesRead: Int { stanzas.storedBytesRead }
 
   /// The next package; nil at the end of the index.

@@ -12,26 +12,26 @@ public struct PackageRecord: Sendable {
   public var section: String?
   /// The importance of the package for a system.
   public var priority: String?
-  /// The source package it was built from, without a version.
+  /// The source package from which the package was built, without a version.
   public var source: String?
-  /// The first line of its description.
+  /// The first line of the description.
   public var summary: String?
-  /// The URL of its project.
+  /// The URL of the package's project.
   public var homepage: String?
   /// The disk space that the installed package needs, in KiB.
   public var installedSize: Int?
-  /// The size of its file in bytes.
+  /// The size of the package's file in bytes.
   public var size: Int?
   /// The tags of the package, each once.
   public var tags: [String]
-  /// The dependencies of the package, field by field in the order of `DependencyKind`.
+  /// The dependencies of the package, in the order of `DependencyKind`, and then of the fields.
   public var dependencies: [Dependency]
-  /// The position of its stanza.
+  /// The position of the package's stanza.
   public var place: SourcePlace
 }
 
 extension PackageRecord {
-  /// Reads a stanza. Reports it and returns nil if it has no name.
+  /// Reads a stanza. If the stanza has no name, it is reported and the result is nil.
   ///
   /// Malformed parts are reported and skipped. The rest of the stanza is used.
   public init?(_ stanza: Stanza, report: (ArchiveProblem) -> Void) {

@@ -2,12 +2,12 @@
 public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
   /// The label of the index: suite, component and architecture, never a host or a path.
   public var index: String
-  /// 1-based line of the index's text.
+  /// The line of the index's text, from 1.
   public var line: Int
   /// The offset in bytes from the start of the index's decompressed text.
   public var byteOffset: Int
 
-  /// A place in the index labelled `index`.
+  /// Makes a place in the index with the label `index`.
   public init(index: String, line: Int, byteOffset: Int) {
     self.index = index
     self.line = line
@@ -20,18 +20,18 @@ public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
 
 /// A problem in the archive that does not end the reading.
 public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
-  /// Its position.
+  /// The position of the problem.
   public var place: SourcePlace
   /// The problem, and how the reader handled it.
   public var message: String
 
-  /// A problem met at `place`.
+  /// Makes a problem at `place`.
   public init(place: SourcePlace, message: String) {
     self.place = place
     self.message = message
   }
 
-  /// The problem in words, place first.
+  /// The place and the problem in words.
   public var description: String { "\(place): \(message)" }
 }
 
@@ -39,7 +39,7 @@ public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
 ///
 /// All stanzas that were returned before it are valid. The damaged one is not returned.
 public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
-  /// What kind of failure it is.
+  /// The kind of a failure.
   public enum Code: Sendable {
     /// The file does not exist, or apt could not be run.
     case notFound
@@ -53,20 +53,20 @@ public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
     case unsupported
   }
 
-  /// What kind of failure it is.
+  /// The kind of the failure.
   public var code: Code
   /// The error and the remedy.
   public var message: String
-  /// The position reached in the text; nil when reading has not begun.
+  /// The position that was reached in the text; nil if reading has not begun.
   public var place: SourcePlace?
 
-  /// A failure at `place`.
+  /// Makes a failure at `place`.
   public init(_ code: Code, _ message: String, at place: SourcePlace? = nil) {
     self.code = code
     self.message = message
     self.place = place
   }
 
-  /// The failure in words, place first.
+  /// The place and the failure in words.
   public var description: String { place.map { "\($0): \(message)" } ?? message }
 }

@@ -2,17 +2,18 @@
 public struct Stanza: Sendable {
   struct Field: Sendable {
     var name: Range<Int>
-    /// From behind the colon to the end of the last continuation line, without the last line end.
+    /// The range after the colon, up to the end of the last continuation line. It does not include
+    /// the last line end.
     var value: Range<Int>
     var line: Int
   }
 
-  /// The position of its first line.
+  /// The position of the stanza's first line.
   public internal(set) var place: SourcePlace
   var bytes: [UInt8] = []
   var fields: [Field] = []
 
-  /// The names of its fields, in order.
+  /// The names of the stanza's fields, in order.
   public var fieldNames: [String] { fields.map { String(decoding: bytes[$0.name], as: UTF8.self) } }
 
   /// The unchanged bytes of the field with a name, including line ends. Case is ignored. Nil if
@@ -21,7 +22,7 @@ public struct Stanza: Sendable {
     field(name).map { bytes[$0.value] }
   }
 
-  /// The text of the field with a name, without spaces at either end, and without the space that
+  /// The text of the field with a name. Spaces at both ends are removed, and so is the space that
   /// marks continuation lines. Bytes that are not UTF-8 become U+FFFD. Nil if there is no such
   /// field.
   public func text(_ name: StaticString) -> String? {
@@ -65,6 +66,6 @@ extension ArraySlice<UInt8> {
 }
 
 extension UInt8 {
-  /// Whether it is a space, a tab or part of a line end.
+  /// Whether the byte is a space, a tab or part of a line end.
   var isSpace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }

@@ -14,7 +14,7 @@ struct StanzaDraft {
     if !isTooLong { stanza.bytes += bytes }
   }
 
-  /// Takes the completed line as a field, a continuation or a blank line. Returns true if it is
+  /// Adds the completed line as a field, a continuation or a blank line. Returns true if it is
   /// blank.
   mutating func endLine(at place: SourcePlace, _ report: (ArchiveProblem) -> Void) -> Bool {
     defer {
@@ -34,7 +34,7 @@ struct StanzaDraft {
         Stanza.Field(name: line.startIndex..<colon, value: (colon + 1)..<line.endIndex, line: place.line))
     } else {
       report(ArchiveProblem(place: place, message: "A line that is no field was ignored."))
-      // Its continuations must not be added to the previous field.
+      // The continuations of the line must not be added to the previous field.
       stanza.fields.append(
         Stanza.Field(name: lineStart..<lineStart, value: lineStart..<lineStart, line: place.line))
     }
@@ -85,8 +85,8 @@ extension Stanza {
   }
 }
 
-/// The names of a stanza's fields, ignoring case. A few names are compared one by one, as in every
-/// real index. Many names are hashed, so that no text makes reading slow.
+/// The names of a stanza's fields, ignoring case. A few names are compared one by one, which is
+/// fast for every real index. Many names are hashed, so that no text makes reading slow.
 private struct FieldNames {
   private static let fewMax = 32
   private var few: [ArraySlice<UInt8>] = []

@@ -4,10 +4,10 @@
 //
 // Damage is handled in two ways:
 // - Smaller errors are reported and skipped. A line that is neither a field nor a continuation is
-//   ignored. Of a repeated field, the first one counts. A stanza that is longer than the limit is
-//   skipped.
-// - Errors that make the rest of the index doubtful end the reading with an error: damaged
-//   compression, an unreadable file, and text that ends within a line. The damaged stanza is not
+//   ignored. If a field is repeated, the first one is used. A stanza that is longer than the limit
+//   is skipped.
+// - Some errors make the rest of the index doubtful: damaged compression, an unreadable file, and
+//   text that ends within a line. They end the reading with an error. The damaged stanza is not
 //   returned.
 //
 // Memory is bounded by one stanza (at most `stanzaSizeLimit`) and one piece of text (at most 4
@@ -30,7 +30,7 @@ public struct StanzaReader: ~Copyable {
   private var textSize = 0
   private var hasEnded = false
 
-  /// A reader of `file`.
+  /// Makes a reader of `file`.
   ///
   /// - Parameter report: Called for each problem that does not end the reading, before the next
   ///   stanza is returned.
@@ -48,7 +48,7 @@ public struct StanzaReader: ~Copyable {
     draft = StanzaDraft(place: SourcePlace(index: label, line: 1, byteOffset: 0))
   }
 
-  /// The number of bytes of the file, possibly compressed, that were used. For progress.
+  /// The number of bytes of the file, possibly compressed, that were read. Use it to show progress.
   public var storedBytesRead: Int { text.storedBytesRead }
 
   /// The next stanza; nil at the end of the index.
@@ -82,7 +82,7 @@ public struct StanzaReader: ~Copyable {
     return draft.finish(nextPlace: place, report)
   }
 
-  /// Collects bytes up to the next line end. Returns a stanza if that line ended one.
+  /// Collects bytes up to the next line end. Returns a stanza if the line was the end of one.
   private mutating func takeLine() -> Stanza? {
     let end = piece[position...].endOfLine
     draft.append(piece[position..<end])
@@ -97,7 +97,7 @@ public struct StanzaReader: ~Copyable {
 }
 
 extension ArraySlice<UInt8> {
-  /// The index behind the first line feed, or the end.
+  /// The index after the first line feed, or the end.
   fileprivate var endOfLine: Int {
     withUnsafeBytes { bytes in
       bytes.firstIndex(of: UInt8(ascii: "\n")).map { startIndex + $0 + 1 } ?? endIndex

@@ -3,7 +3,7 @@
 
 /// Reads the tags of a package.
 public enum TagParser {
-  /// The tags listed in `field`, in order, each once.
+  /// Parses the tags in `field`, in order. Each tag is in the result once.
   ///
   /// - Parameter malformed: Called with the text of each entry that is skipped because its braces
   ///   do not match.

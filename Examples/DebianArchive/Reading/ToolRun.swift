@@ -2,8 +2,8 @@ import Foundation
 
 /// Runs a program and returns its output.
 enum ToolRun {
-  /// Returns the standard output of `program`, which is looked up in PATH. Nil if the program is
-  /// absent or fails. Standard error is dropped.
+  /// Returns the standard output of `program`, which is looked up in PATH. Returns nil if the
+  /// program does not exist or fails. Standard error is ignored.
   static func output(of program: String, _ arguments: [String]) -> String? {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -17,7 +17,8 @@ struct ErrorStatuses<Context: RequestContext>: RouterMiddleware {
 }
 
 extension PerdureError {
-  /// The client corrects a broken rule, and repeats a request that met too many conflicts.
+  /// The status of an error. The client must correct a broken rule. It must repeat a request that
+  /// met too many conflicts.
   fileprivate var status: HTTPResponse.Status {
     if !details.isEmpty { return .badRequest }
     return isConflict ? .serviceUnavailable : .internalServerError

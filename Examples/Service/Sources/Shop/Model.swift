@@ -5,11 +5,11 @@ public import Perdure
 public final class Product: ManagedObject {
   /// The name, as in the path of a request.
   @Attribute(.unique, .length(1...40)) public var name: String
-  /// The number of pieces that are left. A save refuses a number out of range.
+  /// The number of remaining pieces. A save rejects a number out of range.
   @Attribute(.minimum(0), .maximum(1_000_000)) public var stock: Int = 0
   /// All orders of the product.
   @Relationship(inverse: "product", deleteRule: .cascade) public var orders: ToMany<Order>
-  /// The number of pieces that were ordered. With an index, a read does not visit the orders.
+  /// The number of pieces that were ordered. It has an index, so a read does not visit the orders.
   @Attribute(.indexed, derived: "orders.count.@sum") public private(set) var sold: Int
 }
 
@@ -27,7 +27,7 @@ public final class Order: ManagedObject {
 ///
 /// - Parameter path: The directory of the store. It is created if it does not exist.
 /// - Returns: A container that every task may use, until `close()`.
-/// - Throws: What `loadPersistentStores()` throws, for example if another process has the store
+/// - Throws: The errors of `loadPersistentStores()`, for example if another process has the store
 ///   open.
 public func makeShop(at path: String) throws -> PersistentContainer {
   let container = try PersistentContainer(

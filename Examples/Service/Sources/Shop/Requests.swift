@@ -1,5 +1,5 @@
-// The work of each request. Each runs in a context of its own and returns values: objects never
-// leave their context.
+// The work of each request. Each request runs in its own context and returns values, because
+// objects must not leave their context.
 
 public import Hummingbird
 import Perdure
@@ -8,7 +8,7 @@ import Perdure
 public struct ProductView: ResponseCodable, Equatable, Sendable {
   /// The name.
   public var name: String
-  /// The number of pieces that are left.
+  /// The number of remaining pieces.
   public var stock: Int
   /// The number of pieces that were ordered.
   public var sold: Int
@@ -24,7 +24,7 @@ extension PersistentContainer {
     }
   }
 
-  /// One product; 404 if there is none of this name.
+  /// One product; status 404 if no product has this name.
   func product(named name: String) async throws -> ProductView {
     try await performBackgroundTask { context in
       ProductView(try existingProduct(named: name, in: context))
@@ -40,7 +40,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Orders pieces of a product; 409 if fewer are left. One save has the order and the new stock.
+  /// Orders pieces of a product; status 409 if too few are left. One save contains the order and
+  /// the new stock.
   func order(_ count: Int, of name: String) async throws -> ProductView {
     try await performAndSave { context in
       let product = try existingProduct(named: name, in: context)

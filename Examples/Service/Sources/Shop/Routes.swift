@@ -3,7 +3,7 @@
 //     GET  /products               all products, by name
 //     GET  /products/pen           one product
 //     PUT  /products/pen           {"stock": 20}: adds the product, or sets its stock
-//     POST /products/pen/orders    {"count": 2}: 201, or 409 if fewer are left
+//     POST /products/pen/orders    {"count": 2}: 201, or 409 if too few are left
 
 public import Hummingbird
 public import Perdure
@@ -13,7 +13,8 @@ private struct OrderRequest: Decodable { var count: Int }
 
 /// Makes the routes of the service.
 ///
-/// - Parameter container: Its stores are loaded. The caller closes it after the service has ended.
+/// - Parameter container: The container, with its store open. The caller closes it after the
+///   service has ended.
 /// - Returns: The routes. They answer errors with a status and a message as JSON.
 public func makeRouter(_ container: PersistentContainer) -> Router<BasicRequestContext> {
   let router = Router()

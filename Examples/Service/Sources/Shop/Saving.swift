@@ -1,14 +1,15 @@
 import Perdure
 
 extension PersistentContainer {
-  /// Runs `body` in a new context and saves. If another request was faster, both are repeated.
+  /// Runs `body` in a new context and saves. If another save was earlier and conflicts, repeats
+  /// both.
   ///
   /// - Parameters:
-  ///   - attempts: How often `body` runs at most.
+  ///   - attempts: The maximum number of runs of `body`.
   ///   - body: Changes objects, and has no other effects.
   /// - Returns: The result of the run that was saved. The save is durable.
-  /// - Throws: The error of `body` or of the save; then nothing was saved. If the error is a
-  ///   conflict, every attempt met one.
+  /// - Throws: The error of `body` or of the save; then nothing was saved. A conflict is thrown
+  ///   only if every attempt met one.
   func performAndSave<T: Sendable>(
     attempts: Int = 100, _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
@@ -28,6 +29,6 @@ extension PersistentContainer {
 }
 
 extension PerdureError {
-  /// Whether another save was faster, with the same property or the same unique value.
+  /// Whether an earlier save changed the same property or used the same unique value.
   var isConflict: Bool { code == .mergeConflict || code == .constraintConflict }
 }

@@ -23,7 +23,7 @@ struct ShopService: AsyncParsableCommand {
     try container.close()
   }
 
-  /// Not by `print`, which keeps the line in a buffer if a pipe reads it.
+  /// Prints the port. It does not use `print`, which buffers the line if the output is a pipe.
   @Sendable private static func reportPort(_ channel: any Channel) {
     let line = "Serving on port \(channel.localAddress?.port ?? 0)\n"
     FileHandle.standardOutput.write(Data(line.utf8))

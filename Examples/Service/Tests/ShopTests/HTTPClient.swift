@@ -10,8 +10,8 @@ import Testing
 struct HTTPClient: Sendable {
   private let client: TestClient
 
-  /// Connects and runs `body`. The time limit of a request is long, so that a slow machine fails no
-  /// test.
+  /// Connects and runs `body`. The time limit of a request is long, so that no test fails on a slow
+  /// machine.
   static func with<T: Sendable>(
     port: Int, _ body: @escaping @Sendable (HTTPClient) async throws -> T
   ) async throws -> T {
@@ -47,7 +47,7 @@ final class TemporaryFolder: Sendable {
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 
-  // A folder that cannot be removed fails no test.
+  // If the folder cannot be removed, the test does not fail.
   deinit { try? FileManager.default.removeItem(at: url) }
 
   var storePath: String { url.appending(path: "Shop.perdure").path }

@@ -22,7 +22,7 @@ struct ProcessTests {
       #expect(service.waitForEnd() == .killed)
       #expect(answered >= 60 * round)
       let found = try soldPens(at: folder.storePath)
-      // Each client may have had one order that was saved and not answered.
+      // For each client, one order may have been saved but not answered.
       #expect((sold + answered...sold + answered + Self.clientCount).contains(found), "round \(round)")
       try expectSold(found, left: Self.stock - found, at: folder.storePath)
       sold = found
