@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import PerdureProving
 
-/// The command of the process that `perdure-prove` starts for each campaign: runs one campaign in
-/// this process.
+/// The command that `perdure-prove` starts in a separate process for each campaign. It runs one
+/// campaign in this process.
 struct CampaignCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "campaign", shouldDisplay: false)
 
@@ -12,7 +12,7 @@ struct CampaignCommand: AsyncParsableCommand {
   @Argument var scale: Double
   /// The folder for the result and the notes.
   @Argument var folder: String
-  // An argument, because the parent command has an option of this name.
+  // This is an argument, because the parent command has an option of this name.
   @Argument var part: String?
 
   static func arguments(

@@ -90,7 +90,7 @@ struct Prove: AsyncParsableCommand {
     if counts.violations > 0 { throw ExitCode(1) }
   }
 
-  /// Writes without a buffer, so that output to a file contains every line at once.
+  /// Writes without a buffer, so that an output file contains every line at once.
   private static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 
   /// Runs a campaign in its own process.
@@ -102,7 +102,7 @@ struct Prove: AsyncParsableCommand {
       CampaignCommand.arguments(for: campaign.name, plan, folder)
     }
     do { return try await process.run(campaign, plan) } catch {
-      // The process has already printed which parts exist.
+      // The process has already printed the existing parts.
       if error is NoSuchPart { throw ExitCode(NoSuchPart.exitCode) }
       return (.failed(error, campaign, plan), 0)
     }

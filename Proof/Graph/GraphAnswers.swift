@@ -1,8 +1,8 @@
 import Perdure
 import PerdureProving
 
-// Checks of a store's answers other than its rows. All objects are read row by row. From these
-// values alone, without any index, follow the values of derived attributes, the members of
+// Checks a store's answers other than its rows. All objects are read row by row. These values
+// alone, without any index, determine the values of derived attributes, the members of
 // relationships, and the results of requests.
 
 /// A context's answers about a store, compared with the rows.
@@ -10,8 +10,8 @@ struct GraphAnswers {
   private let context: ManagedObjectContext
   private let model: ManagedObjectModel
   private var objects: [String: [ManagedObject]] = [:]
-  /// The members by owner, for each relationship by its entity and name. The rows of the members
-  /// name the owner.
+  /// The members by owner, for each relationship by its entity and name. They are found through the
+  /// rows of the members, which contain the owner.
   private var members: [String: [ManagedObjectID: [ManagedObject]]] = [:]
 
   init(_ context: ManagedObjectContext, _ model: ManagedObjectModel) throws {
@@ -74,8 +74,8 @@ struct GraphAnswers {
     }
   }
 
-  /// The expected value of a derived attribute: a count, a sum, or the value at the end of a path,
-  /// which may be canonical.
+  /// The expected value of a derived attribute: a count, a sum, or the value at the end of a path.
+  /// This value may be in canonical form.
   private func value(
     of derivation: String, _ object: ManagedObject, _ entity: EntityDescription
   ) -> String? {
@@ -120,8 +120,8 @@ struct GraphAnswers {
 
   // MARK: - Requests
 
-  /// The attributes with an index: attributes and parts of composites in the entity's indexes and
-  /// constraints. Requests for other attributes read rows, as this check does.
+  /// The attributes with an index. These are attributes and parts of composites in the entity's
+  /// indexes and constraints. Requests for other attributes read rows, as this check does.
   private func indexed(_ entity: EntityDescription) -> Set<String> {
     let elements = entity.indexes.flatMap(\.elements).map(\.propertyName)
     let names = elements.map {

@@ -6,10 +6,10 @@ package import PerdureTestSupport
 
 // The required content of a store whose program used several models in succession.
 //
-// Every opening is a step, so that its label shows which model the program had at a crash. The
-// opening after the crash uses the same model, and adds the parts that the store lacks. The commits
-// of an opening change no row and no link. If fewer of them survived, the repeated opening makes at
-// most as many commits again, and the content is the same after each of them.
+// Every opening is a step, and its label shows the program's model at a crash. The opening after
+// the crash uses the same model, and adds the parts that the store lacks. The commits of an opening
+// change no row and no link. If a crash lost some of these commits, the repeated opening makes at
+// most as many commits again. The content is the same after each of them.
 
 /// Compares the store of a graph with the content that its saves left.
 package struct GraphCrashCheck: CrashCheck {
@@ -26,7 +26,7 @@ package struct GraphCrashCheck: CrashCheck {
   /// The label of an opening's step. It is negative, unlike the labels of promises.
   private static func label(ofOpening number: Int) -> Int { -1 - number }
 
-  /// A store that was opened after a crash, and the disk that it is on.
+  /// A store that was opened after a crash, and its disk.
   package struct Recovered {
     package let store: LogPersistentStore
     package let fileSystem: any FileSystem
@@ -58,8 +58,8 @@ package struct GraphCrashCheck: CrashCheck {
     openings[openings.count - 1].model = try GraphFiles.storedModel(store)
   }
 
-  /// Notes the content after the newest commit. Commits other than saves (of the model, a keyspace,
-  /// or ids) change no row and no link.
+  /// Notes the content after the newest commit. Some commits are not saves, but change the model, a
+  /// keyspace, or the reserved ids. They change no row and no link.
   ///
   /// - Returns: Whether the content has changed.
   mutating func note(_ store: LogPersistentStore) throws -> Bool {
@@ -72,7 +72,8 @@ package struct GraphCrashCheck: CrashCheck {
     return content != before
   }
 
-  /// The opening that was running or had ended last when the power was cut.
+  /// The opening during which the power was cut. If there was none, the last opening before the
+  /// cut.
   private func opening(_ context: CrashContext) -> Opening {
     openings[context.begun.last.map { -1 - $0 } ?? 0]
   }
@@ -83,7 +84,7 @@ package struct GraphCrashCheck: CrashCheck {
     return opening.start > 0 && opening.start < commits && commits < opening.end
   }
 
-  /// Whether a store with this number of commits lacks the model of its next opening.
+  /// Whether a store with this number of commits does not have the model of the next opening yet.
   package func isBeforeChange(_ commits: UInt64, _ context: CrashContext) -> Bool {
     let opening = opening(context)
     return opening.start > 0 && opening.start == commits && commits < opening.end
@@ -101,14 +102,14 @@ package struct GraphCrashCheck: CrashCheck {
     // Uses a copy of the disk, so that this check does not change the disk of the recovery.
     if program.subject.world.isGrowing { try look(at: SimulatedFileSystem(fileSystem.currentImage), context) }
     let store = try program.open(on: fileSystem, version: opening(context).version)
-    // A state that a recovery has shown counts as promised.
+    // A state that a recovery has shown is promised from then on.
     let sequence = Int(store.view().sequence)
     if sequence > context.acknowledged.max() ?? 0 { fileSystem.marker.promise(sequence) }
     return Recovered(store, on: fileSystem)
   }
 
-  /// Checks that readers without a model, `verify` and `stats` accept the state after a cut, if the
-  /// store has had a model.
+  /// Checks that readers without a model, `verify` and `stats` accept the state after a cut. The
+  /// check requires that the store has had a model.
   private func look(at fileSystem: SimulatedFileSystem, _ context: CrashContext) throws {
     let store: LogPersistentStore
     do { store = try program.openToRead(on: fileSystem) } catch {
@@ -163,7 +164,7 @@ package struct GraphCrashCheck: CrashCheck {
     if context.operation % 8 == 0 { try goOn(recovered, behind: sequence) }
   }
 
-  /// The possible numbers of commits after an opening that has found `found` commits.
+  /// The possible numbers of commits after an opening that found `found` commits.
   private func end(_ context: CrashContext, after found: UInt64) -> ClosedRange<UInt64> {
     guard program.subject.world.isGrowing else {
       // All later openings find the additions of the first one.
@@ -175,8 +176,8 @@ package struct GraphCrashCheck: CrashCheck {
     return (isKnown(context, found) ? opening.end : found)...opening.end
   }
 
-  /// Whether all commits from before the opening survived the power cut. If an earlier recovery has
-  /// continued the log, it is unknown how many commits were lost before that recovery.
+  /// Whether all commits before the opening survived the power cut. If an earlier recovery
+  /// continued the log, the number of commits lost before that recovery is unknown.
   private func isKnown(_ context: CrashContext, _ found: UInt64) -> Bool {
     found >= opening(context).start && context.recoveries == 0
   }

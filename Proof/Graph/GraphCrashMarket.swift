@@ -9,7 +9,7 @@ import Perdure
   @Attribute(.indexed, derived: "stalls.@count") var stallCount: Int
   @Attribute(.indexed, derived: "stalls.takings.@sum") var takings: Int
   @Attribute(.indexed, derived: "stalls.weight.@sum") var weight: Double
-  /// Derived without an index that maintains its value.
+  /// A derived value without an index that maintains it.
   @Attribute(derived: "stalls.@sum.debt") var debt: Int
   @Attribute(.indexed, derived: "canonical:(name)") var plainName: String?
 }
@@ -21,7 +21,7 @@ final class Stall: ManagedObject {
   var weight: Double?
   var debt: Int = 0
   @Attribute(.composite) var place: Place?
-  /// Long values have their own files.
+  /// A long value has its own file.
   var sign: Data?
   var story: String?
   @Relationship(inverse: "stalls") var market: Market?

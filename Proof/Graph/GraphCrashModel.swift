@@ -22,7 +22,7 @@ import Perdure
   @Attribute(.unique) var email: String
   @Relationship(inverse: "staff") var firm: Firm?
   @Relationship(inverse: "board") var boards: ToMany<Firm>
-  /// Symmetric: a friendship exists in both directions.
+  /// This relationship is symmetric: a friendship exists in both directions.
   @Relationship(inverse: "friends") var friends: ToMany<Member>
 }
 

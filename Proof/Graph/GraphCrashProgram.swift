@@ -7,7 +7,7 @@ package import PerdureTestSupport
 /// Edits a graph at random, and notes the content after every save.
 package struct GraphCrashProgram: CrashProgram {
   package static let path = "/guild.perdure"
-  /// The smallest threshold that a store accepts for the length of values with their own files.
+  /// The minimum threshold that a store accepts. Values above the threshold have their own files.
   static let blobThresholdMin = 1024
 
   package let subject: GraphCrashSubject
@@ -16,7 +16,7 @@ package struct GraphCrashProgram: CrashProgram {
   package var disk: @Sendable (any FileSystem) -> any FileSystem = { $0 }
   /// Wraps the extractors, for a deliberately wrong engine.
   package var extractors: @Sendable (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }
-  /// The models are made once, and not for each of a million openings.
+  /// The models are made once, instead of for each of a million openings.
   private let models: Result<[ManagedObjectModel], any Error>
 
   init(subject: GraphCrashSubject, seed: UInt64) {
@@ -38,8 +38,8 @@ package struct GraphCrashProgram: CrashProgram {
     try open(on: fileSystem, models.get()[version])
   }
 
-  /// Opens the store like a program that has no model and changes nothing: `verify`, `stats` or
-  /// `dump`.
+  /// Opens the store like a program without a model that changes nothing, such as `verify`, `stats`
+  /// or `dump`.
   func openToRead(on fileSystem: any FileSystem) throws -> LogPersistentStore {
     var options = StoreOptions()
     options.fileSystem = disk(fileSystem)
@@ -90,11 +90,12 @@ package struct GraphCrashProgram: CrashProgram {
       for _ in first..<min(first + subject.reopensEvery, subject.saves) {
         let isSaved = try editor.save()
         // A save without changes makes no commit. The last commit may be a reservation of ids,
-        // which no caller was promised.
+        // which the store promised to no caller.
         if try check.note(store), isSaved, isPromised { marker.promise(Int(store.view().sequence)) }
       }
       random = editor.random
-      // The store is closed, which promises all commits, or released as when a process ends.
+      // The program closes the store, which promises all commits, or releases it as at the end of a
+      // process.
       let last = store.view().sequence
       if Bool.random(using: &random) {
         try container.close()
@@ -104,8 +105,8 @@ package struct GraphCrashProgram: CrashProgram {
     return check
   }
 
-  /// Checks that an opening fails, and leaves the store unchanged, if its model requires more than
-  /// additions.
+  /// Checks that an opening fails if its model requires more than additions. The store must then be
+  /// unchanged.
   private func refuseMisfit(on fileSystem: any FileSystem, _ random: inout SeededGenerator) throws {
     let misfits = try subject.world.misfits()
     guard !misfits.isEmpty, random.chance(30) else { return }

@@ -10,11 +10,12 @@ package struct GraphCrashSubject: CrashSubject {
   package var saves = 24
   /// The number of saves between openings.
   package var reopensEvery = 9
-  /// The durabilities of saves: each opening uses one of them. If the model changes, all of them
-  /// must survive a power cut. The reason is that the additions of an opening depend on the state
-  /// that it finds (`GraphCrashCheck`).
+  /// The durabilities of saves. Each opening uses one of them. If the model changes, saves of every
+  /// listed durability must survive a power cut, because the additions of an opening depend on the
+  /// state that it finds (`GraphCrashCheck`).
   package var durabilities: [Durability]
-  /// Whether saves without a promise count as promised. The check must detect this mistake.
+  /// Whether the check treats saves without a promise as promised. It must then detect this
+  /// mistake.
   package var believesAll = false
 
   package init(

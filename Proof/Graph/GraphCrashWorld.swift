@@ -6,11 +6,11 @@ package enum GraphCrashWorld: Sendable {
   case market([MarketEdit])
   case ledger([LedgerEdit])
 
-  /// Some edits sometimes break a rule, and the save is then refused.
+  /// Some edits sometimes break a rule. The save is then refused.
   package enum GuildEdit: Sendable, CaseIterable {
     case found, dissolve, divide, subdivide, close, hire, dismiss, move, readdress, befriend, quarrel
-    /// One save deletes an object and gives its address to another; or two objects exchange their
-    /// addresses.
+    /// One save deletes an object and gives its address to another one. Or two objects exchange
+    /// their addresses.
     case succeed, exchange
     /// A member is added to an ordered relationship, moved in it, or removed from it.
     case appoint, rearrange, resign
@@ -18,8 +18,8 @@ package enum GraphCrashWorld: Sendable {
 
   package enum MarketEdit: Sendable, CaseIterable {
     case found, rename, dissolve, rent, leave, move, earn, weigh, place, replace
-    /// A long value is set, removed, or replaced by one of another length, close to the length from
-    /// which values have files.
+    /// A long value is set, removed, or replaced by a value of another length. All lengths are
+    /// close to the minimum length of values with files.
     case paint, unpaint, tell
   }
 
@@ -52,8 +52,8 @@ package enum GraphCrashWorld: Sendable {
   /// Whether the world has several models.
   var isGrowing: Bool { if case .ledger = self { true } else { false } }
 
-  /// Whether long values have files, with a threshold that is low for this purpose. The stored
-  /// model also exceeds it.
+  /// Whether long values have files. The threshold is low for this purpose, so the stored model has
+  /// a file too.
   var hasBlobs: Bool { if case .guild = self { false } else { true } }
 
   /// Inserts objects that did not exist before.

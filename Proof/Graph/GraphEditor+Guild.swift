@@ -75,6 +75,6 @@ extension GraphEditor {
     firm.board.remove(at: number(0..<firm.board.count))
   }
 
-  /// An address. There are so few that two objects sometimes have the same one.
+  /// An address. There are so few addresses that two objects sometimes have the same one.
   private mutating func address() -> String { "\(number(0..<40))@example.org" }
 }

@@ -50,6 +50,6 @@ extension GraphEditor {
     one["peers"] = peers
   }
 
-  /// A name. There are so few that two objects sometimes have the same one.
+  /// A name. There are so few names that two objects sometimes have the same one.
   private mutating func name() -> String { "Account \(number(0..<40))" }
 }

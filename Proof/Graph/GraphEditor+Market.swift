@@ -43,10 +43,11 @@ extension GraphEditor {
 
   private mutating func row() -> String? { number(0..<6) == 0 ? nil : "row \(number(0..<4))" }
 
-  /// A name. There are so few that two objects sometimes have the same one.
+  /// A name. There are so few names that two objects sometimes have the same one.
   private mutating func name() -> String { "Market \(number(0..<60))" }
 
-  /// A length close to the one from which values have files, and sometimes a much greater one.
+  /// A length close to the minimum length of values with files, and sometimes a much greater
+  /// length.
   private mutating func length() -> Int {
     number(0..<4) == 0 ? number(2000..<9000) : number(700..<1500)
   }

@@ -1,7 +1,7 @@
 import Perdure
 import PerdureTestSupport
 
-/// Edits a graph at random, like a user of the graph.
+/// Edits a graph at random, like a program that uses the graph.
 struct GraphEditor {
   let context: ManagedObjectContext
   let world: GraphCrashWorld

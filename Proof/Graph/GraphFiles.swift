@@ -3,7 +3,7 @@ import PerdureFileIO
 import PerdureLog
 import PerdureProving
 
-// The data of a store besides rows and links must be exactly the data that these require.
+// The other data of a store must be exactly the data that the rows and links require.
 
 /// Compares files and indexes with the rows and the model.
 package enum GraphFiles {
@@ -12,8 +12,8 @@ package enum GraphFiles {
   ///
   /// - Parameters:
   ///   - threshold: The length above which values have files.
-  ///   - superseded: The number of values that the opening has replaced. Their files are removed by
-  ///     the next commit.
+  ///   - superseded: The number of values that the opening has replaced. The next commit removes
+  ///     their files.
   static func check(
     _ store: LogPersistentStore, on fileSystem: any FileSystem, threshold: Int, superseded: Int
   ) throws {

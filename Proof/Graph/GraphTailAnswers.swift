@@ -3,7 +3,7 @@ import PerdureLog
 
 /// Compares the answers of a damaged `TailedGraph`, by index and by scan, with its content.
 struct GraphTailAnswers {
-  /// A part as a read returned it. `row` is nil if no version has its values.
+  /// The values of a part as a read returned them. `row` is nil if no version has these values.
   private struct Seen {
     let number: Int
     let row: PartRow?
@@ -78,7 +78,7 @@ struct GraphTailAnswers {
     let found = read(name) { try $0.fetch(Part.fetchRequest { $0.name == name }).map(Seen.init) }
     guard let found else { return }
     let numbers = check(found, name)
-    // The fetch compares the row's value, and the older row has another name.
+    // The fetch compares the row's value, and the older version of the row has another name.
     if numbers.isEmpty && older.contains(row.number) { return hasOlderRows = true }
     if numbers != [row.number] { mistakes.append("\(name) is the name of \(numbers)") }
   }
@@ -106,7 +106,8 @@ struct GraphTailAnswers {
     if !isRight(numbers, right) { mistakes.append("\(name) has the parts \(numbers), not \(right)") }
   }
 
-  /// Whether only parts with an older row are missing or surplus, and none occurs twice.
+  /// Whether the found parts are right: only parts with an older row are missing or surplus, and no
+  /// part occurs twice.
   private func isRight(_ found: [Int], _ right: [Int]) -> Bool {
     Set(found).count == found.count && Set(found).symmetricDifference(right).isSubset(of: older)
   }

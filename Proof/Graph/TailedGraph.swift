@@ -26,7 +26,7 @@ struct PartRow: Hashable {
   var version: Int
 
   var name: String { "part \(1000 + number) version \(version)" }
-  /// Parts have the weight of other parts, in every version.
+  /// The weight of a part. Several parts have the same weight, in every version.
   var weight: Int { 1000 + (number + 7 * version) % 40 }
   var crateName: String { "crate \((number + version) % TailedGraph.crateCount)" }
 
@@ -43,14 +43,15 @@ struct PartRow: Hashable {
 
 /// The files of a graph's store with a checkpoint, and a log after it.
 ///
-/// Every part has several versions before the checkpoint, in commits of different lengths. Each has
-/// other keys in the indexes. The log after the checkpoint replaces the parts from `tailStart` on.
-/// So an opening reads the records of these parts, and not those of the other parts.
+/// Every part has several versions before the checkpoint, in commits of different lengths. Each
+/// version has other keys in the indexes. The log after the checkpoint replaces the parts from
+/// `tailStart` on. So an opening reads the records of these parts, but not the records of the other
+/// parts.
 struct TailedGraph {
   static let path = "/Crates"
   static let partCount = 240
   static let crateCount = 5
-  /// The number of versions before the checkpoint, plus the one of the log after it.
+  /// The number of versions: those before the checkpoint, and one in the log after it.
   static let versionCount = 4
   private static let tailStart = 180
 

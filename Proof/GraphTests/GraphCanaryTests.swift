@@ -6,16 +6,16 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Deliberately wrong stores, with errors in indexes, long values and changed models. They show
-/// whether power cuts of graphs detect these errors.
-@Suite("Power cuts show that a graph's store is wrong")
+/// Deliberately wrong stores, with errors in indexes, long values and changed models. The tests
+/// show that power cuts of graphs detect these errors.
+@Suite("Power cuts detect errors in a graph's store")
 struct GraphCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
-  /// The maximum number of campaigns to try. A single one may not need the missing part.
+  /// The maximum number of campaigns to try. A single campaign may not need the missing part.
   private static let campaignsMax = 16
 
   @Test(
-    "Missing index entries, which the engine's own checks do not find",
+    "Missing index entries are detected, although the engine's own checks do not find them",
     arguments: [
       // If a relationship lacks members, a deletion also leaves some objects, which verification
       // reports.
@@ -27,21 +27,21 @@ struct GraphCanaryTests {
   }
 
   @Test(
-    "A long value whose file no sync has waited for",
+    "A missing sync of a long value's file or of its name is detected",
     arguments: [ForgetfulFileSystem.Omission.blob, .blobName])
   func unsyncedFiles(_ omission: ForgetfulFileSystem.Omission) async throws {
     try await expectCaught(
       GraphCanary(subject: .largeValues) { ForgetfulFileSystem($0, without: omission) }, saying: [".blob"])
   }
 
-  @Test("Files of long values that stay without a reference")
+  @Test("Files of long values that remain without a reference are detected")
   func orphans() async throws {
     try await expectCaught(
       GraphCanary(subject: .largeValues) { KeepingFileSystem($0, keeping: ".blob") },
       saying: ["files of such"])
   }
 
-  @Test("Nothing, of programs that have no long value, when no sync waits for the files of such")
+  @Test("No error is found in programs without long values if syncs of blob files are omitted")
   func control() async throws {
     let tally = try await tally(
       GraphCanary(subject: GraphCrashSubject.all[1]) { ForgetfulFileSystem($0, without: .blob) }, 0)
@@ -49,7 +49,7 @@ struct GraphCanaryTests {
   }
 
   @Test(
-    "A leftover index of an earlier model, and a missing one of the present model", arguments: 0..<2)
+    "A leftover index of an earlier model is detected, and so is a missing index", arguments: 0..<2)
   func indexes(_ part: Int) async throws {
     let fileSystem = SimulatedFileSystem()
     let program = GraphCrashSubject.changedModels.program(seed: seed)
@@ -109,7 +109,7 @@ private struct GraphCanary: CrashSubject {
   }
 }
 
-/// Makes entries of rows, but in some indexes only for every other id.
+/// Makes entries for rows. In some indexes, it makes them only for every other id.
 private struct ForgetfulRows: IndexExtractorFactory {
   let behind: any IndexExtractorFactory
   /// The prefix of the names of these indexes. An extractor's parameters begin with the name.

@@ -5,13 +5,13 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A small part of the campaign. It prints the seed, and with a violation the command that
+/// A small part of the campaign. It prints the seed. A violation contains the command that
 /// reproduces it.
 @Suite("A graph after a power cut")
 struct GraphCrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Holds a prefix of its saves, whole, with all that was promised", arguments: GraphCrashSubject.all)
+  @Test("Power cuts leave a prefix of whole saves with all promised ones", arguments: GraphCrashSubject.all)
   func everyCrash(_ subject: GraphCrashSubject) async throws {
     let plan = ProofPlan(seed: seed, scale: 0.0005)
     let campaign = CrashCampaign(only: subject)
@@ -22,7 +22,7 @@ struct GraphCrashTests {
     #expect(tally.recoveryStates > 0)
   }
 
-  @Test("The check bites: saves that wait for no sync, and are promised all the same, are found out")
+  @Test("The check detects saves that no sync made durable, although they were promised")
   func canary() async throws {
     var subject = GraphCrashSubject.all[1]
     (subject.durabilities, subject.believesAll) = ([.relaxed], true)
@@ -35,7 +35,7 @@ struct GraphCrashTests {
     #expect(violation.map { "\($0)".contains("was promised") } == true, "\(report)")
   }
 
-  @Test("The check works: a graph that differs from the saved one is reported", arguments: 0..<2)
+  @Test("The check detects a graph that differs from the saved one", arguments: 0..<2)
   func wrongContent(_ part: Int) async throws {
     let (fileSystem, check) = try await run(GraphCrashSubject.all[1])
     let store = try check.program.open(on: fileSystem)
@@ -47,8 +47,8 @@ struct GraphCrashTests {
     try store.store.close()
   }
 
-  /// Circumstances that must occur on the tested disks, so that each kind of program has its
-  /// purpose.
+  /// Circumstances that must occur on the tested disks. Otherwise a kind of program does not serve
+  /// its purpose.
   private enum Circumstance: CaseIterable {
     /// A file of a long value is unreferenced, because its commit did not complete.
     case orphan
@@ -59,7 +59,7 @@ struct GraphCrashTests {
   }
 
   @Test(
-    "Power cuts meet openings before a change of the model, and files of long values whose save was not to be"
+    "Power cuts occur before a change of the model, and leave files of long values of incomplete saves"
   )
   func circumstances() async throws {
     var met: Set<Circumstance> = []

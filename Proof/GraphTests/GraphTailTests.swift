@@ -3,14 +3,14 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Intact records at wrong addresses, in the rows of a graph, where an opening does not read all of
-/// them.
-@Suite("Misplaced records of a graph's store, followed by a tail")
+/// Intact records at wrong offsets, in the rows of a graph. An opening does not read all of these
+/// records.
+@Suite("Misplaced records before a checkpoint of a graph's store")
 struct GraphTailTests {
   /// The number of damages to each kind of store.
   private static let damageCount = 80
 
-  @Test("Every answer by an index agrees with the rows or is an error, or the row is an older version")
+  @Test("Every answer by an index agrees with the rows, is an error, or shows an older version of the row")
   func damages() throws {
     let seed = SeededGenerator.forTest("misplaced records of a graph").seed
     let (result, tally) = try GraphTails().examine(
@@ -26,13 +26,13 @@ struct GraphTailTests {
   }
 
   @Test(
-    "The graph without damage opens from its checkpoint, and every answer is right", arguments: [true, false])
+    "The undamaged graph opens from its checkpoint, and every answer is right", arguments: [true, false])
   func undamaged(bindsRecords: Bool) throws {
     let seed = SeededGenerator.forTest("a graph under a tail, bound: \(bindsRecords)").seed
     try GraphTails.checkUndamaged(bindsRecords: bindsRecords, seed: seed)
   }
 
-  @Test("The campaign reports graphs whose replaced records are not compared, and repeats one by its part")
+  @Test("Graphs that do not compare replaced records are detected, and the named part repeats the error")
   func uncompared() async throws {
     let seed = SeededGenerator.forTest("uncompared records of a graph").seed
     let canary = GraphTails(comparesReplacedRecords: false)
@@ -51,7 +51,7 @@ struct GraphTailTests {
     #expect(right.findings.map(\.what) == [] && right.count == 1)
   }
 
-  @Test("A part of the campaign rot is one damage to a graph, and counts as a mutation")
+  @Test("A part of the campaign `rot` is one damage to a graph, and is counted as a mutation")
   func part() async throws {
     let seed = SeededGenerator.forTest("a graph of the campaign rot").seed
     let campaign = RotCampaign(graphs: GraphTails())

@@ -9,7 +9,7 @@ import Testing
 struct HostileGraphTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("The graph's decoders give a value or an error for the corpus and for mutations of it")
+  @Test("The graph's decoders return a value or an error for the corpus and for mutations of it")
   func graph() async throws {
     print("PERDURE_SEED=\(seed)")
     let campaign = HostileCampaign(GraphDecoders.all)
@@ -18,7 +18,7 @@ struct HostileGraphTests {
     #expect(result.counts.mutations > 800)
   }
 
-  @Test("Every decoder of the graph takes its own samples, and has inputs in the corpus")
+  @Test("Every decoder of the graph accepts its own samples, and has inputs in the corpus")
   func samples() throws {
     for decoder in GraphDecoders.all {
       let samples = try decoder.samples()

@@ -3,13 +3,13 @@ import PerdureText
 /// One kind of attack on a store. A campaign tries many cases, counts them, and reports the
 /// violations.
 ///
-/// The plan determines the cases of a campaign as far as possible: the same seed and scale try the
+/// As far as possible, the plan determines the cases of a campaign: the same seed and scale try the
 /// same cases. Exceptions are campaigns in which processes and threads race on purpose.
 package protocol Campaign: Sendable {
   /// The campaign's name in commands: one word in lower case.
   var name: String { get }
 
-  /// A description of one line for readers.
+  /// A one-line description of the campaign.
   var summary: String { get }
 
   /// Tries the cases of `plan`, and ends early after a violation.
@@ -24,17 +24,17 @@ package struct ProofPlan: Sendable {
   /// The seed of the random choices. The same seed makes the same choices.
   package var seed: UInt64
 
-  /// The scale of the number of cases; greater than 0. A full proof has 1, the part that runs with
-  /// the tests has less, and a long proof has more.
+  /// The scale of the number of cases; greater than 0. It is 1 for a full proof, less for the part
+  /// that runs with the tests, and more for a long proof.
   package var scale: Double
 
-  /// Whether no other work runs in this process, so that the campaign alone determines its memory.
-  /// False in tests, which run in parallel.
+  /// Whether the campaign runs alone in this process, so that only the campaign determines the
+  /// process's memory. False in tests, which run in parallel.
   package var hasProcessAlone: Bool
 
-  /// The only case to try, in words of the campaign; nil: all cases. Violations name these words,
-  /// so that their cases can be repeated alone. The words mean the same case only with the same
-  /// seed and scale.
+  /// The only case to try, as words that the campaign defines; nil for all cases. A violation
+  /// contains these words, so that its case can be repeated alone. The words name the same case
+  /// only with the same seed and scale.
   package var part: String?
 
   package init(seed: UInt64, scale: Double, hasProcessAlone: Bool = false, part: String? = nil) {
@@ -45,13 +45,13 @@ package struct ProofPlan: Sendable {
     self.part = part
   }
 
-  /// Throws if a part was requested. For campaigns with a random schedule, which can only run as a
+  /// Throws if a part was requested. For campaigns with a random schedule, which can run only as a
   /// whole.
   package func refuseParts(of campaign: some Campaign) throws {
     if let part { throw NoSuchPart("The campaign \(campaign.name) has no parts; \"\(part)\" is none.") }
   }
 
-  /// The words of `part`; nil when everything is tried.
+  /// The words of `part`; nil if all cases are tried.
   package var partWords: [String]? {
     part?.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
   }
@@ -61,7 +61,7 @@ package struct ProofPlan: Sendable {
     NoSuchPart("A part is \(form); \"\(part ?? "")\" is not, or not with this seed and scale.")
   }
 
-  /// The number of repetitions at this scale, if a full proof has `full`; at least 1.
+  /// The number of repetitions at this scale; at least 1. A full proof has `full` repetitions.
   package func quota(_ full: Int) -> Int { max(1, Int((Double(full) * scale).rounded(.up))) }
 
   /// The command that tries the same cases again, or a part of them.
@@ -75,7 +75,7 @@ package struct ProofPlan: Sendable {
 package struct CampaignResult: Sendable {
   package var counts = ProofCounts()
 
-  /// A description of the tested cases for readers: lines of a table or of text.
+  /// A description of the tested cases: lines of a table or of text.
   package var report: [String] = []
 
   /// The violations; empty if the campaign found none.

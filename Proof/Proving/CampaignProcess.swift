@@ -40,8 +40,8 @@ package struct CampaignProcess: Sendable {
 
   /// The path of the program to run.
   package var executable: String
-  /// Returns the arguments of the program for a folder, to which the program writes its result and
-  /// its current step.
+  /// Returns the arguments of the program for a folder. The program writes its result and its
+  /// current step into the folder.
   package var arguments: @Sendable (Folder) -> [String]
   /// The number of checks without progress after which the process is killed.
   package var looksMax: Int
@@ -104,7 +104,7 @@ package struct CampaignProcess: Sendable {
       guard looks >= looksMax || isCancelled else { continue }
       child.sendKill()
       guard let (end, peakBytes) = child.look(waits: true) else { throw Violation("a process is gone") }
-      // The process may have ended in the meantime.
+      // The process may have ended since the last check.
       return (end == ChildProcess.killed ? .silence : Self.end(end), peakBytes)
     }
   }

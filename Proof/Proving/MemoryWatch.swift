@@ -6,12 +6,12 @@
   import Darwin
 #endif
 
-/// Measures how far the resident memory of this process has risen above its value at the beginning
-/// of the watch. Only for systems that can reset the maximum (Linux).
+/// Measures the greatest increase of this process's resident memory since the beginning of the
+/// watch. Only for systems that can reset the recorded maximum (Linux).
 ///
 /// The system records the maximum resident memory, and can reset it. The record is not reset
-/// between cases. So it contains the short peak of one case, and slow growth too. The campaign's
-/// own memory is small, or is allocated before the watch.
+/// between cases. So it shows both a short peak of one case and slow growth. The campaign's own
+/// memory is small, or is allocated before the watch.
 struct MemoryWatch {
   private let before: Int
 
@@ -21,7 +21,7 @@ struct MemoryWatch {
     self.before = before
   }
 
-  /// The maximum number of bytes so far.
+  /// The greatest increase so far, in bytes.
   var worst: Int? { ProofLimits.peakBytes().map { max(0, $0 - before) } }
 
   private static func forgetPeak() -> Bool {

@@ -9,9 +9,9 @@ import Synchronization
   import Darwin
 #endif
 
-// A mapped file that two processes share: one runs a campaign, the other watches it. The content
-// remains when the first process traps, hangs or is killed, so its last input is known. Writing
-// costs almost nothing.
+// A mapped file that two processes share. One process runs a campaign, and the other watches it.
+// The content remains when the first process traps, hangs or is killed, so its last input is known.
+// Writing costs almost nothing.
 //
 // Layout: the number of beats (8 bytes), then notes of `noteLength` bytes. Each note has a length
 // (8 bytes), a number (8 bytes) and text. A length of 0 means that the note is empty. While the
@@ -53,7 +53,8 @@ package final class ProofDesk: @unchecked Sendable {
   /// Reports progress.
   package func beat() { beats.pointee.add(1, ordering: .relaxed) }
 
-  /// Returns a note for one more task. If all notes are in use, returns one that no process reads.
+  /// Returns a note for one more task. If all notes are in use, the returned note is not in the
+  /// file.
   func newNote() -> ProofNote {
     guard let number = free.withLock({ $0.popLast() }) else { return ProofNote() }
     let start = bytes + number * Self.noteLength
@@ -71,7 +72,7 @@ package final class ProofDesk: @unchecked Sendable {
     package init(_ path: String) throws {
       let file = try POSIXFileSystem().open(path, .read)
       var bytes = try file.read(ProofDesk.length, at: 0)
-      // The process that creates the desk may not have written all of it yet.
+      // The process that creates the desk may not have written the whole file yet.
       bytes += [UInt8](repeating: 0, count: ProofDesk.length - bytes.count)
       try file.close()
       func word(_ place: Int) -> UInt64 {
@@ -95,10 +96,10 @@ package final class ProofDesk: @unchecked Sendable {
 // Unchecked: only the task that requested the note writes it.
 package final class ProofNote: @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer?
-  /// Frees the place in the page. It also retains the desk, and so keeps the memory mapped.
+  /// Frees the place in the page. It also retains the desk, which keeps the memory mapped.
   private let onEnd: () -> Void
 
-  /// Makes a note that no process reads.
+  /// Makes a note that is not in the file.
   init() { (bytes, onEnd) = (nil, {}) }
 
   fileprivate init(_ bytes: UnsafeMutableRawBufferPointer, onEnd: @escaping () -> Void) {
@@ -122,7 +123,7 @@ package final class ProofNote: @unchecked Sendable {
     bytes.storeBytes(of: UInt64(count), as: UInt64.self)
   }
 
-  /// Notes the number of the next case within the current part: the last word of the part.
+  /// Notes the number of the next case in the current part. It is the last word of the part.
   package func step(_ number: Int) {
     bytes?.storeBytes(of: UInt64(number) + 1, toByteOffset: 8, as: UInt64.self)
   }

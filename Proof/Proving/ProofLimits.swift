@@ -8,7 +8,7 @@ import PerdureFileIO
   import Darwin
 #endif
 
-/// The limits of a single try: no bytes may make a store hang, or allocate memory without limit.
+/// The limits of a single try. No bytes may make a store hang, or allocate memory without limit.
 package enum ProofLimits {
   /// The maximum number of bytes of memory for reading a damaged store.
   static let memoryMax = 64 << 20
@@ -18,12 +18,12 @@ package enum ProofLimits {
 
   /// The cost of some tries.
   struct Cost: Sendable {
-    /// The time of the slowest try, in seconds of processor time, so that other work of the machine
-    /// does not matter.
+    /// The time of the slowest try, in seconds of processor time. Other work of the machine does
+    /// not affect it.
     var seconds = 0.0
     var samples = 0
 
-    /// In readable form.
+    /// The time in readable form.
     var text: String { "\((seconds * 10_000).rounded() / 10) ms of a processor" }
 
     /// Adds the cost of one more try. Throws a violation if the try took too long.
@@ -50,8 +50,8 @@ package enum ProofLimits {
   /// Resident bytes of this process; nil if the system does not report them.
   static func residentBytes() -> Int? { statusBytes("VmRSS:") }
 
-  /// The anonymous part of the resident bytes, which no file backs; nil if the system does not
-  /// report it.
+  /// The anonymous part of the resident bytes, that is, without mapped files; nil if the system
+  /// does not report it.
   static func ownBytes() -> Int? { statusBytes("RssAnon:") }
 
   /// The maximum number of resident bytes; nil if the system does not report it.

@@ -45,20 +45,21 @@ package final class ProofProgress: Sendable {
     if let done { say("\(what): \(done) of \(total)") }
   }
 
-  /// Reports activity without a finished case. A process without reports counts as hanging.
+  /// Reports activity without a finished case. A process that reports nothing is treated as
+  /// hanging.
   package func beat() {
     desk?.beat()
   }
 
-  /// Resets the count, because another campaign begins.
+  /// Resets the count before another campaign begins.
   package func restart() { state.withLock { $0 = State() } }
 
-  /// Returns a place where one task notes its current step. Each task requests one, and not each
+  /// Returns a place where one task notes its current step. Each task requests one place, not each
   /// case.
   package func newNote() -> ProofNote { desk?.newNote() ?? ProofNote() }
 
-  /// Runs `body`, and measures by how much the memory of the process grows at most meanwhile. The
-  /// result is nil if other work runs or the system does not report memory.
+  /// Runs `body`, and measures the greatest increase of the process's memory during it. The
+  /// measurement is nil if other work runs, or if the system does not report memory.
   package func measuringMemory<Result>(
     where isAlone: Bool, _ body: () async throws -> Result
   ) async rethrows -> (result: Result, worst: Int?) {

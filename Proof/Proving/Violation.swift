@@ -5,7 +5,8 @@ package struct Violation: Error, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
-/// The requested part does not exist. This is an error of the request, not a violation.
+/// The error for a requested part that does not exist. It is an error of the request, not a
+/// violation.
 package struct NoSuchPart: Error, CustomStringConvertible {
   /// The exit code of a process with wrong arguments (EX_USAGE).
   package static let exitCode: Int32 = 64

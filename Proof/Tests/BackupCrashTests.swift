@@ -2,12 +2,13 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A small part of the campaign's programs with backups, and tests that show that it can fail.
+/// A small part of the campaign's programs with backups, and tests that show that the check can
+/// fail.
 @Suite("Backups after a power cut")
 struct BackupCrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("A cut at any point leaves a whole backup or none, and the store as it was")
+  @Test("After a cut at any point, a backup is complete or does not exist, and the store is intact")
   func everyCrash() async throws {
     let plan = ProofPlan(seed: seed, scale: 0.001)
     let campaign = CrashCampaign(only: BackupCrashSubject())

@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureProving
 import PerdureTestSupport
 
-// Engines that are wrong on purpose, because their file system is wrong.
+// Deliberately wrong engines. Their file system is wrong.
 
 /// After a call has failed, the mapped bytes of segments read as zeros in existing mappings. The
 /// files are unchanged, and a new opening reads their content. So an engine on this file system has

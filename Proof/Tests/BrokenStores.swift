@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureLog
 import PerdureProving
 
-// Stores that are wrong on purpose.
+// Deliberately wrong stores.
 
 struct ForgottenTombstones: HistorySubject {
   func filter(_ changes: [HistoryChange]) -> [HistoryChange] {

@@ -3,8 +3,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Uses a shell as the program of the campaign, because these tests are about how the process ends.
-@Suite("A campaign in a process of its own")
+/// The program of the campaign is a shell, because these tests only examine how the process ends.
+@Suite("A campaign in a separate process")
 struct CampaignProcessTests {
   private struct Quiet: Campaign {
     let name = "quiet"
@@ -22,7 +22,7 @@ struct CampaignProcessTests {
     return try await process.run(Quiet(), plan).result
   }
 
-  @Test("Its output is its findings, and its memory was measured")
+  @Test("The result contains the campaign's output, and the process's memory is measured")
   func result() async throws {
     let script = #"printf 'count kills 3\nreport two\\nlines\nend\n' > "$1/result""#
     let process = CampaignProcess("sh", looksMax: 100_000, pause: .milliseconds(1)) {
@@ -34,7 +34,7 @@ struct CampaignProcessTests {
     #expect(peakBytes > 100 << 10)
   }
 
-  @Test("Temporary files that it leaves when it is killed go with its folder")
+  @Test("Temporary files of a killed process are removed with its folder")
   func leftovers() async throws {
     let path = Guarded("")
     let script = #"mkdir "$TMPDIR/left" && test -d "$1/left" && kill -KILL $$; exit 3"#
@@ -47,13 +47,13 @@ struct CampaignProcessTests {
     #expect(try POSIXFileSystem().kind(of: path.withLock { $0 }) == nil)
   }
 
-  @Test("A signal, a code and no result are violations with the command that shows them again")
+  @Test("A signal, an exit code and a missing result are violations with the command that repeats them")
   func ends() async throws {
     for (script, what) in [
       ("kill -ABRT $$", "was ended by signal 6"), ("exit 3", "ended with the code 3"),
       ("exit 0", "ended without a result"),
       (#"printf 'count kills 3\n' > "$1/result""#, "ended without a result"),
-      // The process has written its result, but then it traps.
+      // The process writes its result and then traps.
       (#"printf 'end\n' > "$1/result"; kill -SEGV $$"#, "was ended by signal 11"),
     ] {
       let violation = try #require(try await run(script).violations.first)
@@ -62,15 +62,15 @@ struct CampaignProcessTests {
     }
   }
 
-  @Test("One that gives no sign of life is killed, and that is a violation")
+  @Test("A process that reports no progress is killed, which is a violation")
   func hang() async throws {
     // The script never reports progress, so the test does not depend on the speed of the machine.
-    // On a busy machine, the watcher may not check the process for minutes.
+    // On a busy machine, the watching process may not check it for minutes.
     let violation = try #require(try await run("exec sleep 1000000", looksMax: 5).violations.first)
     #expect(violation.what.hasSuffix("made no progress for 0.005 seconds, and was killed"))
   }
 
-  @Test("The last step before its end is in the violation, and the command tries that step alone")
+  @Test("The violation contains the last step before the end, and the command tries that step alone")
   func notes() async throws {
     // Uses a desk that another process has written, instead of the campaign's own.
     let directory = try TemporaryDirectory()
@@ -89,7 +89,7 @@ struct CampaignProcessTests {
     withExtendedLifetime(notes) {}
   }
 
-  @Test("Another process sees beats and notes; an ended note is removed, and a surplus one is harmless")
+  @Test("Another process reads beats and notes; ended notes are removed, and surplus notes are not written")
   func desk() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("desk")
@@ -114,7 +114,7 @@ struct CampaignProcessTests {
     #expect(try ProofDesk.Look(path).notes == ["b"])
   }
 
-  @Test("A result reads as it was written, whatever is in it; half of it is none")
+  @Test("A result with any content is parsed as it was written; an incomplete result is refused")
   func text() throws {
     var result = CampaignResult()
     for (number, field) in ProofCounts.fields.enumerated() { result.counts[keyPath: field.path] = number }

@@ -6,7 +6,7 @@ import Testing
 struct CrashBreadthTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Power cuts without effect are too few, of no kind, never in succession and never torn")
+  @Test("A proof without disks lists every missing kind of power cut")
   func nothing() {
     let found = CrashBreadth.shortfalls(of: [CrashTally(name: "puts")], disks: 100)
     #expect(found.contains("0 disks were tried, of 100"))
@@ -16,7 +16,7 @@ struct CrashBreadthTests {
     #expect(found.filter { $0.hasPrefix("no write was torn") }.count == 2)
   }
 
-  @Test("A kind of program with most of the disks is named, and the others are not")
+  @Test("Only a kind of program with too many of the disks is named")
   func unevenShares() async throws {
     let tallies = try await CrashCampaign().tallies(ProofPlan(seed: seed, scale: 0.0004), .silent)
     let all = tallies.reduce(into: CrashTally(name: "too many")) { $0 += $1 }

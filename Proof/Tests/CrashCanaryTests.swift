@@ -4,25 +4,25 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Deliberately wrong engines. They show that the search through crashes detects their errors. They
-/// use the settings of the campaign, and so does the correct engine.
-@Suite("Power cuts show that an engine is wrong")
+/// Deliberately wrong engines. The tests show that the search through crashes detects their errors.
+/// They use the settings of the campaign, which the correct engine passes.
+@Suite("Power cuts detect errors of an engine")
 struct CrashCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// The maximum number of campaigns. A single one may not need the missing part, because no
-  /// commit waits at the wrong moment or no sampled disk shows the error.
+  /// The maximum number of campaigns. A single campaign may not need the missing part: no commit
+  /// waits at the right moment, or no sampled disk shows the error.
   private static let campaignsMax = 16
   private static let scale = 0.0008
 
   @Test(
-    "Each sync that FORMAT.md asks for, left out by itself", arguments: ForgetfulFileSystem.Omission.allCases)
+    "The omission of any required sync is detected", arguments: ForgetfulFileSystem.Omission.allCases)
   func omission(_ omission: ForgetfulFileSystem.Omission) async throws {
     let shape = omission.isOfCompaction ? CrashShape.compactingCanary : .canary
     try await expectCaught(CrashCanary(shape: shape, omission: omission), saying: omission.consequences)
   }
 
-  @Test("Missing index entries, which the engine's own checks do not find")
+  @Test("Missing index entries are detected, although the engine's own checks do not find them")
   func entries() async throws {
     try await expectCaught(
       CrashCanary(shape: .canary, extractor: ForgetfulExtractor.name),
@@ -30,7 +30,7 @@ struct CrashCanaryTests {
   }
 
   @Test(
-    "Files that nothing needs, and that an opening leaves where they are",
+    "Unneeded files that an opening does not remove are detected",
     arguments: [".blob", ".index", ".segment", ".segment.tmp"])
   func leftovers(_ ending: String) async throws {
     let shape = ending.contains("segment") ? CrashShape.compactingCanary : .canary
@@ -39,7 +39,7 @@ struct CrashCanaryTests {
   }
 
   @Test(
-    "Nothing, of the same programs, when nothing is left out",
+    "No error is found in the same programs if nothing is omitted",
     arguments: [CrashShape.canary, .compactingCanary])
   func control(_ shape: CrashShape) async throws {
     let tally = try await tally(CrashCanary(shape: shape), 0, scale: 0.0004)
@@ -48,7 +48,7 @@ struct CrashCanaryTests {
   }
 
   @Test(
-    "Syncs of the opening alone, and only when the power goes again",
+    "Omitted syncs of the opening are detected, but only by a second power cut",
     arguments: [ForgetfulFileSystem.Omission.everyFile, .log])
   func openings(_ omission: ForgetfulFileSystem.Omission) async throws {
     for history in 0..<UInt64(Self.campaignsMax) {
@@ -92,12 +92,12 @@ struct CrashCanaryTests {
   }
 }
 
-/// A kind of program that uses an engine with an omission.
+/// A kind of program whose engine omits something.
 private struct CrashCanary: CrashSubject {
   var shape: CrashShape
   var omission: ForgetfulFileSystem.Omission?
   var extractor = SliceExtractor.name
-  /// Files with this ending of the name remain, even if an opening removes them.
+  /// The suffix of the files that remain, even if an opening removes them.
   var ending: String?
 
   var name: String {

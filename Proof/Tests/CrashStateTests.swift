@@ -5,12 +5,12 @@ import PerdureTestSupport
 import Testing
 
 /// The required state of a store: values, definitions and entries of indexes.
-@Suite("The state that a store must have")
+@Suite("The required state of a store")
 struct CrashStateTests {
   private let fileSystem = SimulatedFileSystem()
 
-  /// Makes a store with a value, an empty keyspace, an index and an index of its counts; and the
-  /// required state of this store.
+  /// Makes a store with a value, an empty keyspace, an index and an index of its counts. Also makes
+  /// the required state of this store.
   private func make() throws -> (Store, CrashState) {
     var options = StoreOptions()
     options.fileSystem = fileSystem
@@ -33,13 +33,13 @@ struct CrashStateTests {
     return (store, state)
   }
 
-  @Test("Is that of the store that was made so")
+  @Test("The check accepts the store that was made in the same way")
   func same() throws {
     let (store, state) = try make()
     try state.check(store, "now")
   }
 
-  @Test("Has the sums of its values, of either sign and beyond 64 bits, and their order")
+  @Test("The sums of values of both signs and beyond 64 bits are right, and so is their order")
   func sums() throws {
     var (store, state) = try make()
     let rows = try store.keyspace("rows", .dense)
@@ -61,7 +61,7 @@ struct CrashStateTests {
   }
 
   @Test(
-    "Is not that of a store without a definition that was made, or with another",
+    "The check detects a missing definition and a different one",
     arguments: [
       .keyspace("lost", .dense), .keyspace("empty", .dense), .dictionary(1, of: "rows"),
       .index("groups", over: ["rows"], extractor: "slices", parameters: [0], isUnique: false),
@@ -74,14 +74,14 @@ struct CrashStateTests {
     #expect(violation?.description.contains("the definitions now are not") == true)
   }
 
-  @Test("Is not that of a store with a value less or another")
+  @Test("The check detects a missing value and a different one")
   func values() throws {
     var (store, state) = try make()
     state.content[CrashKey(keyspace: "rows", key: .id(3))]?[8] = 0
     #expect(throws: Violation.self) { try state.check(store, "now") }
   }
 
-  @Test("Has a definition with each commit that changed no value, in order")
+  @Test("Each commit that changed no value is assigned a definition, in order")
   func numbers() throws {
     let history = CrashHistory()
     try history.define(.keyspace("rows", .dense)) {}

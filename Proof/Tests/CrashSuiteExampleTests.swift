@@ -1,5 +1,5 @@
 // The examples of `CrashExplorer` and `FailureSweep`, and those of the pages of PerdureTestSupport.
-// This file contains each of their lines in the same order. Change both together.
+// This file contains each of their lines in the same order. Change the files together.
 
 import Foundation
 import PerdureFileIO
@@ -189,7 +189,7 @@ struct CrashSuiteExampleTests {
   }
 
   @Test(
-    "The examples in comments and pages are the code of this file",
+    "This file contains the code of all examples in comments and pages",
     arguments: ["CrashExplorer.swift", "FailureSweep.swift"] + pages)
   func sameText(_ file: String) throws {
     let here = URL(fileURLWithPath: #filePath)

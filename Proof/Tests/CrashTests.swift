@@ -4,7 +4,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A small part of the campaign. It prints the seed, and with a violation the command that
+/// A small part of the campaign. It prints the seed. A violation contains the command that
 /// reproduces it.
 @Suite("After a power cut")
 struct CrashTests {
@@ -12,7 +12,7 @@ struct CrashTests {
   /// `make prove` makes a longer run.
   private static let scale = 0.008
 
-  @Test("A store holds a prefix of its commits with all that was promised, whatever power cuts left")
+  @Test("After any power cut, a store has a prefix of its commits, including all promised ones")
   func everyCrash() async throws {
     let plan = ProofPlan(seed: seed, scale: Self.scale)
     let campaign = CrashCampaign()
@@ -36,7 +36,7 @@ struct CrashTests {
     #expect(sum.matrix.operations.isSuperset(of: [.create, .rename, .remove, .syncDirectory, .write, .sync]))
   }
 
-  @Test("Programs whose garbage makes the store compact itself come to that often, and do the same twice")
+  @Test("Automatic compaction occurs often enough in its programs, and is the same in two runs")
   func compactionByItself() async throws {
     let shape = try #require(CrashShape.all.first { $0.garbageBytesMin > 0 })
     var compactions = 0
@@ -54,7 +54,7 @@ struct CrashTests {
   }
 
   @Test(
-    "Commits of writers meet on the way, wherever there are several",
+    "Commits of different writers overlap in each kind of program with several writers",
     arguments: CrashShape.all.filter { $0.writers > 1 })
   func overlaps(_ shape: CrashShape) async throws {
     var overlaps = 0

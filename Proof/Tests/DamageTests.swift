@@ -24,7 +24,7 @@ struct DamageTests {
     #expect(changes(noise).keys.allSatisfy { (8..<24).contains($0) } && changes(noise).count > 8)
   }
 
-  @Test("Damage that was made for a longer file is applied as far as the file goes")
+  @Test("Damage made for a longer file is applied up to the end of a shorter file")
   func behindTheEnd() {
     for damage in [
       Damage.bit(8 * 99), .zeros(40..<50), .noise(99..<120, seed: 1), .copy(from: 90, to: 99, length: 9),
@@ -34,7 +34,7 @@ struct DamageTests {
     }
   }
 
-  @Test("All bits, lengths and sectors of a file are each tried once")
+  @Test("Every bit, every length and every sector of a file is tried once")
   func all() {
     var random = SeededGenerator.forTest("damage")
     #expect(Set(Damage.bits(of: 32)).count == 256 && Set(Damage.truncations(of: 32)).count == 32)

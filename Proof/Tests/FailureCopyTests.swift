@@ -3,7 +3,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Backups, restored stores, copies and replacements while system calls fail. It prints the seed;
+/// Backups, restored stores, copies and replacements while system calls fail. It prints the seed.
 /// `PERDURE_SEED` repeats the run.
 @Suite("Copies while calls fail")
 struct FailureCopyTests {
@@ -24,7 +24,7 @@ struct FailureCopyTests {
     return campaign
   }
 
-  @Test("Whichever call of a copy fails, there is a complete copy or none", arguments: names)
+  @Test("For any failing call of a copy, the copy is complete or does not exist", arguments: names)
   func slice(name: String) async throws {
     let result = try await campaign(name).run(ProofPlan(seed: seed, scale: 0.02), .silent)
     print("\(name): \(result.counts.ioFailures) failures, PERDURE_SEED=\(seed)")
@@ -32,14 +32,14 @@ struct FailureCopyTests {
     #expect(result.counts.ioFailures > 10)
   }
 
-  @Test("A refused mapping of any file of a copy is one refused call", arguments: names)
+  @Test("A refused mapping of a file of a copy fails only one call", arguments: names)
   func mappings(name: String) async throws {
     let result = try await campaign(name, [.noMemory]).run(ProofPlan(seed: seed, scale: 1), .silent)
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.ioFailures > 3)
   }
 
-  @Test("A copy that ignores failed syncs is caught", arguments: names)
+  @Test("A copy that ignores failed syncs is detected", arguments: names)
   func syncs(name: String) async throws {
     var campaign = try campaign(name, [.syncDropsPages])
     campaign.disguise = { SwallowingCopies($0, ignoring: .sync) }
@@ -48,7 +48,7 @@ struct FailureCopyTests {
     #expect(violation.what.contains("that was made, after a power cut"), "\(violation)")
   }
 
-  @Test("A copy that ignores failed writes is caught", arguments: names)
+  @Test("A copy that ignores failed writes is detected", arguments: names)
   func writes(name: String) async throws {
     var campaign = try campaign(name, [.mediaError])
     campaign.disguise = { SwallowingCopies($0, ignoring: .write) }
@@ -59,7 +59,7 @@ struct FailureCopyTests {
     #expect(signs.contains { violation.what.contains($0) }, "\(violation)")
   }
 
-  @Test("A copy whose draft stays after an error is caught")
+  @Test("A copy whose draft remains after an error is detected")
   func drafts() async throws {
     var campaign = try campaign("a backup", [.mediaError])
     campaign.disguise = { KeptDrafts($0) }
@@ -69,7 +69,7 @@ struct FailureCopyTests {
   }
 }
 
-/// A file system that reports failed calls of one kind as successful, for files of copies only.
+/// Reports failed calls of one kind as successful, only for files of copies.
 private final class SwallowingCopies: ForwardingFileSystem {
   let behind: any FileSystem
   private let swallowing: SwallowingFileSystem

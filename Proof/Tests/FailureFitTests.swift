@@ -4,7 +4,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-@Suite("An error is right only for a reason")
+@Suite("An error must have a valid reason")
 struct FailureFitTests {
   private let medium = FailureKind.mediaError.failure(nth: 1, repeats: false)
   private let room = FailureKind.noSpace.failure(nth: 1, repeats: false)
@@ -21,7 +21,7 @@ struct FailureFitTests {
     FailureFit(failure: failure, hasStruck: hasStruck, isVolumeFull: isVolumeFull).misfit(of: error)
   }
 
-  @Test("The system's error, passed on at once, is right")
+  @Test("An error that reports the system's error at once is valid")
   func right() {
     #expect(misfit(error(.io, medium), medium) == nil)
     #expect(misfit(error(.diskFull, room), room) == nil)
@@ -30,7 +30,7 @@ struct FailureFitTests {
     #expect(misfit(error(.diskFull, room), medium, hasStruck: false, isVolumeFull: true) == nil)
   }
 
-  @Test("A store that reports a full medium and not the system's error is wrong, on a full medium too")
+  @Test("A store must report the system's error if the medium is full")
   func noRoomForNoReason() {
     #expect(misfit(error(.diskFull), nil, hasStruck: false, isVolumeFull: true) == "without a failure")
     #expect(misfit(error(.diskFull, medium), nil, hasStruck: false, isVolumeFull: true) != nil)
@@ -39,14 +39,14 @@ struct FailureFitTests {
     #expect(misfit(error(.diskFull, room), room, hasStruck: false) == "though no call failed meanwhile")
   }
 
-  @Test("An error for no reason is wrong: no call failed, or none while the store did this")
+  @Test("An error is wrong if no call failed, or none failed during the store's operation")
   func noReason() {
     #expect(misfit(error(.io, medium), nil, hasStruck: false) == "without a failure")
     #expect(misfit(error(.poisoned), nil, hasStruck: false) == "without a failure")
     #expect(misfit(error(.io, medium), medium, hasStruck: false) == "though no call failed meanwhile")
   }
 
-  @Test("That a store is poisoned is no reason not to be read")
+  @Test("A poisoned store must still be readable")
   func poisonedReads() {
     let fit = FailureFit(failure: medium, hasStruck: true, isReading: true)
     #expect(fit.misfit(of: error(.poisoned, medium)) == "though it can be read")
@@ -54,14 +54,14 @@ struct FailureFitTests {
     #expect(misfit(error(.poisoned, medium), medium) == nil)
   }
 
-  @Test("An error of another kind is wrong: full for a medium that failed, damaged for a call that did")
+  @Test("An error code that does not fit the failed call is wrong")
   func wrongKind() {
     for error in [error(.diskFull, medium), error(.corruption), error(.conflict), error(.notAStore)] {
       #expect(misfit(error, medium)?.hasPrefix("with a code that does not fit") == true)
     }
   }
 
-  @Test("A store is locked if the call that was to lock it says so, and not for any other reason")
+  @Test("The code `.locked` is valid only if the call for the lock reported it")
   func locked() {
     let again = FailureKind.again.failure(nth: 1, repeats: false)
     func locked(_ operation: String, _ cause: InjectedFailure) -> StoreError {
@@ -75,13 +75,13 @@ struct FailureFitTests {
     #expect(misfit(locked("lock", again), again, hasStruck: false) == "though no call failed meanwhile")
   }
 
-  @Test("An error that passes on another error, or none, is wrong")
+  @Test("An error with another cause than the system's error, or with none, is wrong")
   func wrongCause() {
     #expect(misfit(error(.io, room), medium)?.hasPrefix("with a cause that is not") == true)
     #expect(misfit(error(.io), medium)?.hasPrefix("with a cause that is not") == true)
   }
 
-  @Test("A store poisoned by a refusal is wrong; by a sync, or a write that may have succeeded, it is right")
+  @Test("A refused call must not poison the store; a failed sync or an uncertain write may")
   func needlessPoison() {
     func needless(_ operation: String, _ failure: InjectedFailure?, _ path: String = "/a") -> String? {
       let cause = FileIOError(errno: failure?.errno ?? 0, operation: operation, path: path)

@@ -3,13 +3,13 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A small part of the campaign that makes every call fail. It prints the seed; `PERDURE_SEED`
+/// A small part of the campaign that makes every call fail. It prints the seed. `PERDURE_SEED`
 /// repeats the run.
-@Suite("When the system lets the store down")
+@Suite("A store whose system calls fail")
 struct FailureTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Whichever call fails in any way, promises are kept, and the store reports the failure")
+  @Test("For any failing call, the store keeps its promises and reports the failure")
   func slice() async throws {
     let (campaign, plan) = (FailureCampaign(), ProofPlan(seed: seed, scale: 0.003))
     let reports = await campaign.reports(plan, .silent)
@@ -17,13 +17,13 @@ struct FailureTests {
     print("\(result.counts.ioFailures) failures, PERDURE_SEED=\(seed)")
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.ioFailures > 150)
-    // Each kind is requested in each program. Which of them a part of the campaign reaches is
+    // Each kind is requested in each program. The kinds that a part of the campaign reaches are
     // random.
     #expect(reports.count == FailureWorkload.all.count)
     #expect(reports.allSatisfy { Set($0.report.runs.keys) == Set(FailureKind.allCases) })
   }
 
-  @Test("Each of the thirteen kinds of failure strikes", arguments: FailureKind.allCases)
+  @Test("Each of the thirteen kinds of failure occurs", arguments: FailureKind.allCases)
   func kinds(_ kind: FailureKind) async throws {
     let part = "a little of everything|\(kind.rawValue)|1|once"
     let result = try await FailureCampaign().run(ProofPlan(seed: seed, scale: 1, part: part), .silent)
@@ -32,7 +32,7 @@ struct FailureTests {
     #expect(FailureKind.allCases.count == 13)
   }
 
-  @Test("Where space is refused for the reserve, and not for all, refused commits report it")
+  @Test("Refused commits report that space was refused for the reserve only")
   func heldBack() async throws {
     let words = "a volume that fills up|short write|11|for ever"
     let plan = ProofPlan(seed: 20_261_122, scale: 1, part: words)
@@ -41,7 +41,7 @@ struct FailureTests {
     #expect(result.counts.ioFailures == 1)
   }
 
-  @Test("Every single call of one program, with what systems do most: fail, stop in a write, drop pages")
+  @Test("Every call of one program fails with a media error, a short write and dropped pages")
   func everyCall() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = campaign.workloads.filter { $0.name == "a little of everything" }
@@ -53,7 +53,7 @@ struct FailureTests {
   }
 
   @Test(
-    "The failing call and its program are on the desk before it fails, for the note after a trap")
+    "The failing call and its program are noted before the call fails")
   func notes() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("desk")
@@ -74,14 +74,14 @@ struct FailureTests {
     #expect(parts.allSatisfy { FailurePart($0.words.split(separator: "|").map(String.init))?.nth == $0.nth })
   }
 
-  @Test("There are 50 programs and more, and each has a name of its own")
+  @Test("There are at least 50 programs, and their names are unique")
   func programs() {
     let names = FailureWorkload.all.map(\.name)
     #expect(names.count >= 50 && Set(names).count == names.count)
   }
 
   @Test(
-    "An engine that ignores the result of a call is caught",
+    "An engine that ignores the result of a call is detected",
     arguments: SwallowingFileSystem.Ignored.allCases)
   func canary(_ ignored: SwallowingFileSystem.Ignored) async throws {
     var campaign = FailureCampaign()
@@ -95,7 +95,7 @@ struct FailureTests {
     #expect(ignored.consequences.contains { violation.what.contains($0) }, "\(violation)")
   }
 
-  @Test("The engine as it is does all of that right")
+  @Test("The correct engine passes the same programs")
   func control() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = campaign.workloads.filter { $0.name == "compaction and checkpoints" }
@@ -105,7 +105,7 @@ struct FailureTests {
     #expect(result.counts.ioFailures > 3)
   }
 
-  @Test("A store that cannot read its data any more after a failed call is caught")
+  @Test("A store that cannot read its data after a failed call is detected")
   func unreadable() async throws {
     var campaign = FailureCampaign()
     campaign.disguise = { ForgottenMappings($0) }
@@ -116,7 +116,7 @@ struct FailureTests {
     #expect(violation.what.contains("reading a poisoned store, though no call failed"), "\(violation)")
   }
 
-  @Test("A poisoned store that throws on reads is caught")
+  @Test("A poisoned store that throws on reads is detected")
   func refusedReads() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = campaign.workloads.filter { $0.name == "overwrite" }
@@ -127,7 +127,7 @@ struct FailureTests {
     #expect(violation.what.contains("reading a poisoned store, though it can be read"), "\(violation)")
   }
 
-  @Test("A value that never existed, in a salvage under failing calls, is caught")
+  @Test("A salvage with failing calls that adds a value is detected")
   func inventedSalvage() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = [.inventiveSalvage]
@@ -137,7 +137,7 @@ struct FailureTests {
     #expect(violation.what.contains("has a value that it never had"), "\(violation)")
   }
 
-  @Test("A row that a salvage leaves out without a finding is caught, though no call fails")
+  @Test("A salvage that omits a row without a finding is detected, even if no call fails")
   func lossySalvage() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = [.lossySalvage]
@@ -147,7 +147,7 @@ struct FailureTests {
     #expect(violation.what.contains("what was salvaged is not what was there"), "\(violation)")
   }
 
-  @Test("A commit that changes nothing and was never requested is caught in the first run")
+  @Test("A commit that was never requested and changes nothing is detected in the first run")
   func secret() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = [.secretCommit]
@@ -156,7 +156,7 @@ struct FailureTests {
     #expect(violation.what.contains("there never was a commit 3"), "\(violation)")
   }
 
-  @Test("What a failed sync costs is caught although later syncs make it good", arguments: [false, true])
+  @Test("A lost sync is detected, even if later syncs repair its effect", arguments: [false, true])
   func lateSyncs(swallows: Bool) async throws {
     var campaign = FailureCampaign()
     if swallows { campaign.disguise = { SwallowingFileSystem($0, ignoring: .sync) } }
@@ -168,7 +168,7 @@ struct FailureTests {
     #expect(violation.what.contains("of a power cut after the failure"), "\(violation)")
   }
 
-  @Test("An engine whose indexes lack entries is caught, by the first run already")
+  @Test("An engine whose indexes lack entries is detected by the first run")
   func entries() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = campaign.workloads.filter { $0.name == "an index and its counts" }
@@ -180,8 +180,8 @@ struct FailureTests {
 }
 
 extension SwallowingFileSystem.Ignored {
-  /// The possible messages of a run that detects that the store ignores a call. Which one comes
-  /// first depends on the few disks that are tried for each power cut.
+  /// The possible messages of a run that detects that the store ignores a call. The first message
+  /// depends on the few disks that are tried for each power cut.
   fileprivate var consequences: [String] {
     switch self {
     // The bytes are lost after a power cut, or the next read returns unwritten bytes.

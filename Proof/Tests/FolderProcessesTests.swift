@@ -8,7 +8,7 @@ import Testing
 @Suite("Folders that change under the store of another process")
 struct FolderProcessesTests {
   @Test(
-    "Only one process writes at the path; the other goes on in the moved folder, or is poisoned",
+    "Only one process writes at the path; the other continues in the moved folder, or is poisoned",
     arguments: FolderPair.Change.allCases, [false, true])
   func changed(_ change: FolderPair.Change, isBusy: Bool) async throws {
     let mistakes = try await Self.run(change, isBusy: isBusy, nil)
@@ -16,7 +16,7 @@ struct FolderProcessesTests {
   }
 
   @Test(
-    "Two processes show each missing check, lock or handle of a folder",
+    "Two processes detect each missing check, lock or handle of a folder",
     arguments: [
       (FoldersCanary.uncheckedFolder, FolderPair.Change.refilled, "has changed files of the second"),
       (.uncheckedFolder, .replaced, "of the first process: "),
@@ -37,8 +37,8 @@ struct FolderProcessesTests {
     let (path, choice, fault) = (directory.path, change.rawValue, canary?.rawValue)
     let hasEnded = Guarded(false)
     let result = Guarded<Result<[String], any Error>?>(nil)
-    // Exit tests wait on threads of the task pool, which may have only two. So this starts without
-    // the pool.
+    // Exit tests wait on threads of the task pool, and the pool may have only two threads. So this
+    // starts without the pool.
     let isStarted = PlatformThread.start(name: "second writer") {
       let found = Result { try pair.mistakes(isBusy: isBusy) { hasEnded.withLock { $0 } } }
       result.withLock { $0 = found }
@@ -57,7 +57,7 @@ struct FolderProcessesTests {
   }
 }
 
-/// The store of the second process, and what both did.
+/// The store of the second process, and the actions of both processes.
 struct FolderPair: Sendable {
   enum Change: String, CaseIterable, Sendable {
     case moved
@@ -108,9 +108,9 @@ struct FolderPair: Sendable {
     [UInt8](repeating: writer, count: 300) + [UInt8(truncatingIfNeeded: id)]
   }
 
-  /// Changes the folder after the first process has opened the store, and checks what both do.
+  /// Changes the folder after the first process has opened the store. Then checks both processes.
   ///
-  /// - Parameter isBusy: Whether this process commits while the first does.
+  /// - Parameter isBusy: Whether this process commits while the first process does.
   /// - Returns: The promises that were broken.
   func mistakes(isBusy: Bool, _ hasEnded: () -> Bool) throws -> [String] {
     var pair = self
@@ -137,7 +137,7 @@ struct FolderPair: Sendable {
 
   func isSet(_ mark: Mark) throws -> Bool { try fileSystem.kind(of: path(of: mark)) != nil }
 
-  /// Sets a mark with a text, which another process sees as a whole.
+  /// Sets a mark with a text. Another process reads the text only as a whole.
   func set(_ mark: Mark, _ text: String = "") throws {
     let draft = path(of: mark) + ".tmp"
     try fileSystem.open(draft, .create).write(Array(text.utf8), at: 0)
@@ -187,13 +187,13 @@ struct FolderPair: Sendable {
     }
   }
 
-  /// Opens the store that is at the path now, in this process.
+  /// Opens the store at the path in this process.
   private mutating func open() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
     second = (store, rows)
     expected = try KillChild.contents(store.snapshot(), rows)
-    // Also in a new store, so that the log has a segment.
+    // Commits in a new store too, so that the log has a segment.
     try put(0)
   }
 
@@ -237,7 +237,7 @@ struct FolderPair: Sendable {
     try check(Store(at: place, options: options), has: rows, "the store of the first process")
   }
 
-  /// Checks that the store at the path has exactly the rows of this process, also after it was
+  /// Checks that the store at the path has exactly the rows of this process, now and after it is
   /// opened again.
   private mutating func checkSecond() throws {
     guard let second else { return }
@@ -260,7 +260,7 @@ struct FolderPair: Sendable {
 
 /// The process that opens the store first.
 struct FirstFolderWriter {
-  /// The result of its call after the change, as text in a file.
+  /// The result of the process's calls after the change, as text in a file.
   struct Outcome {
     /// The number of acknowledged commits.
     var acknowledged = 0
@@ -286,10 +286,10 @@ struct FirstFolderWriter {
     }
   }
 
-  /// The number of commits after the change, which need many segments.
+  /// The number of commits after the change. They need many segments.
   private static let commitsAfter = 200
 
-  /// The rows of its first commits.
+  /// The ids of the rows of the process's first commits.
   static func ids(_ count: Int) -> Range<UInt64> { 1000..<(1000 + UInt64(count)) }
 
   private let pair: FolderPair
@@ -305,8 +305,8 @@ struct FirstFolderWriter {
     rows = try store.keyspace("rows", .dense)
   }
 
-  /// Waits for the change of the folder, and then makes every kind of call. Commits during the
-  /// change, if the folder stays its own.
+  /// Waits for the change of the folder, and then makes every kind of call. If this process keeps
+  /// its folder, it also commits during the change.
   func run() throws {
     var outcome = Outcome()
     try pair.set(.open)

@@ -2,10 +2,10 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-@Suite("Stores that mistake their folder")
+@Suite("Stores that do not check their folder")
 struct FoldersCanaryTests {
-  /// A violation that each deliberate error must cause in some history, and others that it may
-  /// cause.
+  /// For each deliberate error, a violation that it must cause in some history, and other
+  /// violations that it may cause.
   private static let reasons: [FoldersCanary: (mustHave: String, others: [String])] = [
     .uncheckedFolder: (
       "a call failed", ["commits are acknowledged past the segment", "has two writers", "does not open"]
@@ -23,7 +23,7 @@ struct FoldersCanaryTests {
   ]
 
   @Test(
-    "Violations name each missing check, lock or handle of a folder", arguments: FoldersCanary.allCases)
+    "A missing check, lock or handle of a folder causes its own violation", arguments: FoldersCanary.allCases)
   func canaries(_ canary: FoldersCanary) async throws {
     let seed = SeededGenerator.forTest("folders, \(canary)").seed
     let reasons = try #require(Self.reasons[canary])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Folders that change under open stores")
 struct FoldersTests {
-  @Test("No other store is touched, nothing acknowledged is lost, and errors say what happened")
+  @Test("No other store is changed, no acknowledged commit is lost, and errors name the cause")
   func slice() async throws {
     let seed = SeededGenerator.forTest("folders").seed
     let result = try await FoldersCampaign().run(ProofPlan(seed: seed, scale: 0.05), .silent)
@@ -14,7 +14,7 @@ struct FoldersTests {
     #expect(!result.report.contains { $0.contains(" (0 bytes)") || $0.contains("checkpoints (0)") })
   }
 
-  @Test("Writers that do not check their folder are found, and the part that is named finds them again")
+  @Test("Writers that do not check their folder are detected, and the named part detects them again")
   func unchecked() async throws {
     let seed = SeededGenerator.forTest("unchecked folders").seed
     let campaign = FoldersCampaign(canary: .uncheckedFolder)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Processes that fork while a store is open")
 struct ForkCampaignTests {
   @Test(
-    "Whatever forked children try, no acknowledged commit of their parent is lost, and no child hangs")
+    "No call of a forked child loses an acknowledged commit of the parent, and no child hangs")
   func slice() async throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("PERDURE_SEED=\(seed)")
@@ -22,7 +22,7 @@ struct ForkCampaignTests {
     }
   }
 
-  @Test("If children may use their parent's store, the loss is noticed")
+  @Test("If children can use their parent's store, the lost commits are detected")
   func canary() async throws {
     await #expect(processExitsWith: .success) {
       await #expect(throws: Never.self) {

@@ -8,7 +8,7 @@ import Testing
 struct HostileTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("The engine's decoders give a value or an error for the corpus and for mutations of it")
+  @Test("The engine's decoders return a value or an error for the corpus and for mutations of it")
   func engine() async throws {
     print("PERDURE_SEED=\(seed)")
     let campaign = HostileCampaign(EngineDecoders.all)
@@ -17,7 +17,7 @@ struct HostileTests {
     #expect(result.counts.mutations > 3000)
   }
 
-  @Test("Every decoder takes its own samples, and has a name of its own")
+  @Test("Every decoder accepts its own samples, and decoder names are unique")
   func samples() throws {
     #expect(Set(EngineDecoders.all.map(\.name)).count == EngineDecoders.all.count)
     for decoder in EngineDecoders.all {
@@ -27,7 +27,7 @@ struct HostileTests {
     }
   }
 
-  @Test("A decoder that throws a wrong error, or accepts a wrong input, is noticed")
+  @Test("A decoder that throws a wrong error, or accepts a wrong input, is detected")
   func canaries() async throws {
     struct Other: Error {}
     for isViolation in [true, false] {
@@ -44,7 +44,7 @@ struct HostileTests {
     }
   }
 
-  @Test("The same mutations are made for a decoder, whichever others are beside it")
+  @Test("A decoder gets the same mutations, whatever other decoders are tried")
   func beside() async throws {
     func seen(beside others: [String]) async throws -> [[UInt8]] {
       let inputs = Guarded<[[UInt8]]>([])
@@ -63,7 +63,7 @@ struct HostileTests {
     #expect(try await seen(beside: ["first", "second"]) == alone, "PERDURE_SEED=\(seed)")
   }
 
-  @Test("A decoder without inputs in the corpus is noticed")
+  @Test("A decoder without inputs in the corpus is detected")
   func corpus() async throws {
     let decoder = HostileDecoder(
       "nobody", throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] }, decode: { _ in })
@@ -72,7 +72,7 @@ struct HostileTests {
     for decoder in EngineDecoders.all { #expect(try !HostileCorpus.inputs(of: decoder).isEmpty) }
   }
 
-  @Test("A mutation that does not change a decoder's input does not count")
+  @Test("A mutation that does not change a decoder's input is not counted")
   func nothing() async throws {
     let decoder = HostileDecoder(
       "nobody", throwing: CancellationError.self, samples: { [[]] }, decode: { _ in })

@@ -1,5 +1,5 @@
 /// A history that once had a violation, or that tests a limit. The text has the form of
-/// `History.description`, in which failing histories are printed.
+/// `History.description`. Failing histories are printed in this form.
 struct KeptHistory: Sendable, CustomStringConvertible {
   let description: String
   let text: String

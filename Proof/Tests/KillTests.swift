@@ -4,17 +4,17 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// The program to kill. It is in the folder of the tests if the whole package was built.
+/// The program to kill. It is next to the test program if the whole package was built.
 private let program = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
   .deletingLastPathComponent().appendingPathComponent("perdure-prove").path
 
 @Suite(
-  "Processes that are killed at work", .enabled(if: FileManager.default.isExecutableFile(atPath: program)))
+  "Processes that are killed", .enabled(if: FileManager.default.isExecutableFile(atPath: program)))
 struct KillTests {
   private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 0.01)
 
   @Test(
-    "Whenever a writer is killed, also during a write, all that it acknowledged is complete")
+    "After a kill at any time, also during a write, all acknowledged data of a writer is complete")
   func slice() async throws {
     let (result, tally) = try await KillCampaign(executable: program).runCounting(plan, .silent)
     for line in result.report { print(line) }
@@ -23,16 +23,16 @@ struct KillTests {
     #expect(tally.readers > tally.idleReaders)
     for level in Durability.allCases { #expect(tally.byDurability[level] ?? 0 > 0, "\(level)") }
     #if os(Linux)
-      // Without a compiler no write can be interrupted, and the report says so.
+      // Without a compiler, no write can be interrupted, and the report contains this.
       if Self.hasCompiler { #expect(tally.torn > 0) }
     #endif
   }
 
-  /// Whether the search of `SystemShim` finds a compiler.
+  /// Whether a compiler exists, by the same search as that of `SystemShim`.
   private static let hasCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     .contains { FileManager.default.isExecutableFile(atPath: "\($0)/cc") }
 
-  @Test("An acknowledgement note that is cut short at any byte leaves the previous one")
+  @Test("An acknowledgement note that is cut at any byte leaves the previous note intact")
   func tornNotes() {
     for step in [2, 255, 256, 1792, 65_536] as [UInt64] {
       var bytes = [UInt8](repeating: 0, count: 32)
@@ -53,7 +53,7 @@ struct KillTests {
     #expect(AcknowledgedStep.last(in: []) == 0 && AcknowledgedStep.last(in: [0, 0, 0]) == 0)
   }
 
-  @Test("A writer that acknowledges a step before it is made is caught")
+  @Test("A writer that acknowledges a step before it makes the step is detected")
   func canary() async throws {
     var campaign = KillCampaign(executable: program)
     campaign.isEarly = true
@@ -61,7 +61,7 @@ struct KillTests {
     #expect(result.violations.contains { $0.what.contains("was acknowledged") })
   }
 
-  @Test("Readers that never open the store are noticed, and count as no kills")
+  @Test("Readers that never open the store are detected, and are not counted as kills")
   func blindReaders() async throws {
     var campaign = KillCampaign(executable: program)
     (campaign.isBlind, campaign.waitMax) = (true, 2_000)

@@ -21,7 +21,7 @@ import Testing
       return try await HostileCampaign([decoder]).run(plan, .silent)
     }
 
-    @Test("A decoder that takes too much memory for a moment is detected")
+    @Test("A decoder that briefly uses too much memory is detected")
     func tooMuch() async throws {
       await #expect(processExitsWith: .success) {
         let found = try await Self.run(100)
@@ -31,8 +31,8 @@ import Testing
       }
     }
 
-    /// Like `run`, for a body that allocates in pieces and reports progress between them, as
-    /// parallel tasks do.
+    /// Like `run`, for a body that allocates in pieces and reports progress between them. Parallel
+    /// tasks do this.
     private static func runInPieces(_ count: Int) async throws -> CampaignResult {
       let progress = ProofProgress { _ in }
       let decoder = HostileDecoder(
@@ -49,7 +49,7 @@ import Testing
       return try await HostileCampaign([decoder]).run(plan, progress)
     }
 
-    @Test("A decoder that takes too much memory little by little is detected")
+    @Test("A decoder whose memory slowly grows too much is detected")
     func pieces() async throws {
       await #expect(processExitsWith: .success) {
         let found = try await Self.runInPieces(25)
@@ -58,7 +58,7 @@ import Testing
       }
     }
 
-    @Test("One that takes little is not")
+    @Test("A decoder that uses little memory passes")
     func little() async throws {
       await #expect(processExitsWith: .success) {
         let found = try await Self.run(4)

@@ -4,39 +4,39 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Stores that are wrong on purpose. They show that the comparison of histories with a model
-/// detects errors.
-@Suite("Histories find a store that is wrong")
+/// Deliberately wrong stores. The tests show that the comparison of histories with a model detects
+/// errors.
+@Suite("Histories detect errors of a store")
 struct ModelsCanaryTests {
-  @Test("A removal without effect")
+  @Test("A removal without effect is detected")
   func removal() throws {
     // The violation is a surplus value and never an inconsistency, because the store itself is
     // intact.
     try expectCaught(ForgottenTombstones(), notSaying: ["V1 at", "V2 at", "V3 at", "corruption"])
   }
 
-  @Test("A tombstone that a compaction drops though it is needed")
+  @Test("A compaction that drops a needed tombstone is detected")
   func tombstone() throws {
     // The first step that reads a restored key shows the error. Every byte of the store is as it
     // was written.
     try expectCaught(DroppedTombstones(), notSaying: ["V1 at", "V2 at", "corruption"])
   }
 
-  @Test("An entry that an index does not get, although it is well in itself")
+  @Test("A missing index entry is detected, although the index itself is consistent")
   func entry() throws { try expectCaught(MissingEntries(), notSaying: ["V4 at"]) }
 
-  @Test("A precondition that is not checked")
+  @Test("An unchecked precondition is detected")
   func precondition() throws {
     try expectCaught(UncheckedConditions(), saying: "it was committed, and should not")
   }
 
-  @Test("A snapshot that sees later commits")
+  @Test("A snapshot that sees later commits is detected")
   func stale() throws { try expectCaught(MovingSnapshots()) }
 
-  @Test("A compaction that loses a record which is live")
+  @Test("A compaction that loses a live record is detected")
   func compaction() throws { try expectCaught(LossyCompactions()) }
 
-  @Test("Answers that are right, and others under other options")
+  @Test("Right answers that differ under other options are detected")
   func unsteady() async throws {
     let seed = SeededGenerator.forTest("unsteady answers").seed
     let plan = ProofPlan(seed: seed, scale: 0.001)
@@ -46,7 +46,7 @@ struct ModelsCanaryTests {
     #expect(result.violations.allSatisfy { $0.what.contains(what) })
   }
 
-  @Test("A checksum that is not checked; one that is checked names the place", arguments: [false, true])
+  @Test("Damage is reported as corruption only if the checksum is checked", arguments: [false, true])
   func checksum(isChecked: Bool) throws {
     let value = HistoryValue(length: 300, serial: 9, style: .noise, seed: 5)
     let place = HistoryPlace(.rows, 1)
@@ -65,7 +65,7 @@ struct ModelsCanaryTests {
     #expect(found?.what.contains("corruption") == isChecked)
   }
 
-  @Test("A failing history is shrunk to what makes it fail, and fails again as it is printed")
+  @Test("A failing history is shrunk to the steps that the failure needs, and fails again from its text")
   func shrunk() throws {
     func reason(_ history: History) -> String? {
       do {
@@ -85,7 +85,7 @@ struct ModelsCanaryTests {
     #expect(try reason(History("\(shrunk.history)")) != nil)
   }
 
-  @Test("A history that fails for two reasons is shrunk to the first of them")
+  @Test("A history that fails for two reasons is shrunk for the first reason")
   func sameReason() throws {
     let random = SeededGenerator.forTest("shrinking for a reason")
     let history = HistoryGenerator.history(seed: random.seed, steps: 40)

@@ -3,9 +3,9 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-@Suite("Histories against a model")
+@Suite("Histories compared with a model")
 struct ModelsTests {
-  @Test("Random histories get the model's answers under any options, and the same ones under others")
+  @Test("Random histories give the model's answers under any options, and the same answers under others")
   func slice() async throws {
     let seed = SeededGenerator.forTest("histories").seed
     let plan = ProofPlan(seed: seed, scale: 0.001)
@@ -16,14 +16,14 @@ struct ModelsTests {
     #expect(sum.variants > 0)
   }
 
-  @Test("Histories that are kept go well", arguments: KeptHistory.all)
+  @Test("The kept histories pass", arguments: KeptHistory.all)
   func kept(_ kept: KeptHistory) throws {
     let history = try History(kept.text)
     #expect(try HistoryRun.run(history, InMemoryFileSystem()).answers > 0)
     #expect(try HistoryRun.run(history, SimulatedFileSystem()).answers > 0)
   }
 
-  @Test("A history reads as it was printed, whatever is in it")
+  @Test("A printed history is parsed as the same history")
   func text() throws {
     let random = SeededGenerator.forTest("texts of histories")
     for round in 0..<20 as Range<UInt64> {
@@ -32,7 +32,7 @@ struct ModelsTests {
     }
   }
 
-  @Test("A text that is not a history is refused, and the process continues")
+  @Test("A text that is not a history is refused without a trap")
   func hostileText() throws {
     let history = HistoryGenerator.history(seed: SeededGenerator.forTest("broken texts").seed, steps: 20)
     let lines = "\(history)".split(separator: "\n")
@@ -45,7 +45,7 @@ struct ModelsTests {
     }
   }
 
-  @Test("The same history gives the same answers twice, and another one others")
+  @Test("Two runs of a history give the same answers, and another history gives different ones")
   func digests() throws {
     let random = SeededGenerator.forTest("digests")
     let history = HistoryGenerator.history(seed: random.seed, steps: 100)

@@ -3,8 +3,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A deliberate error must be detected, and must be detected again by the command that the
-/// violation names.
+/// A deliberate error must be detected. The command that the violation names must detect it again.
 @Suite("The command of a violation")
 struct PartTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -13,7 +12,7 @@ struct PartTests {
   /// If a campaign has parts of several kinds, `words` is the number of words of the part.
   ///
   /// - Parameter whole: The campaign that the command runs, if `campaign` is only a share of it;
-  ///   nil: the same.
+  ///   nil if it is the same campaign.
   private func findAgain(
     _ campaign: some Campaign, by whole: (any Campaign)? = nil, scale: Double, words: Int? = nil
   ) async throws {
@@ -28,7 +27,7 @@ struct PartTests {
     let again = try await (whole ?? campaign).run(plan, .silent)
     #expect(!again.violations.isEmpty, "\(part): \(violation.what)")
     #expect(again.violations.allSatisfy { $0.command == violation.command })
-    // The violation names no other way to repeat it.
+    // The violation must not name another way to repeat it.
     #expect(!again.violations.contains { $0.what.contains("To run it again") })
   }
 
@@ -41,12 +40,12 @@ struct PartTests {
     return String(command.dropFirst(start.count).dropLast(2))
   }
 
-  @Test("A loss of power")
+  @Test("Repeats a power cut")
   func crashes() async throws {
     try await findAgain(CrashCampaign(only: Forgetful()), scale: 0.002)
   }
 
-  @Test("A failing call")
+  @Test("Repeats a failing call")
   func failures() async throws {
     var whole = FailureCampaign()
     whole.disguise = { SwallowingFileSystem($0, ignoring: .sync) }
@@ -56,7 +55,7 @@ struct PartTests {
     try await findAgain(campaign, by: whole, scale: 1)
   }
 
-  @Test("A failing call, of which the disks are the same whatever programs are tried beside it")
+  @Test("The disks of a failing call are the same, whatever other programs are tried")
   func failuresOfOne() async throws {
     var campaign = FailureCampaign()
     campaign.kinds = [.mediaError]
@@ -70,12 +69,12 @@ struct PartTests {
     #expect(seeds.count == 2 && seeds[0] == seeds[1], "PERDURE_SEED=\(seed)")
   }
 
-  @Test("A flipped bit", arguments: [RotCanary.uncheckedRecords, .repairedRecords, .uncheckedNodes])
+  @Test("Repeats a flipped bit", arguments: [RotCanary.uncheckedRecords, .repairedRecords, .uncheckedNodes])
   func rot(_ canary: RotCanary) async throws {
     try await findAgain(RotCampaign(canary: canary), scale: 0.0005)
   }
 
-  @Test("Hostile bytes, made up or in the corpus")
+  @Test("Repeats hostile bytes, both generated ones and ones in the corpus")
   func hostile() async throws {
     let canary = HostileDecoder(
       "record", throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] },
@@ -91,18 +90,18 @@ struct PartTests {
     try await findAgain(HostileCampaign([wrong]), scale: 0.00001, words: 2)
   }
 
-  @Test("A history")
+  @Test("Repeats a history")
   func models() async throws {
     try await findAgain(ModelsCampaign(on: UncheckedConditions()), scale: 0.001)
     try await findAgain(ModelsCampaign(on: UnsteadyAnswers()), scale: 0.001)
   }
 
-  @Test("A race")
+  @Test("Repeats a race")
   func races() async throws {
     try await findAgain(RacesCampaign(on: UncheckedConditions()), scale: 0.001)
   }
 
-  @Test("A part of an intact store is tried alone, counts as one, and has no finding")
+  @Test("A part of an intact store runs alone, counts as one case, and has no finding")
   func well() async throws {
     func counts(_ campaign: some Campaign, _ part: String) async throws -> ProofCounts {
       let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.01, part: part), .silent)
@@ -125,7 +124,7 @@ struct PartTests {
     #expect(crashes.crashStates > 0 && crashes.recoveryCrashes > 0)
   }
 
-  @Test("A program that comes differently each time is tried again and again; one that does not, once")
+  @Test("A program with a varying schedule is tried several times, and a repeatable one once")
   func triedAgain() async throws {
     for isRepeatable in [false, true] {
       let subject = Seldom(isRepeatable: isRepeatable)
@@ -137,7 +136,7 @@ struct PartTests {
     #expect(CrashShape.all.contains { $0.isRepeatable } && CrashShape.all.contains { !$0.isRepeatable })
   }
 
-  @Test("Words that name no part are refused by every campaign")
+  @Test("Every campaign refuses words that name no part")
   func others() async throws {
     let campaigns: [any Campaign] = [
       CrashCampaign(), FailureCampaign(), RotCampaign(), HostileCampaign(EngineDecoders.all),

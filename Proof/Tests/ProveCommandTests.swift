@@ -2,11 +2,11 @@ import Foundation
 import PerdureTestSupport
 import Testing
 
-/// The tested program. It is in the folder of the tests if the whole package was built.
+/// The tested program. It is next to the test program if the whole package was built.
 private let program = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
   .deletingLastPathComponent().appendingPathComponent("perdure-prove").path
 
-@Suite("The command that proves", .enabled(if: FileManager.default.isExecutableFile(atPath: program)))
+@Suite("The command `perdure-prove`", .enabled(if: FileManager.default.isExecutableFile(atPath: program)))
 struct ProveCommandTests {
   /// Runs the program to its end.
   private func run(_ arguments: [String]) throws -> (status: Int32, lines: [String]) {
@@ -25,7 +25,7 @@ struct ProveCommandTests {
   }
 
   @Test(
-    "Campaigns run one after the other, each with its line of memory, and the last line is one JSON object")
+    "Campaigns run one after the other, each prints its memory, and the last line is one JSON object")
   func campaigns() throws {
     let (status, lines) = try run([
       "--only", "failures", "hostile", "--scale", "0.0001", "--seed", "1",
@@ -35,7 +35,7 @@ struct ProveCommandTests {
     #expect(lines.filter { $0.contains(" MiB of memory") }.count == 2)
     let counts = try #require(
       JSONSerialization.jsonObject(with: Data((lines.last ?? "").utf8)) as? [String: Int])
-    // The names that a proof promises to the readers of its last line.
+    // The names that a proof promises to readers of its last line.
     #expect(
       Set(counts.keys) == [
         "crash_states", "recovery_crashes", "io_failures", "bit_flips", "mutations", "model_operations",
@@ -47,7 +47,7 @@ struct ProveCommandTests {
   }
 
   @Test(
-    "A part is tried alone; a part that does not exist is an error of the command, and not a finding",
+    "A part is tried alone; an unknown part is an error of the command, not a finding",
     arguments: [("hostile", "record|none"), ("failures", "put, powerLoss|EIO|30000|once"), ("models", "one")])
   func part(_ campaign: String, _ none: String) throws {
     let arguments = ["--scale", "0.0001", "--seed", "1"]

@@ -4,9 +4,9 @@ import PerdureTestSupport
 import Testing
 
 /// Several threads that use one store. These tests also run under the thread sanitizer.
-@Suite("Threads that race")
+@Suite("Concurrent threads")
 struct RacesTests {
-  @Test("The reads of concurrent threads are snapshots, in order, with conditions that held")
+  @Test("The reads of concurrent threads are snapshots, in order, and their conditions hold")
   func slice() async throws {
     let seed = SeededGenerator.forTest("races").seed
     let result = try await RacesCampaign().run(ProofPlan(seed: seed, scale: 0.002), .silent)
@@ -15,28 +15,28 @@ struct RacesTests {
     #expect(result.counts.modelOperations >= 3_000)
   }
 
-  @Test("Unchecked conditions are found: lost updates, write skew, changed entries, lost targets")
+  @Test("Unchecked conditions are detected: lost updates, write skew, changed entries, missing targets")
   func unchecked() async throws {
     try await expect([.lostUpdate, .writeSkew, .changedEntries, .missingTarget], of: UncheckedConditions())
   }
 
-  @Test("An index without some of its entries is found, and so is a broken uniqueness")
+  @Test("An index that lacks entries is detected, and so is a broken uniqueness")
   func forgetful() async throws {
     try await expect([.wrongEntries, .sharedLabel], of: MissingEntries())
   }
 
-  @Test("Refusals without a reason are found")
+  @Test("Refusals without a reason are detected")
   func needless() async throws {
     #expect(try await anomalies(of: NeedlessRefusals()).contains(.refusedForNothing))
   }
 
-  @Test("A snapshot that sees later commits is found")
+  @Test("A snapshot that sees later commits is detected")
   func moving() async throws {
     let found = try await anomalies(of: MovingSnapshots())
     #expect(found.contains(.nonRepeatableRead) && found.contains(.futureRead))
   }
 
-  @Test("A snapshot without a commit that was acknowledged before is found")
+  @Test("A snapshot without a commit that was acknowledged earlier is detected")
   func old() async throws {
     #expect(try await anomalies(of: OldSnapshots()).contains(.staleRead))
   }
@@ -92,7 +92,7 @@ struct RaceCheckerTests {
 
   private var first: RaceTransaction { transaction(1...4, sees: 0, writes: [1: 11, 2: 12], .committed(1)) }
 
-  @Test("Transactions one after another, and ones that overlap and leave each other alone, are in order")
+  @Test("Consecutive transactions, and concurrent ones without conflicts, have no anomaly")
   func fine() {
     #expect(
       anomalies(
@@ -104,7 +104,7 @@ struct RaceCheckerTests {
       ).isEmpty)
   }
 
-  @Test("A lost update")
+  @Test("A lost update is detected")
   func lostUpdate() {
     #expect(
       anomalies(
@@ -113,7 +113,7 @@ struct RaceCheckerTests {
         == [.lostUpdate])
   }
 
-  @Test("Write skew, but not where nothing was demanded")
+  @Test("Write skew is detected, but only between guarded transactions")
   func writeSkew() {
     func history(guarded: Bool) -> Set<Anomaly> {
       anomalies(
@@ -126,7 +126,7 @@ struct RaceCheckerTests {
     #expect(history(guarded: false).isEmpty)
   }
 
-  @Test("A read with a different result the second time")
+  @Test("A second read with a different result is detected")
   func nonRepeatable() {
     var reader = transaction(5...30, sees: 1, reads: [1: 11])
     reader.reads.append(.init(1, 21))
@@ -134,33 +134,33 @@ struct RaceCheckerTests {
     #expect(anomalies(first, writer, reader) == [.nonRepeatableRead, .futureRead])
   }
 
-  @Test("A read of a value older than the snapshot's last commit")
+  @Test("A read of a value older than the snapshot is detected")
   func staleRead() {
     let writer = transaction(5...9, sees: 1, writes: [1: 21], .committed(2))
     #expect(anomalies(first, writer, transaction(10...20, sees: 2, reads: [1: 11])) == [.staleRead])
   }
 
-  @Test("A snapshot without a commit that was acknowledged before the snapshot was requested")
+  @Test("A snapshot without a commit that was acknowledged before the request is detected")
   func staleSnapshot() {
     let writer = transaction(5...9, sees: 1, writes: [1: 21], .committed(2))
     #expect(anomalies(first, writer, transaction(10...20, sees: 1, reads: [1: 11])) == [.staleRead])
     #expect(anomalies(first, writer, transaction(9...20, sees: 1, reads: [1: 11])).isEmpty)
   }
 
-  @Test("A commit of which a half is seen")
+  @Test("A partial view of a commit is detected")
   func fractured() {
     let writer = transaction(5...9, sees: 1, writes: [1: 21, 2: 22], .committed(2))
     #expect(
       anomalies(first, writer, transaction(10...20, sees: 2, reads: [1: 21, 2: 12])) == [.fracturedRead])
   }
 
-  @Test("A snapshot that sees what began later")
+  @Test("A snapshot that sees a later transaction is detected")
   func future() {
     let writer = transaction(10...12, sees: 1, writes: [1: 21], .committed(2))
     #expect(anomalies(first, writer, transaction(5...20, sees: 2, reads: [1: 21])) == [.futureRead])
   }
 
-  @Test("Refused values, and values never written, are not read")
+  @Test("Reads of refused values, and of values that were never written, are detected")
   func dirty() {
     let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
     let reason = transaction(6...7, sees: 1, writes: [2: 52], .committed(2))
@@ -168,12 +168,12 @@ struct RaceCheckerTests {
     #expect(anomalies(first, transaction(10...20, sees: 1, reads: [1: 99])) == [.thinAir])
   }
 
-  @Test("A refusal has a reason; a value added and removed in between is none, and none is required")
+  @Test("A refusal without a conflicting write during the transaction is detected")
   func refusals() {
     let refused = transaction(5...9, sees: 1, reads: [2: 12], writes: [1: 21], .refused, guarded: true)
     #expect(anomalies(first, refused) == [.refusedForNothing])
     #expect(anomalies(first, refused, transaction(6...7, sees: 1, writes: [2: 52], .committed(2))).isEmpty)
-    // A write after the end of the transaction is no reason.
+    // A write after the end of the transaction is not a reason.
     let later = transaction(10...12, sees: 1, writes: [2: 52], .committed(2))
     #expect(anomalies(first, refused, later) == [.refusedForNothing])
     #expect(
@@ -184,7 +184,7 @@ struct RaceCheckerTests {
       ).isEmpty)
   }
 
-  @Test("Entries are as the keys of the snapshot, and a guarded commit finds them so")
+  @Test("Entries must agree with the snapshot's keys, and stay unchanged until a guarded commit")
   func entries() {
     func history(_ keys: [Int], then tag: UInt64, _ outcome: RaceTransaction.Outcome) -> Set<Anomaly> {
       var second = transaction(5...20, sees: 1, writes: [6: 21], outcome, guarded: true)
@@ -198,7 +198,7 @@ struct RaceCheckerTests {
     #expect(history([1, 2], then: 53, .readOnly) == [.wrongEntries])
   }
 
-  @Test("A commit's required key exists; an earlier write of it is no reason to refuse, its removal is one")
+  @Test("A required key must exist at the commit: its removal is a reason to refuse, but a write is not")
   func needed() {
     func history(_ tag: UInt64, _ outcome: RaceTransaction.Outcome) -> Set<Anomaly> {
       var second = transaction(5...20, sees: 1, writes: [6: 21], outcome)
@@ -224,7 +224,7 @@ struct RaceCheckerTests {
     #expect(second([6: 256 + 7], .refused) == [.refusedForNothing])
   }
 
-  @Test("Numbers of commits are unique, and above those they saw; the last commit is the end state")
+  @Test("Commit numbers are unique and greater than their snapshot's, and the last commit is the end state")
   func numbers() {
     let second = transaction(2...9, sees: 0, writes: [3: 23], .committed(1))
     #expect(anomalies(first, second) == [.sharedNumber])

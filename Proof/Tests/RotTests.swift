@@ -3,9 +3,9 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A small part of the proof's damages to a store's bytes, and a test that each wrong store is
-/// detected.
-@Suite("Bytes that rot")
+/// A small part of the proof's damages to a store's bytes, and tests that each deliberately wrong
+/// store is detected.
+@Suite("Damaged bytes")
 struct RotTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -14,14 +14,14 @@ struct RotTests {
     return try await campaign.run(ProofPlan(seed: seed, scale: scale), .silent)
   }
 
-  @Test("Any flipped bit, and any other damage, is an error that names its place, or has no effect")
+  @Test("Any flipped bit and any other damage causes an error that names its place, or has no effect")
   func slice() async throws {
     let result = try await run(RotCampaign(), scale: 0.0015)
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.bitFlips > 10_000 && result.counts.mutations > 50)
   }
 
-  @Test("Another version of a key under a tail, without a bound checksum, is noticed by missing entries")
+  @Test("Without bound records, a misplaced version of a key is detected by missing index entries")
   func newerVersion() async throws {
     // Copies the newest version of a key over the one of the checkpoint.
     let plan = ProofPlan(seed: 20_261_202, scale: 1, part: "0|tails|9624")
@@ -29,16 +29,16 @@ struct RotTests {
     #expect(result.violations.map(\.description) == [] && result.counts.mutations == 1)
   }
 
-  /// The words of the violations that each deliberate error may cause.
+  /// Words of the violations that each deliberate error may cause.
   private static let reasons: [RotCanary: [String]] = [
-    // Damaged compressed values can rarely be decompressed, and a damaged reference to a blob
-    // file leads to another file. The resulting errors do not name the place of the damage.
+    // Damaged compressed values can rarely be decompressed. A damaged reference to a blob file
+    // leads to another file. The resulting errors do not name the place of the damage.
     .uncheckedRecords: ["damage that nothing notices", "a wrong value, or none", "the error "],
     // The record seems valid. Its frame is wrong, but is not checked.
     .repairedRecords: [
       "damage that nothing notices", "a wrong value, or none", "the error ", "an opening passes over it",
     ],
-    // An opening detects it when it reads a key below the node.
+    // An opening detects the error when it reads a key below the node.
     .uncheckedNodes: ["opened"], .unreadTails: ["an opening passes over"],
     .uncheckedDamage: [
       "a wrong value, or none", "nothing notices what is in", "a value that it never had",
@@ -59,16 +59,16 @@ struct RotTests {
   ]
 
   @Test(
-    "A missing check, read, finding or restored value is noticed, each as its kind",
+    "A missing check, read, finding or restored value is detected as its own kind",
     arguments: RotCanary.allCases)
   func canaries(_ canary: RotCanary) async throws {
     let scale =
       switch canary {
-      // Few damages of a store are such that no read meets them before the check, and few files end
-      // in a tail.
+      // Only a few damages reach the check before any read detects them, and few files end in a
+      // tail.
       case .uncheckedDamage, .quietVerify, .unreadTails: 0.002
       case .wrongBesideErrors: 0.008
-      // The damage may leave no row of the store that a canary could spoil. The campaign ends with
+      // The damage may leave no row of the store that a canary could change. The campaign ends with
       // the first violation.
       case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: 0.01
       case .agelessReport: 0.01
@@ -76,8 +76,7 @@ struct RotTests {
       default: 0.0005
       }
     var (share, result) = (scale, try await run(RotCampaign(canary: canary), scale: scale))
-    // With this seed, the damages may be such that no read meets the error. So more of them are
-    // tried.
+    // With this seed, no read may reach the error. So more damages are tried.
     while result.violations.isEmpty && share < 0.05 {
       share *= 4
       result = try await run(RotCampaign(canary: canary), scale: share)
@@ -88,9 +87,9 @@ struct RotTests {
     #expect(result.violations.map(\.what).filter { what in !words.contains { what.contains($0) } } == [])
   }
 
-  /// Compressed values contain data that depends on the store's identity, and so their length would
-  /// vary.
-  @Test("The log of the reference store is the same to the byte for a seed, and its other files are as long")
+  /// The seed also determines the store's identity. Compressed values contain data that depends on
+  /// the identity, so their length would vary with it.
+  @Test("For a seed, the reference store has the same log, and other files of the same length")
   func sameStore() throws {
     func isLog(_ name: String) -> Bool { name.hasSuffix(".segment") || name.hasSuffix(".blob") }
     let stores = try (0..<10).map { _ in try RotStore(rounds: 0, seed: seed) }
@@ -106,7 +105,7 @@ struct RotTests {
     #expect(other.files["0000000000000001.segment"] != stores[0].files["0000000000000001.segment"])
   }
 
-  @Test("A number names the same damage whenever it is asked for")
+  @Test("A number always names the same damage")
   func numbers() throws {
     let names = try RotCampaign.mutations(seed: seed)
     #expect(names.count > 100_000)
@@ -129,7 +128,7 @@ struct RotTests {
     }
   }
 
-  @Test("The reference store has every kind of part, and each byte of it is in one")
+  @Test("The reference store has every kind of part, and each byte belongs to a part")
   func layout() throws {
     let store = try RotStore(rounds: 0, seed: seed)
     let opened = try Store(at: RotStore.path, options: RotStore.options(on: store.fileSystem()))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The shrinker")
 struct ShrinkerTests {
-  @Test("Of many elements it leaves those that the failure needs, in their order")
+  @Test("The result contains only the elements that the failure needs, in their order")
   func needed() {
     let result = Shrinker<Int>().shrink(Array(0..<1_000)) {
       $0.contains(3) && $0.contains(701) && $0.contains(998)
@@ -13,7 +13,7 @@ struct ShrinkerTests {
     #expect(result.trials < 200)
   }
 
-  @Test("It puts simpler elements in the places of those that are left")
+  @Test("Remaining elements are replaced by simpler ones")
   func simpler() {
     let result = Shrinker<Int>().shrink([50, 7, 90, 4], simplifying: { $0 > 0 ? [0, $0 / 2, $0 - 1] : [] }) {
       $0.reduce(0, +) >= 60
@@ -22,7 +22,7 @@ struct ShrinkerTests {
     #expect(result.elements == [60])
   }
 
-  @Test("A failure without any element shrinks to an empty list")
+  @Test("A failure that needs no element shrinks to an empty list")
   func nothing() {
     #expect(Shrinker<Int>().shrink([1, 2, 3]) { _ in true }.elements.isEmpty)
   }
@@ -35,7 +35,7 @@ struct ShrinkerTests {
   }
 
   @Test(
-    "The limit of attempts is kept, and reported when more could be tried; the result fails")
+    "The number of trials is limited; the result fails, and is not reported as minimal")
   func bounded() {
     var shrinker = Shrinker<Int>()
     shrinker.trialsMax = 12
@@ -49,14 +49,14 @@ struct ShrinkerTests {
     #expect(result.elements.contains(77) && result.elements.contains(300) && result.elements.count < 500)
   }
 
-  @Test("A list that does not fail is returned unchanged, and does not count as the smallest failing one")
+  @Test("A list that does not fail is returned unchanged, and is not reported as minimal")
   func passing() {
     let result = Shrinker<Int>().shrink([1, 2, 3]) { _ in false }
     #expect(result.elements == [1, 2, 3] && result.trials == 1)
     #expect(!result.isMinimal && !result.isConfirmed)
   }
 
-  @Test("A failure that comes and goes is not confirmed, and one that stays is")
+  @Test("An unstable failure is not confirmed, and a stable one is")
   func flaky() {
     var trials = 0
     let gone = Shrinker<Int>().shrink([1, 2, 3, 4]) { _ in
@@ -67,7 +67,7 @@ struct ShrinkerTests {
     #expect(Shrinker<Int>().shrink([1, 2, 3, 4]) { $0.contains(2) }.isConfirmed)
   }
 
-  @Test("Any failure that a few elements cause is found out, down to these")
+  @Test("Any failure that a few elements cause shrinks to these elements")
   func random() {
     var random = SeededGenerator.forTest("shrinking")
     for _ in 0..<40 {

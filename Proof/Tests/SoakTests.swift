@@ -3,11 +3,11 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-@Suite("A store that is used for a while")
+@Suite("A store in use for some time")
 struct SoakTests {
   private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 1.5 / 60)
 
-  @Test("Nothing grows without limit, every value is as written, and a closed store has no file open")
+  @Test("Nothing grows without limit, every value is as written, and a closed store has no open file")
   func slice() async throws {
     var campaign = SoakCampaign()
     campaign.steps = 600
@@ -18,7 +18,7 @@ struct SoakTests {
   }
 
   @Test(
-    "Memory that grows slowly is noticed, and memory that varies is not", arguments: [true, false])
+    "Memory that grows slowly is detected, and memory that only varies is not", arguments: [true, false])
   func memory(_ grows: Bool) async throws {
     let samples = Guarded(0)
     var campaign = SoakCampaign()
@@ -35,7 +35,7 @@ struct SoakTests {
     #expect(samples.withLock { $0 } > 50)
   }
 
-  @Test("A threshold for ten minutes is lower than for one", arguments: [7, 1])
+  @Test("The allowed growth per minute is lower in a long run", arguments: [7, 1])
   func minutes(_ mebibytesInAMinute: Double) async throws {
     let samples = Guarded(0.0)
     var campaign = SoakCampaign()
@@ -51,7 +51,7 @@ struct SoakTests {
     #expect(result.violations.contains { $0.what.contains("memory of its own") } == (mebibytesInAMinute > 2))
   }
 
-  @Test("Space that grows as steadily as the store is used is noticed")
+  @Test("Space that grows steadily is detected")
   func room() async throws {
     var campaign = SoakCampaign()
     campaign.fileSystem = GrowingFileSystem()
@@ -61,7 +61,7 @@ struct SoakTests {
   }
 
   #if os(Linux)
-    @Test("Files that are never closed are noticed")
+    @Test("Files that are never closed are detected")
     func canary() async throws {
       var campaign = SoakCampaign()
       campaign.fileSystem = LeakingFileSystem()
@@ -72,7 +72,7 @@ struct SoakTests {
       #expect(result.violations.contains { $0.what.contains("open files of the store") })
     }
 
-    @Test("An existing segment may be open once; opened twice, or removed, it is one too many")
+    @Test("Only a second opening of an existing segment, or an open removed segment, is counted")
     func segments() {
       let names = ["1.segment", "2.segment", "1.segment", "3.segment (deleted)", "SUPERBLOCK"]
       let files = names.map { "/s/" + $0 }

@@ -8,7 +8,7 @@ package enum Decoders {
   package static let all = EngineDecoders.all + GraphDecoders.all
 }
 
-/// The decoders of the graph's data in a store, and of texts from its users.
+/// The decoders of the graph's data in a store, and of texts that users provide.
 package enum GraphDecoders {
   package static let all = [row, model, predicate, scanner, message]
 
@@ -72,8 +72,8 @@ package enum GraphDecoders {
         [company, worker, ruled], configurations: ["A": ["Ruled"]], versionIdentifiers: ["1", "2"])
       let stored = try StoredModel.initial(for: full)
       let grown = try StoredModel.initial(for: ManagedObjectModel([company, worker])).adopting(full, at: 7)
-      // Adds one more section after the others, which a reader may skip, and increases the count of
-      // sections.
+      // Adds one more section after the others, and increases the count of sections. A reader may
+      // skip this section.
       var later = stored.encode() + [32, 0, 0, 0, 3, 0, 0, 0, 1, 2, 3]
       later[6] += 1
       return [
@@ -119,8 +119,8 @@ package enum GraphDecoders {
       _ = predicate.simplified().hashValue
     })
 
-  /// The input of the macros, which is source text. The plugin cannot be imported, so its folders
-  /// `Scanner`, `Wire` and others are compiled here.
+  /// The input of the macros, which is source text. This target cannot import the plugin. So it
+  /// compiles the plugin's folders `Scanner`, `Wire` and others.
   static let scanner = HostileDecoder(
     "macro-scanner", cost: 4, throwing: CancellationError.self,
     samples: {
@@ -136,7 +136,7 @@ package enum GraphDecoders {
       var (type, member) = (DeclarationScanner(text), DeclarationScanner(text))
       _ = type.typeDeclaration()
       _ = member.member(isConditional: false)
-      // With any nesting of brackets, each byte must be read only a few times. Otherwise a long
+      // Each byte must be read only a few times, for any nesting of brackets. Otherwise a long
       // source would take too long.
       guard type.steps + member.steps <= 100 + 12 * text.utf8.count else {
         throw Violation("\(type.steps) and \(member.steps) steps for \(text.utf8.count) bytes")

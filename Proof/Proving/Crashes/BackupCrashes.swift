@@ -3,9 +3,10 @@ import PerdureLog
 package import PerdureTestSupport
 
 // Power cuts during backups. A program commits, compacts and makes full and incremental backups.
-// After every cut, each backup is absent, or complete and equal to the state of its commit.
-// Acknowledged backups are present. The store itself is checked as in a program without backups.
-// Then the next incremental backup is made, and the one that it shares files with is checked again.
+// After every cut, each backup either does not exist, or is complete and equal to the state of its
+// commit. Acknowledged backups exist. The store itself is checked as in a program without backups.
+// Then the program makes the next incremental backup. The backup that shares files with it is
+// checked again.
 
 /// Programs that back up their store.
 package struct BackupCrashSubject: CrashSubject {
@@ -109,13 +110,13 @@ package struct BackupCrashCheck: CrashCheck {
   static func path(ofBackup number: Int) -> String { "/backup \(number)" }
   static func label(ofBackup number: Int) -> Int { firstLabel + number }
 
-  /// The commit before the first one that is noted.
+  /// The last commit before the first noted one.
   private let first: UInt64
   /// The contents after `first` and after each noted commit.
   private var contents: [[UInt64: [UInt8]]] = [[:]]
   /// The commit of each backup.
   var backups: [UInt64] = []
-  /// Guarded, because checks of disks count too.
+  /// Guarded, because the checks of disks count shared bytes too.
   private let shared = Guarded(SharedBytes())
 
   package var sharedBytes: SharedBytes { shared.withLock { $0 } }
@@ -189,7 +190,7 @@ package struct BackupCrashCheck: CrashCheck {
     try backup.close()
   }
 
-  /// Checks that the remains of a backup after a power cut do not prevent the next backup.
+  /// Checks that the remains of an interrupted backup do not prevent the next backup.
   private func goOn(_ store: Store, since newest: String?, _ fileSystem: SimulatedFileSystem) throws {
     guard store.snapshot().sequence > first else { return }
     var options = BackupOptions()

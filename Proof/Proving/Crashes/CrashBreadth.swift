@@ -6,8 +6,7 @@ package enum CrashBreadth {
   /// Torn writes must occur on disks with each of these sector lengths, in bytes.
   private static let tornSectors = [512, 4096]
 
-  /// Describes the cases that a full proof must contain and does not; empty if it contains all of
-  /// them.
+  /// The cases that a full proof must contain but does not; empty if it contains all of them.
   ///
   /// - Parameter tallies: The counts of each kind of program.
   package static func shortfalls(of tallies: [CrashTally], disks: Int) -> [String] {

@@ -4,9 +4,9 @@ import PerdureTestSupport
 // Cuts the power after every operation of many small programs, and again during the recoveries.
 //
 // Every disk is opened and compared with the history of its program (see StoreCrashCheck). Each
-// distinct disk counts once, even if several programs leave it, and only after it has passed the
-// check. All kinds of programs have the same share of the disks. Programs of a kind run, each with
-// other random choices, until their kind has reached its share.
+// distinct disk is counted once, even if several programs leave it, and only after it has passed
+// the check. All kinds of programs have the same share of the disks. Programs of a kind run with
+// different random choices until their kind has reached its share.
 
 /// Power cuts during work and during recovery.
 package struct CrashCampaign: Campaign {
@@ -21,7 +21,7 @@ package struct CrashCampaign: Campaign {
   /// - Parameter others: Kinds of programs besides the kinds that use the engine alone.
   package init(beside others: [any CrashSubject] = []) { subjects = CrashShape.all + others }
 
-  /// Makes a campaign with this kind of program only.
+  /// Makes a campaign with only this kind of program.
   package init(only subject: any CrashSubject) { subjects = [subject] }
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {
@@ -47,9 +47,9 @@ package struct CrashCampaign: Campaign {
     return result
   }
 
-  /// The violations, each with the command that reproduces it. The command names the part, because
-  /// the seed alone does not determine the cases of a program. They also depend on the disks that
-  /// other programs have already counted.
+  /// The violations, each with the command that reproduces it. The command contains the part. The
+  /// seed alone does not determine the cases of a program: they also depend on the disks that other
+  /// programs have already counted.
   package func violations(of tallies: [CrashTally], _ plan: ProofPlan) -> [ProofViolation] {
     tallies.compactMap { tally in
       tally.finding.map {
@@ -161,7 +161,7 @@ private final class CrashShared: Sendable {
   /// Ends the campaign after a violation: no further program begins.
   func end() { state.withLock { $0.isOver = true } }
 
-  /// Counts this disk; returns whether it was counted for the first time.
+  /// Counts this disk. Returns whether it is counted for the first time.
   func isNew(_ context: CrashContext) -> Bool {
     guard state.withLock({ $0.seen.insert(context.fingerprint).inserted }) else {
       progress.beat()
@@ -183,12 +183,12 @@ private struct CrashAim {
   private var last: CrashExplorer?
   private let states: Int
 
-  /// For each disk of one depth, the desired number of disks of the next depth, which cuts in
-  /// recoveries leave. With this value about a quarter of all disks come from recoveries.
+  /// The desired number of disks of the next depth for each disk of one depth. Cuts in recoveries
+  /// leave them. With this value, about a quarter of all disks come from recoveries.
   private static let recoveryRatio = 0.25
   private static let imagesMax = 48.0
-  /// With fewer images, almost none would be random: `CrashPlanner` chooses the most informative
-  /// losses first.
+  /// The minimum number of images. With fewer images, almost none would be random, because
+  /// `CrashPlanner` chooses the most informative losses first.
   private static let imagesMin = 12.0
 
   init(states: Int) { self.states = states }
@@ -205,7 +205,7 @@ private struct CrashAim {
     last = explorer
   }
 
-  /// Learns from the report of the program that `prepare` was last called for.
+  /// Updates the expectations with the report of the last prepared program.
   mutating func learn(_ report: CrashReport) {
     guard let explorer = last else { return }
     let operations = report.operationCount / explorer.operationsOneIn

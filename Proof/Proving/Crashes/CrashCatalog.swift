@@ -3,7 +3,7 @@ package import PerdureLog
 /// A definition in the store's catalog: a keyspace, an index or a dictionary.
 package enum CrashDefinition: Hashable, Sendable {
   case keyspace(String, KeyspaceKind)
-  /// An index over records, as a store keeps it, with the names of its keyspaces.
+  /// A stored index over records, with the names of its keyspaces.
   case index(String, over: [String], extractor: String, parameters: [UInt8], isUnique: Bool)
   /// An index that counts the groups of another index.
   case groupCounts(String, of: String, isUnique: Bool)
@@ -40,7 +40,8 @@ package enum CrashDefinition: Hashable, Sendable {
   }
 }
 
-/// The valid definitions. Those of each kind are in the order in which they were first made.
+/// The valid definitions. The definitions of each kind are in the order in which they were first
+/// made.
 package struct CrashCatalog: Hashable, Sendable, CustomStringConvertible {
   package private(set) var keyspaces: [CrashDefinition] = []
   /// The indexes by number. Removed indexes keep their positions, because their numbers remain in

@@ -1,10 +1,10 @@
 import PerdureFileIO
 
-// Commits are noted as their changes, by sequence number, so that several writers may note theirs
-// in any order. The state after a commit is the result of all changes up to it. A writer that makes
-// a definition concurrently with other writers does not learn its sequence number, and does not
-// need it. Definitions are made one at a time, so the first definition without a number has the
-// first unused number.
+// Commits are noted as changes, by sequence number. So several writers may note their commits in
+// any order. The state after a commit is the result of all changes up to it. A writer that makes a
+// definition during commits of other writers does not get its sequence number, and does not need
+// it. Definitions are made one at a time. So the first definition without a number has the first
+// unused number.
 
 /// The required content of a store after each commit.
 package final class CrashHistory: Sendable {
@@ -17,8 +17,8 @@ package final class CrashHistory: Sendable {
     /// The definitions with unknown sequence numbers, in order.
     var unnumbered: [CrashDefinition] = []
     var compactions = 0
-    /// The number of commits that have begun and not ended, and the number that began during
-    /// another commit.
+    /// The number of commits that have begun but not ended, and the number of commits that began
+    /// during another commit.
     var openCount = 0
     var overlapCount = 0
   }
@@ -57,13 +57,14 @@ package final class CrashHistory: Sendable {
   /// How many times the store has compacted itself.
   package var compactions: Int { commits.withLock { $0.compactions } }
 
-  /// Calls `make`, and notes the definition if it is new. No other thread makes a definition
-  /// meanwhile.
+  /// Calls `make`, and notes the definition if it is new. No other thread makes a definition during
+  /// the call.
   package func define<R>(_ definition: CrashDefinition, _ make: () throws -> R) throws -> R {
     try define { (try make(), definition) }
   }
 
-  /// The same, if only `make` knows the resulting definition. If it returns nil, none is noted.
+  /// The same, if only `make` knows the resulting definition. If it returns nil, no definition is
+  /// noted.
   package func define<R>(_ make: () throws -> (R, CrashDefinition?)) throws -> R {
     try known.withLock { known in
       let (result, definition) = try make()
@@ -72,7 +73,7 @@ package final class CrashHistory: Sendable {
     }
   }
 
-  /// The states after every commit up to `last`, from the empty store on.
+  /// The states after every commit up to `last`, beginning with the empty store.
   package func states(upTo last: UInt64) -> [CrashState] {
     let commits = commits.withLock { $0 }
     var unnumbered = commits.unnumbered[...]

@@ -34,7 +34,7 @@ extension WriteTransaction {
 }
 
 extension StoreTransaction {
-  /// The transaction's view of a key; nil if it is absent.
+  /// The value of a key as the transaction sees it; nil if the key is absent.
   mutating func value(of key: Key, in keyspace: Keyspace) throws -> [UInt8]? {
     switch key {
     case .id(let id): try value(id: id, in: keyspace)

@@ -1,8 +1,8 @@
 package import PerdureLog
 
-/// Compares a store with its history. The store must have the state after a prefix of the commits,
-/// which contains every commit that was acknowledged as durable. It must also pass its own
-/// verification.
+/// Compares a store with its history. The store must have the state after a prefix of the commits.
+/// The prefix must contain every commit that was acknowledged as durable. The store must also pass
+/// its own verification.
 package struct CrashOracle: Sendable {
   package let states: [CrashState]
 

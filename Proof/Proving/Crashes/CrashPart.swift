@@ -1,7 +1,7 @@
 import PerdureTestSupport
 
 /// One program of the campaign, and the settings of its explorer. The command of a violation
-/// contains the words of the part, and so repeats this program.
+/// contains the words of the part, so it repeats this program.
 struct CrashPart: Hashable, Sendable {
   /// The kind of program.
   var subject: String
@@ -47,7 +47,7 @@ struct CrashPart: Hashable, Sendable {
     explorer.makesStaleBytes = true
     explorer.recoveryDepth = CrashCampaign.recoveryDepth
     explorer.imagesPerRecoveryMax = CrashCampaign.imagesPerRecoveryMax
-    // The explorer need not write its next step to a file, nor say how to repeat a test: the
+    // The explorer need not write its next step to a file, or print how to repeat a test: the
     // violation contains the command of the campaign.
     explorer.leavesNote = false
     return explorer

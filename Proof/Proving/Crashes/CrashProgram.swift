@@ -25,7 +25,7 @@ package protocol CrashCheck: Sendable {
   /// Whether the power was cut during a recovery, and not during the check after it.
   func isDuringRecovery(_ context: CrashContext) -> Bool
 
-  /// The number of commits of the program that began before another one had ended.
+  /// The number of the program's commits that began during another commit.
   var overlapCount: Int { get }
 
   /// The number of bytes that backups have shared with earlier backups.
@@ -36,7 +36,7 @@ package protocol CrashCheck: Sendable {
 package struct SharedBytes: Sendable {
   /// In the program.
   package var inPrograms: UInt64 = 0
-  /// After power cuts, with the backups that the cut has left.
+  /// In backups after power cuts. They share files with the backups that the cut left.
   package var afterCuts: UInt64 = 0
 
   static func += (sum: inout SharedBytes, other: SharedBytes) {
@@ -56,7 +56,8 @@ package protocol CrashSubject: Sendable {
 
   /// The name in the table.
   var name: String { get }
-  /// The numbers of bytes that a disk writes as one unit. Successive programs use them in turn.
+  /// The sector lengths of the disks: the numbers of bytes that a disk writes as one unit.
+  /// Successive programs use them in turn.
   var sectorLengths: [Int] { get }
 
   /// Whether a program makes the same calls each time, because only its own thread makes calls.

@@ -1,6 +1,7 @@
 import PerdureLog
 
-/// A reader that has the store open, as another process would, beside the writer.
+/// A second opening of the store for reading. It is like that of another process, at the same time
+/// as the writer.
 struct CrashReader: Sendable {
   private let store: Store
   private let history: CrashHistory

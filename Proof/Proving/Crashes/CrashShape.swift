@@ -1,18 +1,18 @@
 package import PerdureLog
 
-/// How a program commits.
+/// The way in which a program commits.
 package enum CrashWay: Sendable {
   case write
-  /// By a transaction that reads the keys it changes, and some ranges.
+  /// A transaction that reads the keys it changes, and some ranges.
   case transaction
-  /// By a transaction whose first run conflicts with another commit.
+  /// A transaction whose first run conflicts with another commit.
   case overtaken
-  /// With preconditions of every kind, all of them true.
+  /// A commit with preconditions of every kind. All of them are true.
   case required
-  /// After the commit, other commits are refused by preconditions of every kind, which were true
-  /// before it.
+  /// A commit, followed by other commits that preconditions of every kind refuse. The preconditions
+  /// were true before the first commit.
   case refused
-  /// With one more value, which is written in pieces.
+  /// A commit with one more value, which is written in pieces.
   case pieces
 }
 
@@ -23,24 +23,24 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var writers = 1
   package var operations = 1...6
   package var valueLengthMax = 300
-  /// One value in this many is longer than the blob threshold; 0: none.
+  /// One value in this many is longer than the blob threshold; 0 for no such value.
   package var blobOneIn = 24
-  /// One commit in this many is replaced by an operation that is refused, abandoned or changes the
-  /// catalog; 0: none.
+  /// One commit in this many is replaced by another operation, which is refused, is aborted or
+  /// changes the catalog; 0 for none.
   package var mishapOneIn = 0
-  /// After one commit in this many, the program makes a checkpoint; with these, each close makes
-  /// one too; 0: none.
+  /// The program makes a checkpoint after one commit in this many, and at each close; 0 for no
+  /// checkpoints.
   package var checkpointOneIn = 0
   package var reopensEvery = 17
-  /// One step in this many compacts the store, sometimes while the writer retains a snapshot; 0:
+  /// One step in this many compacts the store, sometimes while the writer retains a snapshot; 0 for
   /// none.
   package var compactsOneIn = 0
-  /// The bytes of garbage at which the store compacts itself. This runs as in the background, but
-  /// on the program's thread; 0: never.
+  /// The bytes of garbage at which the store compacts itself; 0 for no compaction. This runs like
+  /// background compaction, but on the program's thread.
   package var garbageBytesMin: UInt64 = 0
   /// Whether compaction puts long-lived records into groups.
   package var groups = false
-  /// Whether values are compressed: one step in this many makes a dictionary; 0: no compression.
+  /// One step in this many makes a dictionary, and values are compressed; 0 for no compression.
   package var trainsOneIn = 0
   /// Whether writers await their syncs without blocking a thread.
   package var isAsynchronous = false
@@ -51,16 +51,16 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var removalsOf6 = 2
   /// The number of read-only openings in the same process. They follow the writer.
   package var readers = 0
-  /// The number of unsynced bytes of the log at which a sync begins in the background and the next
-  /// segment is created; 0: neither.
+  /// The number of unsynced bytes of the log at which a background sync begins and the next segment
+  /// is created; 0 for neither.
   package var syncAheadBytes: UInt64 = 0
   /// Whether checkpoints begin automatically, on a thread of the store. The operations may then
-  /// differ between runs, but the requirements do not.
+  /// differ between runs. The requirements are the same.
   package var checkpointsInBackground = false
   /// The ways in which commits are made. Ways other than `write` require a single writer.
   package var ways: [CrashWay] = [.write]
 
-  /// Properties for engines that are wrong on purpose: a mixture of most operations.
+  /// A shape for deliberately wrong engines: a mixture of most operations.
   package static let canary = CrashShape(
     description: "canary", commits: 30, operations: 1...8, blobOneIn: 6, checkpointOneIn: 3, reopensEvery: 9)
 

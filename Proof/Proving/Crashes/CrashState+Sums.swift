@@ -1,5 +1,5 @@
-// Sums of groups as FORMAT.md describes them, calculated with 128 bits. This suffices because
-// values have whole numbers of 64 bits, and the tested stores have few values.
+// Sums of groups as FORMAT.md describes them, calculated with 128 bits. That is enough, because
+// values contain integers of 64 bits, and the tested stores have few values.
 
 extension CrashState {
   /// The sums of the entries of slices. Each entry has a group and a whole number.
@@ -28,7 +28,7 @@ extension CrashState {
     number < 128 ? [UInt8(number)] : digits(of: number / 128) + [UInt8(number % 128)]
   }
 
-  /// Marks all digits except the last, to say that another digit follows.
+  /// Marks all digits except the last. The mark means that another digit follows.
   private static func marked(_ digits: [UInt8]) -> [UInt8] {
     digits.enumerated().map { $1 * 2 + ($0 < digits.count - 1 ? 1 : 0) }
   }

@@ -8,8 +8,8 @@ package struct CrashState: Sendable {
   /// The state of a store without commits.
   package init() {}
 
-  /// Compares a store with this state: its values, its definitions, and the entries of its indexes,
-  /// which follow from the values.
+  /// Compares a store with this state: its values, its definitions, and the entries of its indexes.
+  /// The values determine the entries.
   ///
   /// - Parameter when: The description of the state in violations.
   package func check(_ store: Store, _ when: String) throws {
@@ -43,8 +43,8 @@ package struct CrashState: Sendable {
   }
 }
 
-// The entries of an index, made from the values alone, as the engine's documentation describes
-// them. The code does not use the engine.
+// The entries of an index. They are made only from the values, as the engine's documentation
+// describes them. The code does not use the engine.
 extension CrashState {
   /// The entries that the store must have, sorted. All keys of an index have the same length.
   private func entries(_ definition: CrashDefinition) throws -> [UInt8] {

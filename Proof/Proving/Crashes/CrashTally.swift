@@ -9,16 +9,16 @@ package struct CrashTally: Sendable {
   /// Distinct disks that passed, by the number of recoveries that were cut.
   package private(set) var statesByDepth: [Int] = [0, 0, 0, 0]
   /// Disks after a power cut in a recovery. Disks after a cut in a commit that followed a recovery
-  /// do not count.
+  /// are not counted.
   package private(set) var recoveryStates = 0
   package private(set) var exhausted = 0
   package private(set) var sampled = 0
-  /// Commits that began before another commit of the same program had ended.
+  /// Commits that began during another commit of the same program.
   package private(set) var overlaps = 0
   package private(set) var shared = SharedBytes()
   package private(set) var matrix = CrashMatrix()
-  /// Distinct disks that passed, by the bytes of a sector; and the number of these disks with a
-  /// torn write.
+  /// The number of distinct disks that passed, by sector length, and the number of these disks with
+  /// a torn write.
   package private(set) var statesBySector: [Int: Int] = [:]
   package private(set) var tornBySector: [Int: Int] = [:]
   package private(set) var violation: CrashViolation?

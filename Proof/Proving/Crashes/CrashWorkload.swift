@@ -2,14 +2,14 @@ package import PerdureFileIO
 package import PerdureLog
 package import PerdureTestSupport
 
-/// A small program that writes to a store like a user of the store.
+/// A small program that writes to a store like a program of a user.
 package struct CrashWorkload: CrashProgram {
   package static let path = "/s.perdure"
 
   package let shape: CrashShape
   package let seed: UInt64
   package let history = CrashHistory()
-  /// The name of the extractor of the indexes. Tests replace it with one that is wrong.
+  /// The name of the extractor of the indexes. Tests replace it with a wrong extractor.
   package var extractor = SliceExtractor.name
 
   package init(shape: CrashShape, seed: UInt64) {
@@ -58,7 +58,7 @@ package struct CrashWorkload: CrashProgram {
     return try Store(at: Self.path, options: options)
   }
 
-  /// Runs to the end, and returns the check with the required state after each commit.
+  /// Runs the program to its end. Returns the check with the required state after each commit.
   package func run(
     on fileSystem: any FileSystem, _ marker: CrashMarker
   ) async throws -> StoreCrashCheck {
@@ -70,7 +70,7 @@ package struct CrashWorkload: CrashProgram {
       let round = min(shape.reopensEvery, shape.commits - done)
       if let store { last = try await write(round, to: store, on: fileSystem, marker, &random) }
       done += round
-      // The store is closed, or released without closing, as when a process ends.
+      // The program closes the store, or releases it without closing, as at the end of a process.
       if Bool.random(using: &random) || done == shape.commits {
         try store?.close()
         // Closing promises that all commits are durable.
@@ -101,9 +101,9 @@ package struct CrashWorkload: CrashProgram {
             }
             return
           }
-          // A writer that never suspends would occupy a thread of the pool to its end, and other
-          // writers could not begin. The separate thread may live slightly longer than its work,
-          // and must not retain the store for that time.
+          // A writer that never suspends would occupy a thread of the pool until its end, so other
+          // writers could not begin. The separate thread may live slightly longer than its work. It
+          // must not retain the store during that time.
           let hands = Guarded<(store: Store, readers: [CrashReader])?>((store, readers))
           try await onThread {
             guard

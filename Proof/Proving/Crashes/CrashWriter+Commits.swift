@@ -1,6 +1,7 @@
 import PerdureLog
 
-// The ways to commit (CrashWay). Each way leaves the state that the noted changes describe.
+// The ways to commit (CrashWay). After each way, the store has the state that the noted changes
+// describe.
 extension CrashWriter {
   /// - Parameters:
   ///   - change: The changes to commit; a way adds its own changes.
@@ -45,7 +46,7 @@ extension CrashWriter {
 
   private func keyspace(_ key: CrashKey) -> Keyspace { key.keyspace == "rows" ? rows : names }
 
-  /// Conditions of every kind that become false through this change.
+  /// Conditions of every kind that this change makes false.
   private func conditions(
     on change: CrashHistory.Change, since snapshot: Snapshot
   ) throws -> [Precondition] {
@@ -65,8 +66,8 @@ extension CrashWriter {
     return conditions
   }
 
-  /// - Parameter other: The value in the commit that conflicts with the first run; nil: no such
-  ///   commit.
+  /// - Parameter other: The value in the commit that conflicts with the first run; nil for no
+  ///   conflicting commit.
   private func transact(
     _ change: CrashHistory.Change, _ durability: Durability, overtakenBy other: [UInt8]? = nil
   ) throws -> UInt64 {

@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// One writer of the program. Writers have no keys in common.
+/// One writer of the program. Different writers use different keys.
 struct CrashWriter {
   let number: UInt64
   let shape: CrashShape
@@ -45,7 +45,7 @@ struct CrashWriter {
 
   /// The snapshot that is retained while the store is compacted.
   private var held: Snapshot?
-  /// The compactor that runs when the store has enough garbage; nil: none.
+  /// The compactor that runs when the store has enough garbage; nil if there is none.
   private let compactor: HandDrivenCompactor?
 
   /// Runs a step that blocks until its syncs are done.
@@ -100,7 +100,7 @@ struct CrashWriter {
     if hasRun { history.noteCompaction() }
   }
 
-  /// Runs an operation that makes all earlier commits durable, and notes that promise.
+  /// Calls `body`, which makes all earlier commits durable, and notes that promise.
   private func promising(_ body: () throws -> Void) throws {
     let sequence = store.snapshot().sequence
     try body()
@@ -138,7 +138,8 @@ struct CrashWriter {
   private mutating func next() -> (CrashHistory.Change, Durability) {
     var change: CrashHistory.Change = []
     for _ in 0..<Int.random(in: shape.operations, using: &random) { change.append(operation()) }
-    // The stamp makes every transaction change something, so that each one is a commit.
+    // The stamp is new in each transaction, so that each transaction changes something and is a
+    // commit.
     let stamp = withUnsafeBytes(of: random.next()) { Array($0) }
     change.append((CrashKey(keyspace: "names", key: .bytes([0xFF, UInt8(number)])), stamp))
     return (change, shape.durabilities.randomElement(using: &random) ?? .powerLoss)
@@ -170,7 +171,7 @@ struct CrashWriter {
       + [UInt8](repeating: UInt8.random(in: 0...255, using: &random), count: length)
   }
 
-  /// Runs an operation that must not change any value; some of them change the catalog.
+  /// Runs an operation that must not change any value. Some of these operations change the catalog.
   private mutating func mishap() throws {
     let id = CrashKey(keyspace: "rows", key: .id(number * 100 + 50))
     let twin = CrashKey(keyspace: "rows", key: .id(number * 100 + 51))
@@ -206,7 +207,7 @@ struct CrashWriter {
 }
 
 extension CrashHistory {
-  /// Removes an index, if it exists: other writers may have removed it.
+  /// Removes an index if it exists. Other writers may have removed it.
   fileprivate func removeIndex(_ name: String, of store: Store) throws {
     try define {
       guard let index = try store.indexes.first(where: { $0.index.name == name })?.index else {

@@ -1,7 +1,7 @@
 package import PerdureLog
 
-/// Makes the entries of `SliceExtractor`, but none for about one id in five. An engine with this
-/// extractor behaves like an engine whose indexes lose entries, and its own checks do not notice.
+/// Makes the entries of `SliceExtractor`, except for about one id in five. An engine with this
+/// extractor behaves like an engine whose indexes lose entries. Its own checks do not detect this.
 package struct ForgetfulExtractor: IndexExtractorFactory {
   package static let name = "forgetful"
 

@@ -1,8 +1,8 @@
 package import PerdureFileIO
 import PerdureTestSupport
 
-/// A file system that reports one kind of sync as done without syncing. An engine on it behaves
-/// like an engine that omits that sync.
+/// A file system that reports one kind of sync as successful without syncing. An engine on it
+/// behaves like an engine that omits that sync.
 package final class ForgetfulFileSystem: ForwardingFileSystem {
   package enum Omission: CaseIterable, Sendable {
     /// The sync of a superblock before it gets its name (C2).

@@ -1,8 +1,8 @@
 package import PerdureFileIO
 import PerdureTestSupport
 
-/// Reports files with a certain ending of the name as removed, but does not remove them. An engine
-/// on this file system behaves like one that never removes them.
+/// Reports files whose names have a certain suffix as removed, but does not remove them. An engine
+/// on this file system behaves like an engine that never removes these files.
 package final class KeepingFileSystem: ForwardingFileSystem {
   package let behind: any FileSystem
   private let ending: String

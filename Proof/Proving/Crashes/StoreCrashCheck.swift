@@ -20,15 +20,16 @@ package struct StoreCrashCheck: CrashCheck {
   package struct Recovered {
     let store: Store
     let fileSystem: SimulatedFileSystem
-    /// The commit that followed the recovery, if one did.
+    /// The commit that followed the recovery, if there was one.
     let added: UInt64?
   }
 
-  /// Which commits a store must contain.
+  /// The commits that a store must contain.
   struct Promise {
     /// The last commit that the store must contain.
     private(set) var least: UInt64 = 0
-    /// The last commit before those that followed recoveries; nil if none did.
+    /// The last commit before the commits that followed recoveries; nil if there are no such
+    /// commits.
     private(set) var base: UInt64?
     private(set) var addedMax = 0
 
@@ -70,9 +71,9 @@ package struct StoreCrashCheck: CrashCheck {
     }
     let store = try workload.open(on: opening(fileSystem))
     let sequence = store.snapshot().sequence
-    // Checked before the store adds a commit, so that a loss is reported as a loss.
+    // Checked before the store adds a commit, so that a lost commit is reported as lost.
     try promise.check(sequence)
-    // A state that a recovery has shown counts as promised.
+    // A state that a recovery has shown is promised from then on.
     if sequence > promise.least { fileSystem.marker.promise(Int(sequence)) }
     guard context.operation % 5 == 0, promise.least > 0 else {
       return Recovered(store: store, fileSystem: fileSystem, added: nil)
@@ -103,8 +104,8 @@ package struct StoreCrashCheck: CrashCheck {
     guard recovered.added != nil, context.operation % 10 == 0 else { return }
     try recovered.store.compact()
     try recovered.store.close()
-    // Some segments have become void meanwhile, and some index files are no longer used. The next
-    // opening may remove both, so only the blob files are checked here.
+    // Some segments have become void in the meantime, and some index files are no longer used. The
+    // next opening may remove both, so only the blob files are checked here.
     try self.files(on: recovered.fileSystem).checkBlobs(longValues(of: content))
     let again = try workload.open(on: recovered.fileSystem)
     try oracle.check(again, promise)

@@ -1,17 +1,17 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Reading a store does not show files that only occupy space, so the file names are checked too.
+// Reading a store does not detect files that only occupy space, so the file names are checked too.
 // They are compared with the superblock, the headers of the segments, and the values. This code
-// reads all of these itself, and does not use the state of the engine.
+// reads all of these itself. It does not use the state of the engine.
 //
-// - SF1 Each long value of the store has one file, and no other file of a value exists.
-// - SF2 The only index file is the one that the superblock names; without one, no index file
+// - SF1 Each long value of the store has one file. No other blob file exists.
+// - SF2 The only index file is the one that the superblock names. If it names none, no index file
 //   exists.
 // - SF3 Up to the segment with the end of the durable log, the segments are exactly its chain of
 //   predecessors. Later segments may exist: a last one without a header, and void ones whose
 //   numbers must not be reused (R12).
-// - SF4 No temporary file exists, and every name is one that FORMAT.md defines.
+// - SF4 No temporary file exists, and FORMAT.md defines every name.
 
 /// The files of a store that no process reads or writes at present.
 struct StoreFiles {
@@ -51,8 +51,8 @@ struct StoreFiles {
     return chain
   }
 
-  /// Throws unless exactly these values have their own files, after a recovery or after closing.
-  /// SF1
+  /// Throws unless exactly these values have their own files, after a recovery or after closing
+  /// (SF1).
   func checkBlobs(_ values: [[UInt8]]) throws {
     var missing = values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
     for name in names {

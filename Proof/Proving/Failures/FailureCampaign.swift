@@ -2,16 +2,15 @@ package import PerdureFileIO
 package import PerdureTestSupport
 import PerdureText
 
-/// Makes every call of small programs to their file system fail, once or repeatedly, in all the
-/// ways in which systems fail.
+/// Makes every file system call of small programs fail, once or repeatedly, in all the ways in
+/// which systems fail.
 package struct FailureCampaign: Campaign {
   package let name = "failures"
   package let summary =
     "every call of \(FailureWorkload.all.count) programs fails, once or repeatedly, "
     + "in \(FailureKind.allCases.count) ways"
 
-  /// The file system that the stores use. Tests of the proof replace it with one that gives wrong
-  /// results.
+  /// The file system that the stores use. Tests of the proof replace it with a wrong file system.
   package var disguise: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
   package var workloads = FailureWorkload.all
   package var kinds = FailureKind.allCases
@@ -31,7 +30,7 @@ package struct FailureCampaign: Campaign {
     return result
   }
 
-  /// The minimum number of programs that meet every kind of failure in a full proof.
+  /// The minimum number of programs that a full proof tests with every kind of failure.
   private static let wholeMin = 50
 
   private static func wholeCount(_ reports: [Sweep]) -> Int {
@@ -43,7 +42,7 @@ package struct FailureCampaign: Campaign {
     var result = CampaignResult()
     result.report = Self.table(reports)
     for (workload, report) in reports {
-      // The run with the violation did not pass, so it does not count.
+      // The run with the violation did not pass, so it is not counted.
       result.counts.ioFailures += max(0, report.struckCount - (report.violation?.failure == nil ? 0 : 1))
       if let violation = report.violation {
         result.violations.append(describe(violation, of: workload, plan))
@@ -55,7 +54,7 @@ package struct FailureCampaign: Campaign {
   /// A program and the report of its sweep.
   package typealias Sweep = (workload: FailureWorkload, report: FailureReport)
 
-  /// Sweeps through the calls of all programs.
+  /// Makes each call of all programs fail in turn.
   package func reports(_ plan: ProofPlan, _ progress: ProofProgress) async -> [Sweep] {
     let total = plan.quota(Self.fullCount)
     return await withTaskGroup(of: (Int, FailureReport).self) { group in
@@ -80,8 +79,8 @@ package struct FailureCampaign: Campaign {
     }
   }
 
-  /// Uses the program's number among all programs, even if only some are tried. So a part means the
-  /// same failure for one program and for all.
+  /// Uses the program's number among all programs, even if only some programs are tried. So a part
+  /// names the same failure in both cases.
   private func sweep(of workload: FailureWorkload, _ plan: ProofPlan) -> FailureSweep {
     let all = FailureWorkload.all
     let place = all.firstIndex { $0.name == workload.name } ?? all.count
@@ -93,8 +92,8 @@ package struct FailureCampaign: Campaign {
     return sweep
   }
 
-  /// The number of disks after power cuts. A full proof makes every call fail; a longer one checks
-  /// more of the states that a power cut may leave afterwards.
+  /// The number of disks to build after a power cut. A full proof makes every call fail. A longer
+  /// proof checks more of the states that a power cut may leave after the failure.
   private static func disks(_ plan: ProofPlan) -> Int { min(64, Int(6 * max(1, plan.scale))) }
 
   /// The maximum number of runs to reproduce a single failure.
@@ -114,8 +113,8 @@ package struct FailureCampaign: Campaign {
     return ProofViolation(what, command: plan.command(for: self, part: part.words))
   }
 
-  /// Tries one failure, repeatedly until it causes a violation. Repeats are necessary because a
-  /// thread of the store syncs ordered commits, so the order of calls may differ.
+  /// Tries one failure repeatedly until it causes a violation. Repetitions are necessary because
+  /// the order of calls may vary: a thread of the store syncs ordered commits.
   ///
   /// - Parameter words: The program, the kind, the number of the call, and whether the call fails
   ///   once or repeatedly.

@@ -2,17 +2,17 @@ import PerdureFileIO
 package import PerdureLog
 package import PerdureTestSupport
 
-/// Checks whether a store may throw an error after the system failed a call. FR1
+/// Checks whether a store may throw an error after the system failed a call (FR1).
 package struct FailureFit {
-  /// The failure of the calls; nil: no call has failed so far.
+  /// The failure of the calls; nil if no call has failed so far.
   private let failure: InjectedFailure?
-  /// Whether such a call failed during the operation that threw the error, or earlier in the
-  /// background so that this operation reports it.
+  /// Whether such a call failed during the operation that threw the error. True also if the call
+  /// failed earlier in the background, and this operation reports it.
   private let hasStruck: Bool
   /// Whether the volume is full, so that any call may fail.
   private let isVolumeFull: Bool
-  /// Whether the operation only opened or read the store. This must also work for a poisoned store.
-  /// FR3
+  /// Whether the operation only opened or read the store. Such an operation must succeed on a
+  /// poisoned store too (FR3).
   private let isReading: Bool
 
   package init(
@@ -26,7 +26,7 @@ package struct FailureFit {
   package func misfit(of error: StoreError) -> String? {
     if isVolumeFull, error.code == .diskFull, error.cause?.code == .noSpace { return nil }
     guard let failure else { return "without a failure" }
-    // A later check finds out whether the store is poisoned (`FailureRun.noteState`).
+    // A later check detects whether the store is poisoned (`FailureRun.noteState`).
     if error.code == .poisoned { return isReading ? "though it can be read" : nil }
     guard hasStruck else { return "though no call failed meanwhile" }
     if error.code == .locked { return Self.isLock(failure, error) ? nil : "though nobody has locked it" }
@@ -35,16 +35,16 @@ package struct FailureFit {
     return nil
   }
 
-  /// Describes why the store should not have been poisoned; nil if it may be, because the content
-  /// of the log is unknown. FR6
+  /// Describes why the store should not have been poisoned. Returns nil if it may be poisoned,
+  /// because the content of the log is unknown (FR6).
   ///
   /// - Parameter poison: The reason that the store reports.
   package func needless(_ poison: StoreError) -> String? {
     guard let cause = poison.cause else { return "and nobody can tell why" }
     if cause.operation.hasPrefix("sync") { return nil }
     guard let failure else { return "without a failure" }
-    // The store then cannot check whether a commit or a superblock is complete, because the calls
-    // of that check fail too.
+    // The store cannot check whether a commit or a superblock is complete, because the calls of
+    // that check fail too.
     if failure.repeats || isVolumeFull { return nil }
     switch cause.operation {
     case "open", "create", "map", "reserve": return "though the system only refused a file, or its place"
@@ -55,15 +55,15 @@ package struct FailureFit {
   }
 
   /// The error codes that fit a failure. After a partial read, the file seems damaged, or the
-  /// medium seems to have failed. Without space, the code is `.diskFull` if nothing was written. If
-  /// that is not certain, the error only reports the failed call.
+  /// medium seems to have failed. If there is no space, the code is `.diskFull`, provided that
+  /// nothing was written. If that is not certain, the error only reports the failed call.
   private static func codes(_ failure: InjectedFailure) -> Set<StoreError.Code> {
     if case .partialRead = failure.effect { return [.corruption, .io] }
     return failure.isLackOfRoom ? [.diskFull, .io] : [.io]
   }
 
-  /// Whether the error reports a lock. EAGAIN from a call that locks a file means that another
-  /// opening has the lock. A call that locks a range reports that without an errno.
+  /// Whether the error reports a lock. If a call that locks a file fails with EAGAIN, another
+  /// opening has the lock. A call that locks a range reports a lock without an errno.
   private static func isLock(_ failure: InjectedFailure, _ error: StoreError) -> Bool {
     guard failure.code == .busy, let cause = error.cause, cause.operation == "lock" else { return false }
     return cause.errno == failure.errno || cause.errno == 0

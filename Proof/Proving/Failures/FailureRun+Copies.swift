@@ -48,7 +48,7 @@ struct FailureCopy {
   }
 }
 
-// Backups, copies, restored stores and replacements while system calls fail. FR8
+// Backups, copies, restored stores and replacements while system calls fail (FR8).
 extension FailureRun {
   /// Makes a copy of the store, and checks it.
   ///
@@ -83,7 +83,7 @@ extension FailureRun {
     return true
   }
 
-  /// Makes the copies that failed. No call fails any more.
+  /// Makes the copies that failed. From now on, no call fails.
   func finishCopies() throws {
     for copy in unmade {
       do {
@@ -113,17 +113,18 @@ extension FailureRun {
 
   private func has(_ path: String) -> Bool { base.currentImage.paths.contains(path + "/SUPERBLOCK") }
 
-  /// Checks what an error has left at the target, and beside it.
+  /// Checks the files that an error has left at the target and next to it.
   private func checkRest(of copy: FailureCopy, over least: UInt64?, _ wanted: UInt64) throws {
     let image = base.currentImage.fileSystem()
     if least != nil || has(copy.target) {
       try check(copy, upTo: least ?? wanted, on: image, "that an error has left")
     }
-    // A failure that is repeated can prevent the removal of the draft.
+    // If the failure repeats, it may also prevent the removal of the draft.
     if mayRepeat, least == nil { try checkHasNoDraft(copy) }
   }
 
-  /// Checks that no file of a draft uses space. An empty draft may stay; the next copy replaces it.
+  /// Checks that no file of a draft uses space. An empty draft may remain. The next copy replaces
+  /// it.
   private func checkHasNoDraft(_ copy: FailureCopy) throws {
     let draft = base.currentImage.paths.first { path in
       path.hasPrefix(copy.target + ".copy/")
@@ -132,7 +133,7 @@ extension FailureRun {
     if let draft { throw Violation("\(copy) has left \(draft)") }
   }
 
-  /// Opens a copy as a writer does, and compares it with the history.
+  /// Opens a copy as a writer, and compares it with the history.
   private func check(
     _ copy: FailureCopy, upTo least: UInt64, on fileSystem: any FileSystem, _ which: String
   ) throws {

@@ -5,11 +5,11 @@ import PerdureTestSupport
 extension FailureRun {
   private static let target = "/salvaged.perdure"
 
-  /// Salvages the store, and opens the result without failing calls: it must be an intact store. If
-  /// calls failed and the report has findings, the result may lack values. Every value in it must
-  /// be one that its key once had. In other cases the salvage must restore everything.
+  /// Salvages the store, and opens the result without failing calls. The result must be an intact
+  /// store. If calls failed and the report has findings, the result may lack values. Each value in
+  /// it must be a value that its key once had. In other cases the salvage must restore everything.
   ///
-  /// - Parameter spoil: Damages the result, in tests of this check.
+  /// - Parameter spoil: Damages the result. Used by tests of this check.
   func salvage(_ spoil: (Store) throws -> Void = { _ in }) throws {
     guard base.currentImage.paths.contains(Self.path + "/SUPERBLOCK") else { return }
     let struck = begin()
@@ -36,7 +36,7 @@ extension FailureRun {
     let contents = history.contents(upTo: possible)
     for (key, value) in found {
       let isKnown = contents.contains { content in
-        // Salvage invents the name of a keyspace whose definition it could not read.
+        // Salvage makes a name for a keyspace whose definition is unreadable.
         if !key.keyspace.hasPrefix("lost-") { return content[key] == value }
         return content.contains { $0.key.key.stored == key.key.stored && $0.value == value }
       }

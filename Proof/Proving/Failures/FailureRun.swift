@@ -2,31 +2,33 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// One run of a small program that continues after errors where possible. The run checks every
-/// answer by the rules for a store whose system calls fail.
+/// One run of a small program that continues after errors if possible. The run checks every answer
+/// by the rules for a store whose system calls fail.
 ///
 /// The rules follow the documentation of `Store`:
-///   FR1  Every error is a `StoreError` and has one of four reasons. A system call failed, and code
-///        and cause fit (`FailureFit`). Or the store is poisoned from then on. Or the volume is
-///        full, and the cause says so. Or a sync in the background failed (`syncAheadBytes`).
-///   FR2  A commit that failed with `.diskFull` or `.conflict` has no effect. Nor has a commit that
-///        failed with another error after which the store is not poisoned. Otherwise the store is
-///        poisoned, and the log may have the whole commit.
-///   FR3  A poisoned store throws on every write and sync, and can be read.
+///   FR1  Every error is a `StoreError` and has one of four reasons. A system call failed, and the
+///        error has its code and cause (`FailureFit`). Or the store is poisoned after the error. Or
+///        the volume is full, and the cause reports this. Or a sync in the background failed
+///        (`syncAheadBytes`).
+///   FR2  A commit that failed with `.diskFull` or `.conflict` has no effect. If it failed with
+///        another error and the store is not poisoned, it has no effect either. If the store is
+///        poisoned, the log may have the whole commit.
+///   FR3  A poisoned store throws on every write and sync. It can be read.
 ///   FR4  Without a power cut, the next opening finds every acknowledged commit of any durability.
-///        After a power cut it finds every commit that was acknowledged as durable, or that an
+///        After a power cut, it finds every commit that was acknowledged as durable, or that an
 ///        opening has found. The first power cut is right after the store's call in which the
-///        system first failed. Others come at the end.
-///   FR5  A read returns the written value, or throws. Everything is read right after an error, and
-///        again after the next commit: effects of a refused commit in memory may not show earlier.
-///   FR6  A refusal by the system (room in the log, a file, address space) does not poison the
+///        system first failed. Other power cuts are at the end.
+///   FR5  A read returns the written value, or throws. All data is read right after an error, and
+///        again after the next commit, because effects of a refused commit in memory may appear
+///        only then.
+///   FR6  A refusal by the system (space in the log, a file, address space) does not poison the
 ///        store.
 ///   FR7  A call that failed once succeeds when it is repeated, unless the store is poisoned or its
-///        volume is full. So a temporary shortage has no effect beyond the refused call.
+///        volume is full. So a temporary shortage affects only the refused call.
 ///   FR8  A backup, copy or restored store is complete, durable and independent of the source when
-///        the call returns. After an error its path has no store, an older one, or the complete
-///        one. A draft with files remains only if its removal failed too, and the next call
-///        replaces it.
+///        the call returns. After an error, its path has no store, an older one, or the complete
+///        one. A draft with files remains only if its removal failed too. The next call replaces
+///        it.
 final class FailureRun {
   static let path = "/s.perdure"
 
@@ -35,20 +37,19 @@ final class FailureRun {
   private let fileSystem: any FileSystem
   let options: StoreOptions
   let history = CrashHistory()
-  /// The last commit that must exist after a power cut, and the last that must exist after the end
-  /// of the process.
+  /// The last commit that must exist after a power cut, and the last commit that must exist after
+  /// the end of the process.
   private(set) var promised: UInt64 = 0
   private(set) var acknowledged: UInt64 = 0
   private var last: UInt64 = 0
-  /// The last commit that may exist. It is one more than `last` if the store was poisoned during a
-  /// commit.
+  /// The last commit that may exist. It is `last` + 1 if the store was poisoned during a commit.
   private(set) var possible: UInt64 = 0
-  /// Whether an error occurred after the last time that everything was read after a commit.
+  /// Whether an error occurred since all data was last read after a commit.
   private var hasErred = false
   private(set) var isPoisoned = false
   /// The sequence number of the state that a poisoned store shows.
   private var shown: UInt64 = 0
-  /// Makes reads of a poisoned store fail, in tests of this check.
+  /// Makes reads of a poisoned store fail. Used by tests of this check.
   var refusesPoisonedReads = false
 
   /// The promises right after the first call that failed.
@@ -88,8 +89,9 @@ final class FailureRun {
     return options
   }
 
-  /// Begins an operation, and returns how many calls have failed so far. On the first call after a
-  /// failure it notes the present promises: no other operation has run since that failure.
+  /// Begins an operation, and returns the number of failed calls so far. The first call after a
+  /// failure also notes the present promises, because no other operation has run since that
+  /// failure.
   func begin() -> Int {
     let struck = base.injectedFailureCount
     if struck > 0, firstFailure == nil {
@@ -99,7 +101,7 @@ final class FailureRun {
     return struck
   }
 
-  /// Opens the store, and checks its content. Nil if it could not be opened and the error gives a
+  /// Opens the store, and checks its content. Returns nil if opening failed and the error has a
   /// valid reason.
   func open(readOnly: Bool = false, registers: Bool = true) throws -> Store? {
     var options = optionsHere
@@ -132,7 +134,7 @@ final class FailureRun {
 
   /// Makes a commit with this change or definition; `body` returns its sequence number.
   ///
-  /// - Parameter isRefused: Whether a conflict must refuse the commit, unless another error comes
+  /// - Parameter isRefused: Whether a conflict must refuse the commit, unless another error occurs
   ///   first.
   /// - Returns: Whether the commit was made.
   @discardableResult
@@ -165,7 +167,7 @@ final class FailureRun {
     }
   }
 
-  /// Runs calls that may fail and that make no commit.
+  /// Runs calls that may fail. They make no commit.
   func attempt(_ store: Store, promises: Bool = false, _ body: () throws -> Void) throws {
     let struck = begin()
     do {
@@ -185,14 +187,14 @@ final class FailureRun {
 
   func checkpoint(_ store: Store) throws { try attempt(store, promises: true) { try store.checkpoint() } }
 
-  /// FR7: whether a repeated call must succeed, because only one call failed and the volume has
-  /// space.
+  /// Whether a repeated call must succeed, because only one call failed and the volume has space
+  /// (FR7).
   var mayRepeat: Bool {
     guard let failure = base.lastInjectedFailure else { return false }
     return !failure.repeats && !base.isFull
   }
 
-  /// Checks the state of the store after an error. FR2 and FR3
+  /// Checks the state of the store after an error (FR2 and FR3).
   ///
   /// - Parameter commit: The commit that the failed operation would have made, if any.
   func noteState(
@@ -228,8 +230,8 @@ final class FailureRun {
     try check(store, "reading a poisoned store")
   }
 
-  /// The reason why the store is poisoned; nil if it is not. An empty commit calls no system
-  /// function, and a poisoned store refuses it with the reason.
+  /// The reason why the store is poisoned; nil if it is not. To find it, makes an empty commit.
+  /// This calls no system function, and a poisoned store refuses it with the reason.
   private func whyPoisoned(_ store: Store) -> StoreError? {
     refusal { try store.write(durability: .relaxed) { _ in } }
   }
@@ -241,11 +243,11 @@ final class FailureRun {
     return nil
   }
 
-  /// Throws if the error does not fit the failures so far. FR1
+  /// Throws if the error does not fit the failures so far (FR1).
   ///
   /// - Parameters:
   ///   - struck: The number of calls that had failed before this operation.
-  ///   - isReading: Whether the operation must also work for a poisoned store.
+  ///   - isReading: Whether the operation must also succeed on a poisoned store.
   func checkFit(
     _ error: StoreError, _ action: String, since struck: Int, isReading: Bool = false
   ) throws {
@@ -269,7 +271,7 @@ final class FailureRun {
     try store.close()
   }
 
-  /// Reads everything. FR5
+  /// Reads all data (FR5).
   func check(_ store: Store, _ action: String = "reading") throws {
     try reading(action) {
       let sequence = store.snapshot().sequence
@@ -313,7 +315,7 @@ final class FailureRun {
     try check(reader)
   }
 
-  /// Runs calls that change nothing. They may fail only if a system call fails meanwhile.
+  /// Runs calls that change nothing. They may fail only if a system call fails during them.
   func reading(_ action: String, _ body: () throws -> Void) throws {
     let struck = begin()
     do {
@@ -328,8 +330,8 @@ final class FailureRun {
 
 // Checks after the last failure, when all calls succeed.
 extension FailureRun {
-  /// Opens the remaining store, with and without a power cut. Then makes one more commit, and cuts
-  /// the power again.
+  /// Opens the store that the run left, with and without a power cut. Then makes one more commit,
+  /// and cuts the power again.
   func finish() throws {
     _ = begin()
     let states = history.states(upTo: possible)

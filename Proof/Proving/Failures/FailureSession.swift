@@ -64,8 +64,8 @@ final class FailureSession {
 
   // MARK: - Values
 
-  /// A value: a group of three in eight bytes, a number that no other value has in eight bytes, and
-  /// `length` more bytes.
+  /// A value: a group in eight bytes, a number that no other value has in eight bytes, and `length`
+  /// more bytes. There are three groups.
   func value(_ length: Int, group: UInt64 = 0) -> [UInt8] {
     writtenCount += 1
     var value = withUnsafeBytes(of: (group % 3).bigEndian) { Array($0) }
@@ -73,8 +73,7 @@ final class FailureSession {
     return value + [UInt8](repeating: UInt8(truncatingIfNeeded: writtenCount), count: length)
   }
 
-  /// A value that resembles the other values of this function, so that it compresses well with
-  /// them.
+  /// A value that resembles the other values of this function, so that they compress well together.
   func text(_ id: UInt64) -> [UInt8] {
     Array("{\"number\": \(id), \"kind\": \"small\", \"place\": \"somewhere else\", \"part\": \(part)}".utf8)
   }
@@ -123,7 +122,7 @@ final class FailureSession {
 
   // MARK: - Values in pieces
 
-  /// Writes a value in pieces, and puts it as `put` does.
+  /// Writes a value in pieces, and then calls `put` to commit it.
   func stream(
     _ length: Int, _ id: UInt64, _ rows: Keyspace, _ put: (WrittenBlob) throws -> UInt64
   ) throws {

@@ -1,6 +1,6 @@
 import PerdureLog
 
-// Deliberately wrong programs, or programs that hide the engine's errors: the checks must detect
+// Deliberately wrong programs, and programs that hide errors of the engine. The checks must detect
 // the wrong ones.
 extension FailureWorkload {
   /// Makes a commit that the history does not contain. It puts a value that the row already has.
@@ -22,7 +22,7 @@ extension FailureWorkload {
     }
   }
 
-  /// Leaves a row out of the salvaged store.
+  /// Removes a row from the salvaged store.
   package static let lossySalvage = FailureWorkload(name: "a row left out", openings: 1) { session in
     guard let rows = try session.rows() else { return }
     for id in 1...2 as ClosedRange<UInt64> { try session.put(id, 100, rows) }

@@ -2,21 +2,21 @@ package import PerdureFileIO
 import PerdureLog
 package import PerdureTestSupport
 
-/// A small program with a name. Each program makes other system calls.
+/// A small program with a name. Each program makes different system calls.
 package struct FailureWorkload: Sendable {
   package let name: String
   /// Sets the options in which this program differs from the others.
   var options: @Sendable (inout StoreOptions) -> Void = { _ in }
-  /// The name of the extractor of the indexes. Tests replace it with one that is wrong.
+  /// The name of the extractor of the indexes. Tests replace it with a wrong extractor.
   package var extractor = SliceExtractor.name
-  /// Makes reads of a poisoned store fail, in tests of the checks.
+  /// Makes reads of a poisoned store fail. Used by tests of the checks.
   package var refusesPoisonedReads = false
   /// The capacity of the volume, in bytes.
   var capacityBytes: UInt64 = 1 << 40
   /// The number of openings.
   var openings = 2
-  /// Whether each opening ends with a close. Otherwise the store is released, as when a process
-  /// ends.
+  /// Whether each opening ends with a close. If not, the store is released, as at the end of a
+  /// process.
   var closes = true
   /// The operations while the store is open.
   var body: @Sendable (FailureSession) throws -> Void
@@ -39,7 +39,7 @@ package struct FailureWorkload: Sendable {
   /// Runs the program once for each failure of the sweep.
   ///
   /// - Parameters:
-  ///   - failure: The only failure to try; nil: the failures of the sweep.
+  ///   - failure: The only failure to try; nil for the failures of the sweep.
   ///   - disks: The number of disks to build after each power cut of a run.
   ///   - disguise: Wraps the file system for the store.
   ///   - onRun: Called after each run.

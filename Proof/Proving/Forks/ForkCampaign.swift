@@ -10,10 +10,10 @@ package struct ForkCampaign: Campaign {
   package let summary =
     "processes with an open store are forked while their threads work; the children read, commit, close and are killed"
 
-  /// Whether children can use the store, and the outcomes of their calls are ignored. The campaign
+  /// Whether children can use the store and the results of their calls are ignored. The campaign
   /// must then detect lost commits.
   package var ignoresForks = false
-  /// The time limit of a child in seconds. A child that runs longer counts as hanging.
+  /// The time limit of a child in seconds. A child that runs longer is treated as hanging.
   package var secondsMax: UInt32 = 30
 
   package init() {}
@@ -36,7 +36,7 @@ package struct ForkCampaign: Campaign {
     }
     let directory = try TemporaryDirectory()
     var (result, tally) = (CampaignResult(), ForkTally())
-    // Histories run one after the other: a child inherits the memory of all of them.
+    // Histories run one after the other, because a child inherits the memory of all of them.
     for number in chosen where result.violations.isEmpty && !Task.isCancelled {
       let seed = SeededGenerator(seed: plan.seed).derived(UInt64(number)).seed
       let children = min(Self.childrenMax, total - number * Self.childrenMax)

@@ -33,8 +33,8 @@ struct ForkHistory {
     let index = try store.defineIndex(.slices("first bytes", keyspace, .value(offset: 0, length: 8)))
     let sums = try store.defineIndex(.sums("sums", keyspace))
     let busy = BusyThread(store, names)
-    // The Swift runtime takes locks when a thread first uses a type. A child that inherits a locked
-    // lock waits without end, independent of the store.
+    // The Swift runtime takes locks when a thread first uses a type. A child that inherits such a
+    // lock in the locked state waits forever. That is independent of the store.
     try busy.wait(until: 64)
     var snapshot = store.snapshot()
     while tally.children < children {

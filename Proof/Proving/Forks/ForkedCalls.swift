@@ -125,12 +125,12 @@ package struct ForkedCalls {
     ("a backup as a stream", { try $0.store.backup { _ in } }),
   ]
 
-  /// The suffix of the path of the backup that a child must not make.
+  /// The path suffix of the backup that a child must not make.
   package static let backupSuffix = ".child"
 
   /// Makes a call in a child.
   ///
-  /// - Returns: Nil if the call threw `.forked`; otherwise a description of the wrong outcome.
+  /// - Returns: Nil if the call threw `.forked`; otherwise a description of the wrong result.
   package static func complaint(_ call: Call, _ handles: Handles) -> String? {
     do {
       try call.body(handles)

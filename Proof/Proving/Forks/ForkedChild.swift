@@ -12,10 +12,10 @@
 /// The child runs a closure, writes the result into a pipe, and ends with `_exit`. So no exit
 /// handler of the parent runs in the child, and no buffer is written twice.
 package struct ForkedChild: Sendable {
-  /// The report of a child, and how it ended.
+  /// The report of a child, and the way in which the child ended.
   package struct Outcome: Sendable, Equatable, CustomStringConvertible {
     package var words: String
-    /// The signal that ended the child; 0 if none did.
+    /// The signal that ended the child; 0 if no signal ended it.
     package var signal: Int32
 
     /// Whether the child ran longer than its time limit.
@@ -93,7 +93,7 @@ package struct ForkedChild: Sendable {
   package static func waitAMillisecond() { SystemLink.waitAMillisecond() }
 
   /// Sets an alarm that ends this child. A child does not inherit the alarm of its parent. It
-  /// inherits the handler and the signal mask, so both are reset.
+  /// inherits the signal handler and the signal mask, so both are reset.
   private static func endAlone(after seconds: UInt32) {
     signal(SIGALRM, SIG_DFL)
     var alone = sigset_t()
@@ -113,8 +113,8 @@ package struct ForkedChild: Sendable {
     #endif
   }
 
-  /// Forks. Tries again for about ten seconds while the system lacks processes or memory, for
-  /// example because many other tests run.
+  /// Forks. If the system lacks processes or memory, for example because many other tests run,
+  /// tries again for about ten seconds.
   private static func forkRetrying() -> pid_t {
     for _ in 0..<10_000 {
       let id = fork()

@@ -1,7 +1,7 @@
 import PerdureLog
 import PerdureTestSupport
 
-/// Makes histories of random steps, without knowledge of the results.
+/// Makes histories of random steps. It does not know the results of the steps.
 package struct HistoryGenerator {
   /// The random parameters of a history.
   private struct Shape {
@@ -9,7 +9,7 @@ package struct HistoryGenerator {
     var groups: UInt8
     var serials: UInt16
     var lengthMax: Int
-    /// One value in this many is long; 0: none.
+    /// One value in this many is long; 0 for no long values.
     var longOneIn: Int
     /// The percentage of steps that write.
     var writes: Int
@@ -43,8 +43,8 @@ package struct HistoryGenerator {
       universe: generator.shape.universe, options: options, steps: (0..<steps).map { _ in generator.step() })
   }
 
-  /// Makes a history with the same reads and commits under other options, and with other
-  /// maintenance steps.
+  /// Makes a history with the same reads and commits, but with other options and other maintenance
+  /// steps.
   package static func variant(of history: History, seed: UInt64) -> History {
     var generator = HistoryGenerator(SeededGenerator(seed: seed))
     var steps: [HistoryStep] = []

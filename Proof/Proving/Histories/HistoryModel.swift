@@ -1,10 +1,10 @@
 import PerdureLog
 
 /// The required content of a store: the value of each key of the universe, in order. Copies share
-/// storage until one of them changes, so a held snapshot keeps its required content cheaply.
+/// storage until one of them changes. So a held snapshot keeps its required content at low cost.
 struct HistoryContent: Sendable, Equatable {
   struct Entry: Sendable, Equatable {
-    /// The sequence number of the commit that put the value; 0: absent.
+    /// The sequence number of the commit that put the value; 0 if the key is absent.
     var version: UInt32 = 0
     var value = HistoryValue(length: 0)
 
@@ -51,7 +51,7 @@ struct HistoryContent: Sendable, Equatable {
     }
   }
 
-  /// The positions of present keys in a range, in the direction and up to the limit of a walk.
+  /// The positions of present keys in a range, in the direction of a walk and up to its limit.
   func walk(_ space: HistorySpace, _ positions: Range<Int>, _ walk: HistoryWalk) -> [Int] {
     var found: [Int] = []
     entries(space).withUnsafeBufferPointer { entries in
@@ -73,7 +73,7 @@ struct HistoryContent: Sendable, Equatable {
     }
   }
 
-  /// Whether no key in a range was put or removed since `old`.
+  /// Whether no key in a range was put or removed since the content `old`.
   func isUnchanged(_ space: HistorySpace, _ positions: Range<Int>, since old: HistoryContent) -> Bool {
     entries(space).withUnsafeBufferPointer { new in
       old.entries(space).withUnsafeBufferPointer { old in
@@ -137,12 +137,12 @@ extension HistoryContent {
   }
 }
 
-/// The model: the content of the store, and the verdict on each commit.
+/// The model: the content of the store, and the expected result of each commit.
 struct HistoryModel {
   let universe: HistoryUniverse
   let keys: HistoryKeys
   private(set) var content: HistoryContent
-  /// The position of the row that has each serial number; -1: none.
+  /// The position of the row with each serial number; -1 if no row has it.
   private var holders = [Int32](repeating: -1, count: 65_536)
 
   init(_ universe: HistoryUniverse) {
@@ -152,8 +152,8 @@ struct HistoryModel {
   }
 
   enum Verdict: Equatable {
-    /// Committed with this sequence number. If nothing changed, it is the number of the last
-    /// commit.
+    /// The commit succeeds with this sequence number. If nothing changed, it is the number of the
+    /// last commit.
     case committed(UInt64)
     /// The conditions with these indexes are false.
     case conflict(Set<Int>)

@@ -5,17 +5,17 @@ import PerdureTestSupport
 /// The options with which a history opens its store. They are numbers, so that they can be printed,
 /// parsed and simplified.
 package struct HistoryOptions: Hashable, Sendable {
-  /// The capacity of a segment; used only when the store is created.
+  /// The capacity of a segment. It is used only when the store is created.
   package var segmentBytes = 64 << 10
   package var blobThreshold = 4096
-  /// 0: off; 1: each value is compressed alone; 2: with dictionaries.
+  /// 0: off. 1: each value is compressed alone. 2: values are compressed with dictionaries.
   package var compression = 0
   package var valueBytesMin = 48
   package var dictionaryBytes = 4096
-  /// The target length of groups; 0: no groups.
+  /// The target length of groups; 0 for no groups.
   package var groupBytes = 0
   package var groupCacheBytes = 16 << 10
-  /// 0: only on request; 1: at every close too; 2: in the background too.
+  /// 0: only on request. 1: also at every close. 2: also in the background.
   package var checkpoints = 0
   package var compactsAutomatically = 0
   package var durability = Durability.relaxed.rawValue
@@ -39,7 +39,7 @@ package struct HistoryOptions: Hashable, Sendable {
     for field in Self.fields { self[keyPath: field] = try words.next() }
   }
 
-  /// The options with one number set to its default, for each number. For shrinking.
+  /// For each number, the options with this number set to its default. Used for shrinking.
   var simpler: [HistoryOptions] {
     let plain = HistoryOptions()
     return Self.fields.compactMap { field in

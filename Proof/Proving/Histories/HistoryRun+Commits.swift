@@ -20,7 +20,7 @@ extension HistoryRun {
     try check(verdict) { try write(commit.changes, preconditions, durability) }
   }
 
-  /// Compares the store's answer to a commit with the verdict of the model.
+  /// Compares the store's result of a commit with the model's result.
   private func check(_ verdict: HistoryModel.Verdict, _ commit: () throws -> UInt64) throws {
     do {
       let sequence = try commit()
@@ -92,8 +92,8 @@ extension HistoryRun {
       case .index(let index, let range, let view):
         let old = try state(view)
         var range = range
-        // With bounds of another length than the keys, the store may report changes next to the
-        // range too.
+        // If the bounds and the keys have different lengths, the store may also report changes next
+        // to the range.
         range.isBetween = false
         preconditions.append(
           .indexRangeUnchanged(self.index(index), indexRange(index, range), since: old.snapshot))
@@ -197,7 +197,7 @@ extension HistoryRun {
       outcome.tally.commits += 1
       answered(UInt64(10 + attempts))
     } catch let error as StoreError where error.code == .conflict {
-      // The commit in between was compared with the model when it was made.
+      // The other commit was compared with the model when it was made.
       if case .conflict = verdict {
         try expect(error.isRetryable, "it can be tried again: \(error)")
         outcome.tally.conflicts += 1
@@ -208,7 +208,7 @@ extension HistoryRun {
     }
   }
 
-  /// The verdict on a transaction after its moves. If it is committed, the model advances.
+  /// The model's result for a transaction after its moves. If it commits, the model advances.
   private func verdict(_ moves: Moves) -> HistoryModel.Verdict {
     if moves.order.isEmpty { return .committed(moves.start.sequence) }
     let now = model.content

@@ -8,8 +8,8 @@ import PerdureLog
 package struct HistoryOutcome: Equatable, Sendable {
   /// The number of answers that were compared with the model's.
   package var answers = 0
-  /// A hash of all answers except those of maintenance steps, and of the content at the end, as the
-  /// store returned them.
+  /// A hash of the answers that the store returned, and of its content at the end. Answers of
+  /// maintenance steps are not included.
   package var digest: UInt64 = 0xcbf2_9ce4_8422_2325
   package var tally = HistoryTally()
 
@@ -21,7 +21,7 @@ package struct HistoryTally: Equatable, Sendable {
   package var commits = 0
   package var conflicts = 0
   package var duplicates = 0
-  /// The numbers of answers from held snapshots, and from readers.
+  /// The number of answers from held snapshots and from readers.
   package var heldReads = 0
   package var readerReads = 0
   package var openings = 0

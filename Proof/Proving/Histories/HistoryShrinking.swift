@@ -4,8 +4,8 @@ import PerdureTestSupport
 /// Makes a failing history smaller: first fewer steps, then simpler steps, then options closer to
 /// the defaults.
 package enum HistoryShrinking {
-  /// - Parameter reason: Runs a history, and returns why it fails; nil if it does not fail. A
-  ///   smaller history that fails for another reason is a different failure.
+  /// - Parameter reason: Runs a history, and returns why it fails; nil if it does not fail. If a
+  ///   smaller history fails for another reason, it is a different failure.
   /// - Returns: The smaller history and its reason; nil if the given history does not fail this
   ///   time.
   package static func shrink(
@@ -39,8 +39,8 @@ package enum HistoryShrinking {
     return (smallest, text)
   }
 
-  /// The beginning of a reason without its numbers. The numbers of steps, keys and commits differ
-  /// in a smaller history.
+  /// The beginning of a reason, without its numbers. In a smaller history, the numbers of steps,
+  /// keys and commits are different.
   private static func kind(of reason: String) -> [Substring] {
     let line = reason.prefix { $0 != "\n" }
     return Array(line.split { !$0.isLetter }.prefix(6))

@@ -1,7 +1,7 @@
 package import PerdureLog
 
-/// The state to read: the newest, a held snapshot, or that of a reader. Without such a snapshot or
-/// reader, the newest state is read.
+/// The state to read: the newest state, a held snapshot, or the state of a reader. If the snapshot
+/// or reader does not exist, the newest state is read.
 package enum HistoryView: Hashable, Sendable {
   case newest
   case held(Int)
@@ -59,7 +59,7 @@ package enum HistoryRead: Hashable, Sendable {
   case get(HistoryPlace)
   case contains(HistoryPlace)
   case getMany(HistorySpace, [Int])
-  /// A part of a value: `count` bytes from `of`/256 of its length on.
+  /// A part of a value: `count` bytes. It begins at `of`/256 of the value's length.
   case part(HistoryPlace, of: Int, count: Int)
   case scan(HistorySpace, HistoryRange, HistoryWalk)
   case keys(HistorySpace, HistoryRange, HistoryWalk)
@@ -74,10 +74,10 @@ package enum HistoryRead: Hashable, Sendable {
 /// A change of one key in a commit.
 package struct HistoryChange: Hashable, Sendable {
   package var place: HistoryPlace
-  /// The new value; nil: the key is removed.
+  /// The new value; nil to remove the key.
   package var value: HistoryValue?
-  /// The number of pieces in which the value is written before the commit; 0: it is written by the
-  /// commit.
+  /// The number of pieces in which the value is written before the commit. If 0, the commit writes
+  /// it.
   package var pieces: Int
 
   package init(_ place: HistoryPlace, _ value: HistoryValue?, pieces: Int = 0) {
@@ -97,7 +97,7 @@ package enum HistoryCondition: Hashable, Sendable {
 package struct HistoryCommit: Hashable, Sendable {
   package var changes: [HistoryChange]
   package var conditions: [HistoryCondition] = []
-  /// The durability; nil: the default of the store.
+  /// The durability; nil for the default of the store.
   package var durability: Durability?
   /// Whether the commit is aborted at its end, so that it has no effect.
   package var isGivenUp = false
@@ -113,20 +113,20 @@ package enum HistoryMove: Hashable, Sendable {
 
 package struct HistoryTransaction: Hashable, Sendable {
   package var moves: [HistoryMove]
-  /// The changes of another commit, which is made after the first attempt has done all its moves.
+  /// The changes of another commit. It is made after the first attempt has done all its moves.
   package var between: [HistoryChange] = []
   package var attemptsMax = 1
 
   package init(_ moves: [HistoryMove]) { self.moves = moves }
 }
 
-/// One step of a history. Every step is possible after any other steps, so that shrinking can
-/// remove any of them.
+/// One step of a history. Every step is possible after any other steps, so shrinking can remove any
+/// steps.
 package enum HistoryStep: Hashable, Sendable {
   case read(HistoryView, HistoryRead)
   case commit(HistoryCommit)
   case transaction(HistoryTransaction)
-  /// Takes a snapshot and holds it at this place, instead of the earlier one.
+  /// Takes a snapshot and holds it in this slot. It replaces the earlier snapshot.
   case hold(Int)
   case letGo(Int)
   case compact
@@ -137,7 +137,7 @@ package enum HistoryStep: Hashable, Sendable {
   /// Reads the keyspaces, the indexes and the statistics of the store.
   case lookAround
   case reopen(HistoryOptions, closes: Bool)
-  /// Opens the store for reading beside the writer, or refreshes that reader to the newest state.
+  /// Opens the store for reading at the same time as the writer, or refreshes that reader.
   case follow
   case unfollow
 

@@ -1,21 +1,21 @@
 package import PerdureLog
 
-/// The store that histories run on. Tests of the histories replace single operations with wrong
+/// The store on which histories run. Tests of the histories replace single operations with wrong
 /// ones.
 package protocol HistorySubject: Sendable {
-  /// Returns the changes to commit instead of these.
+  /// Returns the changes to commit in place of the given changes.
   func filter(_ changes: [HistoryChange]) -> [HistoryChange]
   func filter(_ preconditions: [Precondition]) -> [Precondition]
-  /// The snapshot that is read as the newest state.
+  /// The snapshot to read as the newest state.
   func snapshot(of store: Store) -> Snapshot
-  /// The snapshot that is read instead of a held one.
+  /// The snapshot to read in place of a held one.
   func held(_ snapshot: Snapshot, of store: Store) -> Snapshot
   func compact(_ store: Store) throws
   /// The sequence number that the history sees for this sequence number of the store.
   func sequence(_ number: UInt64) -> UInt64
   /// Adapts the options of every opening.
   func adapt(_ options: inout StoreOptions)
-  /// The form of an answer in the digest, which is compared between different options.
+  /// The form of an answer in the digest. The digest is compared between different options.
   func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64
   /// The extractor of the index over groups.
   var groupExtractor: String { get }
@@ -34,7 +34,7 @@ extension HistorySubject {
   package var groupExtractor: String { SliceExtractor.name }
 }
 
-/// The store without changes.
+/// The store without wrong operations.
 package struct WholeStore: HistorySubject {
   package init() {}
 }

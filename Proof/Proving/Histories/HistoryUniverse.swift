@@ -19,8 +19,8 @@ package enum HistorySpace: UInt8, CaseIterable, Sendable {
 package struct HistoryRange: Hashable, Sendable {
   package var lower: Int
   package var upper: Int
-  /// Whether the bounds lie directly after the key before the position, and not on the key at the
-  /// position.
+  /// Whether the bounds are directly after the key before the position, instead of on the key at
+  /// the position.
   package var isBetween: Bool
 
   package init(_ lower: Int, _ upper: Int, isBetween: Bool = false) {
@@ -38,7 +38,7 @@ package struct HistoryUniverse: Hashable, Sendable {
   /// The numbers of ids and of names.
   package var ids: Int
   package var names: Int
-  /// Links are pairs of numbers less than this.
+  /// A link is a pair of numbers. Both are less than this.
   package var side: Int
 
   package init(seed: UInt64, ids: Int, names: Int, side: Int) {
@@ -88,8 +88,8 @@ struct HistoryKeys: Sendable {
     }
   }
 
-  /// A name: usually short, often with a prefix that other names share. Some are empty, consist of
-  /// bytes 255, or are long.
+  /// A name. It is usually short, and often has a prefix that other names share. Some names are
+  /// empty, consist of bytes 255, or are long.
   private static func name(_ random: inout SeededGenerator) -> [UInt8] {
     func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in random.pick(UInt8.min...UInt8.max) } }
     switch random.pick(0..<400) {
@@ -127,7 +127,7 @@ struct HistoryKeys: Sendable {
     return KeyRange(lower: lower, upper: range.upper == keys.count ? nil : bound(range.upper))
   }
 
-  /// The range of ids; nil if the range is empty, which a closed range cannot express.
+  /// The range of ids; nil if the range is empty, because a closed range cannot be empty.
   func idRange(_ range: HistoryRange) -> ClosedRange<UInt64>? {
     guard range.lower < range.upper else { return nil }
     let (first, last) = (ids[range.lower], ids[range.upper - 1])

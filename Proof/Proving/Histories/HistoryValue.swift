@@ -1,10 +1,11 @@
 import PerdureTestSupport
 
-/// A value in a short form of a few numbers, which the model and histories use. The numbers
+/// A value in a short form of a few numbers. The model and histories use this form. The numbers
 /// determine the bytes.
 ///
 /// The bytes begin with a group and a serial number, each big-endian with eight bytes. The
-/// remaining bytes have one of three styles. A value of less than 16 bytes is a prefix of this.
+/// remaining bytes have one of three styles. A value of less than 16 bytes is a prefix of this
+/// form.
 package struct HistoryValue: Hashable, Sendable {
   /// The style of the bytes after the head.
   package enum Style: UInt8, CaseIterable, Sendable {
@@ -32,7 +33,7 @@ package struct HistoryValue: Hashable, Sendable {
   }
 
   static let headLength = 16
-  /// Values that are too short have no entry in the index of groups, or of serial numbers.
+  /// Whether the value has a group. A shorter value has no entry in the index of groups.
   var hasGroup: Bool { length >= 8 }
   var hasSerial: Bool { length >= 16 }
 

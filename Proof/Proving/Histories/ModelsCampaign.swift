@@ -3,7 +3,7 @@ import PerdureLog
 import PerdureTestSupport
 
 /// Compares random histories with a model, under random options. Every eighth history runs again
-/// under other options, and must give the same answers.
+/// with other options. It must give the same answers.
 package struct ModelsCampaign: Campaign {
   package let name = "models"
   package let summary = "random histories, compared with a model under random options, and again under others"
@@ -18,7 +18,7 @@ package struct ModelsCampaign: Campaign {
   package struct Part: Sendable {
     var answers = 0
     var histories = 0
-    /// The number of repeated histories under other options, which gave the same answers.
+    /// The number of histories that were repeated with other options and gave the same answers.
     package fileprivate(set) var variants = 0
     var onDisk = 0
     var tally = HistoryTally()
@@ -34,7 +34,8 @@ package struct ModelsCampaign: Campaign {
     _ plan: ProofPlan, _ progress: ProofProgress
   ) async throws -> (result: CampaignResult, sum: Part) {
     let quota = plan.quota(Self.answersFull)
-    // A small quota uses many short histories, for as many different kinds as possible.
+    // If the quota is small, many short histories are used, so that as many kinds as possible
+    // occur.
     let steps = min(4_000, max(200, quota / 100))
     let only = try plan.part.map { part in
       guard let number = UInt64(part) else { throw plan.noSuchPart("the number of a history") }
@@ -86,7 +87,7 @@ package struct ModelsCampaign: Campaign {
     let random = SeededGenerator(seed: plan.seed).derived(number)
     let medium = Medium(number)
     if medium == .disk { part.onDisk += 1 }
-    // On a disk, histories are shorter because every sync takes time.
+    // On a disk, histories are shorter, because every sync takes time.
     let history = HistoryGenerator.history(seed: random.seed, steps: medium == .disk ? steps / 8 : steps)
     do {
       let outcome = try medium.run(history, subject)
@@ -107,7 +108,7 @@ package struct ModelsCampaign: Campaign {
         guard again.digest == outcome.digest else {
           let failure = HistoryFailure(
             step: 0, what: "two runs under different options give different answers")
-          // Each answer agrees with the model: only the comparison shows the error.
+          // Each answer agrees with the model. Only the comparison of both runs shows the error.
           part.violation = ProofViolation(
             "history \(number), \(failure.what):\n\(history)\nand\n\(variant)",
             command: plan.command(for: self, part: "\(number)"))
@@ -120,7 +121,7 @@ package struct ModelsCampaign: Campaign {
     return part
   }
 
-  /// The violation with the shortest history that fails, in the form that a test can run.
+  /// The violation with the shortest failing history. A test can run its text.
   private func violation(
     _ history: History, _ medium: Medium, _ failure: HistoryFailure, _ number: UInt64, _ plan: ProofPlan,
     _ progress: ProofProgress

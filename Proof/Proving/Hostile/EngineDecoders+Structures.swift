@@ -5,11 +5,11 @@ import PerdureLog
 import PerdureNumbers
 import PerdureTestSupport
 
-// The decoders that follow references between structures: trees, compressed values, complete
+// The decoders that follow references between structures: trees, compressed values, and complete
 // segments.
 
 extension EngineDecoders {
-  /// The sum of a group, as keys of an index encode it.
+  /// The sum of a group, as index keys encode it.
   static let sum = HostileDecoder(
     "sum", cost: 10, throwing: FormatError.self, samples: { Samples.sums.map(\.encoded) },
     decode: { bytes in
@@ -57,7 +57,7 @@ extension EngineDecoders {
   }
 
   /// The length of the output, the length of a dictionary, the dictionary, and an LZ4 block. Both
-  /// decoders must give the same result.
+  /// LZ4 decoders must give the same result.
   static let block = HostileDecoder(
     "lz4", throwing: CompressionError.self,
     samples: {
@@ -103,7 +103,7 @@ extension EngineDecoders {
     }
   }
 
-  /// The file of the only segment of a store. The store is opened, read, verified, salvaged, and
+  /// The file of the only segment of a store. The store is opened, read, verified, salvaged and
   /// continued.
   static let segment = HostileDecoder(
     "segment", cost: 400, throwing: StoreError.self, repair: { Seals.segment(&$0) },

@@ -17,8 +17,8 @@ package enum EngineDecoders {
     return bytes
   }
 
-  /// Checks that a decoded structure is encoded with the same bytes. The minor version is always
-  /// that of the writer, so it may differ, and with it the checksum at the end.
+  /// Checks that encoding a decoded structure gives the same bytes. The minor version is always the
+  /// writer's version. So the version may differ, and then the checksum at the end differs too.
   static func same(
     _ read: [UInt8], _ bytes: UnsafeRawBufferPointer, hasVersion: Bool = false, _ what: String
   ) throws {
@@ -114,7 +114,7 @@ package enum EngineDecoders {
       let footer = try RewrittenFooter(reading: end, store: store, number: 1, fileLength: bytes.count)
       guard footer.fileLength == bytes.count else { return }
       let map = try footer.verifiedMap(in: bytes)
-      // After its last line a map must have no entries, even if the segment was longer. A single
+      // After its last line, a map must have no entries, even if the segment was longer. A single
       // lookup checks this.
       let lines = 128 + Int(footer.lineCount) * OffsetMap.unitsALine * 8
       let last = Int(footer.originalEnd) - 8

@@ -4,8 +4,8 @@ import PerdureTestSupport
 /// Passes hostile bytes to decoders: the inputs of the corpus, and mutations of them.
 ///
 /// A decoder may return a value, or throw an error of its own type, within a second and with little
-/// memory. A trap ends the process of the campaign, and is a violation that names its part. Under
-/// `make fuzz` the trap's output contains the input.
+/// memory. A trap ends the process of the campaign, and is a violation that names its part. With
+/// `make fuzz`, the trap's output contains the input.
 package struct HostileCampaign: Campaign {
   package let name = "hostile"
   package let summary = "passes its corpus to every decoder, and mutations of it with corrected checksums"
@@ -21,8 +21,8 @@ package struct HostileCampaign: Campaign {
 
   private struct Batch: Sendable {
     var decoder: Int
-    /// The number among the batches of this decoder. So a part means the same with any other
-    /// decoders.
+    /// The number among the batches of this decoder. So a part names the same case, whatever other
+    /// decoders are tried.
     var number: Int
     var count: Int
   }
@@ -94,7 +94,7 @@ package struct HostileCampaign: Campaign {
         result.violations.append(
           ProofViolation("\(name) of the corpus: \(error)", command: plan.command(for: self, part: part)))
       }
-      // An input of one byte contains nothing for the decoder.
+      // An input of one byte contains no data for the decoder.
       if bytes.count > 1 { result.counts.mutations += 1 }
     }
   }

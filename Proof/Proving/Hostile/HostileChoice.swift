@@ -1,5 +1,5 @@
-/// One input of one decoder, as the words of `ProofPlan.part` name it. An input of the corpus has a
-/// name. A mutation has the number of its batch, and its number in the batch.
+/// One input of one decoder, in the words of `ProofPlan.part`. An input of the corpus has a name. A
+/// mutation has the number of its batch, and its number in the batch.
 enum HostileChoice: Sendable {
   case corpus(decoder: String, name: String)
   case mutation(decoder: String, batch: Int, number: Int)

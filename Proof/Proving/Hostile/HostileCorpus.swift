@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// The inputs of decoders that the repository contains: those that reached new code, and those that
-/// once caused an error.
+/// The inputs of decoders in the repository. Some of them reached new code, and the others once
+/// caused an error.
 package enum HostileCorpus {
   /// The directory of the inputs, with a folder for each decoder.
   package static let folder =

@@ -4,7 +4,7 @@ package import PerdureTestSupport
 package struct HostileDecoder: Sendable {
   /// The name of the decoder's folder in the corpus: one word in lower case.
   package let name: String
-  /// The cost of one try, in tries of the simplest decoder.
+  /// The cost of one run, as a multiple of the cost of the simplest decoder.
   package let cost: Int
   /// Whether the decoder may throw this error.
   private let isAllowed: @Sendable (any Error) -> Bool

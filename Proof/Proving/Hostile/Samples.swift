@@ -4,8 +4,8 @@ import PerdureLog
 import PerdureNumbers
 import PerdureTestSupport
 
-/// Bytes as writers encode them, from which mutations start. All of them belong to one store, and
-/// all segments have the number 1.
+/// Bytes as writers encode them. Mutations start from these bytes. All of them belong to one store,
+/// and all segments have the number 1.
 enum Samples {
   static func record(_ keyspace: UInt32, _ key: [UInt8], _ value: [UInt8], _ kind: RecordHeader.Kind = .put)
     -> [UInt8]

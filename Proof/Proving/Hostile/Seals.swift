@@ -28,8 +28,8 @@ enum Seals {
     set(checksum(bytes, (start + 4)..<(start + length)), &bytes, at: start)
   }
 
-  /// Seals a record. Returns where the next one begins; nil if the record does not end within the
-  /// bytes.
+  /// Seals a record. Returns the offset of the next record; nil if the record does not end within
+  /// the bytes.
   static func record(_ bytes: inout [UInt8], at start: Int) -> Int? {
     guard start + 16 <= bytes.count else { return nil }
     let key = Int(integer(bytes, start + 6, as: UInt16.self))
@@ -86,7 +86,7 @@ enum Seals {
     let tableLength = 4 * ((lines * 64 + 4095) / 4096)
     let table = entries - (tableLength + 7) / 8 * 8
     // The table is assumed to be padded to a multiple of 8 bytes. The map begins at the highest
-    // multiple of 64 that leaves room for both.
+    // multiple of 64 that leaves enough space for both.
     let map = (table - lines * 64) / 64 * 64
     guard map >= 0, map + lines * 64 + tableLength <= entries else { return seal(footerAt: footer, &bytes) }
     for index in 0..<groups { end(&bytes, entries + index * GroupEntry.length, GroupEntry.length) }
@@ -107,7 +107,7 @@ enum Seals {
     set(checksum(bytes, footer..<(footer + 60), continuing: before), &bytes, at: footer + 60)
   }
 
-  /// Seals all bytes at the end of a file that may be read as the entry of a group.
+  /// Seals all bytes at the end of a file that a reader may use as the entry of a group.
   static func groupEntries(_ bytes: inout [UInt8]) {
     var start = bytes.count - RewrittenFooter.length - GroupEntry.length
     for _ in 0..<8 where start >= 0 {

@@ -8,7 +8,7 @@
 
 /// A process that this process has started.
 struct ChildProcess {
-  /// How a process ended.
+  /// The way in which a process ended.
   enum End: Equatable {
     case exit(Int32)
     case signal(Int32)
@@ -23,7 +23,7 @@ struct ChildProcess {
     var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
     defer { for string in strings + variables { free(string) } }
     // A child inherits the signal mask of the thread that starts it. Threads of a pool block
-    // signals, so neither an alarm nor an interrupt from the keyboard could end the child.
+    // signals. So neither an alarm nor an interrupt from the keyboard could end the child.
     #if canImport(Darwin)
       var attributes: posix_spawnattr_t?
     #else
@@ -52,7 +52,7 @@ struct ChildProcess {
     return lines
   }
 
-  /// Kills the process, and returns how it ended. It may have ended before by itself.
+  /// Kills the process, and returns the way in which it ended. It may have ended earlier.
   func kill() -> End {
     sendKill()
     while true { if let end = end(options: 0) { return end } }
@@ -72,7 +72,7 @@ struct ChildProcess {
   /// Waits until the process has ended. Kills it after a timeout in milliseconds, or when the task
   /// is cancelled.
   ///
-  /// - Returns: How the process ended, and whether this function killed it.
+  /// - Returns: The way in which the process ended, and whether this function killed it.
   func wait(milliseconds: Int, isCancelled: () -> Bool) -> (end: End, hadToKill: Bool) {
     for _ in 0..<milliseconds where !isCancelled() {
       if let end = end(options: WNOHANG) { return (end, false) }
@@ -83,7 +83,8 @@ struct ChildProcess {
 
   private func end(options: Int32) -> End? { look(options: options)?.end }
 
-  /// How the process ended, and its maximum resident memory in bytes; nil if it still runs.
+  /// The way in which the process ended, and its maximum resident memory in bytes; nil if it still
+  /// runs.
   ///
   /// - Parameter waits: Whether the call waits for the end.
   func look(waits: Bool) -> (end: End, peakBytes: Int)? { look(options: waits ? 0 : WNOHANG) }

@@ -2,24 +2,25 @@ import PerdureFileIO
 package import PerdureLog
 import PerdureTestSupport
 
-/// Kills processes that write and read a store, thousands of times, and sometimes during a write.
+/// Kills processes that write and read a store, thousands of times. Some of them are killed during
+/// a write.
 package struct KillCampaign: Campaign {
   package let name = "kills"
   package let summary =
     "processes that write are killed, with and without syncs, beside readers, and during a write"
 
   private let executable: String
-  /// Makes children report a step before they make it. The campaign must detect this.
+  /// Whether children report a step before they make it. The campaign must detect this.
   package var isEarly = false
-  /// Makes readers never open the store. The campaign must detect this.
+  /// Whether readers never open the store. The campaign must detect this.
   package var isBlind = false
   /// The maximum time to wait for a child's first step, in milliseconds.
   package var waitMax = 10_000
 
-  /// A proof of a smaller scale mounts no volume.
+  /// The minimum scale at which the campaign mounts a volume.
   private static let volumeScaleMin = 0.02
 
-  /// - Parameter executable: A program that takes `kill-child` with the arguments of
+  /// - Parameter executable: A program with the command `kill-child`, which takes the arguments of
   ///   `arguments(…)`.
   package init(executable: String) { self.executable = executable }
 
@@ -79,11 +80,12 @@ package struct KillCampaign: Campaign {
 package struct KillTally: Sendable {
   var writers = 0
   package fileprivate(set) var readers = 0
-  /// Readers that had read no step before they were killed.
+  /// Readers that had read no step when they were killed.
   package fileprivate(set) var idleReaders = 0
-  /// Writers that ended in an interrupted write.
+  /// Writers that were killed during a write.
   package fileprivate(set) var torn = 0
-  /// Writers that made too few writes to reach the one that would have killed them.
+  /// Writers that made too few writes: the write at which they would have been killed did not
+  /// occur.
   var missed = 0
   /// Writers that had made no step since the previous kill.
   var idle = 0
@@ -177,7 +179,7 @@ private struct KillLane {
   }
 
   private mutating func killOnce(_ number: Int, _ isCancelled: () -> Bool) throws {
-    // Each round uses every durability once, so that a short run contains all of them too.
+    // Each round uses every durability once. So even a short run uses all of them.
     if levels.isEmpty { levels = Durability.allCases.shuffled(using: &random) }
     let durability = levels.removeLast()
     var environment: [String: String] = [:]

@@ -7,8 +7,8 @@ package enum KillChild {
   /// Makes one step after another. Notes the number of the last acknowledged step in a file next to
   /// the store.
   ///
-  /// - Parameter isEarly: Whether each note is of a step that is not made yet. This is wrong, and
-  ///   every kill must show it.
+  /// - Parameter isEarly: Whether each note is for a step that is not made yet. This is wrong, and
+  ///   every kill must detect it.
   package static func write(_ directory: String, seed: UInt64, _ durability: Durability, isEarly: Bool) throws
   {
     let store = try Store(at: storePath(directory), options: options(readOnly: false))
@@ -118,9 +118,9 @@ enum ChildMark: String, CaseIterable {
   }
 }
 
-/// The last acknowledged step, in a file that remains unchanged after the process has ended. A note
-/// can be interrupted like any other write. So notes alternate between two places, and the
-/// complement after the number shows that a note is complete.
+/// The last acknowledged step, in a file that remains after the process has ended. A note can be
+/// interrupted like any other write. So notes alternate between two places. The complement after
+/// the number shows that a note is complete.
 package struct AcknowledgedStep {
   private static let slotLength = 16
   private let file: any File

@@ -14,8 +14,8 @@ struct KillModel {
 
   init(seed: UInt64) { self.seed = seed }
 
-  /// Makes the next step, and returns its changes with the new content of the head. `nil`: the row
-  /// is removed.
+  /// Makes the next step, and returns its changes with the new content of the head. If `value` is
+  /// nil, the row is removed.
   mutating func advance() -> [(id: UInt64, value: [UInt8]?)] {
     count += 1
     var random = SeededGenerator(seed: seed).derived(count)
@@ -38,7 +38,7 @@ struct KillModel {
     if let step { sum ^= Self.mixed(id, step) }
   }
 
-  /// Makes the model from the content of a store; nil if no number of steps results in this
+  /// Makes the model from the content of a store. Returns nil if no number of steps results in this
   /// content.
   init?(seed: UInt64, reading rows: [UInt64: [UInt8]]) {
     self.init(seed: seed)

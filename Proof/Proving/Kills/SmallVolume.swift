@@ -1,9 +1,9 @@
 import PerdureFileIO
 import PerdureLog
 
-/// A volume of 24 MiB that is filled to the last byte, if this process is allowed to mount one. It
-/// is an ext4 file system in a file. It is visible only in a mount namespace, so that it ends with
-/// the processes of the namespace.
+/// A volume of 24 MiB that is filled completely, if this process is allowed to mount one. It is an
+/// ext4 file system in a file. It is visible only in a mount namespace, so that it ends with the
+/// processes of the namespace.
 enum SmallVolume {
   enum Outcome: Equatable {
     case held, skipped
@@ -28,7 +28,7 @@ enum SmallVolume {
 
   private static let failed: Int32 = 3
 
-  /// The script unmounts the volume. If it cannot, the volume and its loop device end with the
+  /// The script unmounts the volume. If that fails, the volume and its loop device end with the
   /// namespace.
   private static let script = """
     cd "$1" || exit 77
@@ -40,8 +40,8 @@ enum SmallVolume {
 }
 
 extension KillChild {
-  /// Fills a volume with rows, and then to the last byte. Checks that no row is lost, that rows can
-  /// be removed, and that compaction frees space for other rows.
+  /// Fills a volume with rows, and then fills the rest. Checks that no row is lost, that rows can be
+  /// removed, and that compaction frees space for other rows.
   package static func fill(_ directory: String) throws {
     let path = storePath(directory)
     var options = StoreOptions()
@@ -84,7 +84,7 @@ extension KillChild {
   }
 
   /// Removes a row. The reserve has space for many removals. When it is used up, a compaction frees
-  /// space for more.
+  /// space for more removals.
   private static func remove(_ id: UInt64, _ store: Store, _ rows: Keyspace) throws {
     do { try store.write { try $0.remove(id: id, in: rows) } } catch let error as StoreError {
       guard error.code == .diskFull else { throw error }

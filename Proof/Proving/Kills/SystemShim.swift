@@ -1,12 +1,12 @@
 import PerdureFileIO
 
-/// A library that is loaded before the system's own, and that the C compiler of the machine makes.
+/// A library that is loaded before the system's library. The C compiler of the machine compiles it.
 /// It either cuts a write short and kills the process, or it interrupts every other call and
 /// shortens transfers.
 struct SystemShim {
   let path: String
 
-  /// Compiles the library; nil without a C compiler or on systems other than Linux.
+  /// Compiles the library. Returns nil without a C compiler, or on systems other than Linux.
   static func make(in directory: String, isCancelled: () -> Bool) throws -> SystemShim? {
     #if os(Linux)
       let (source, library) = (directory + "/shim.c", directory + "/shim.so")
@@ -21,8 +21,8 @@ struct SystemShim {
     #endif
   }
 
-  /// The environment that cuts the nth write of more than 8 bytes after a percentage of its bytes,
-  /// and then kills the process.
+  /// The environment that cuts the nth write of more than 8 bytes and then kills the process. The
+  /// write stores the given percentage of its bytes.
   func tearing(write number: Int, percent: Int) -> [String: String] {
     ["LD_PRELOAD": path, "PERDURE_TEAR": "\(number)", "PERDURE_TEAR_PERCENT": "\(percent)"]
   }

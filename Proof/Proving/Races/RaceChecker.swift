@@ -1,18 +1,20 @@
 // Compares the recorded reads and writes of concurrent transactions with a store's promises:
 //
-// - Snapshots. All reads of a transaction are from one state: that after commit number `snapshot`.
+// - Snapshots. All reads of a transaction are from one state: the state after commit number
+//   `snapshot`.
 // - Order. A commit that was acknowledged before a transaction began is in its snapshot. A commit
-//   that began after the snapshot was taken is not in it. A commit has a unique number, greater
-//   than that of its snapshot.
+//   that began after the snapshot was taken is not in it. A commit has a unique number, which is
+//   greater than that of its snapshot.
 // - Conditions. When a guarded transaction was committed, the keys and index entries that it had
 //   read were unchanged. So guarded transactions are serializable, in the order of their numbers.
-//   The keys that a commit needed existed, and no two keys of the unique index have the same label.
-// - Refusals. A refusal has one of three reasons, each caused by a transaction that began before
-//   the refusal was known. A key that the refused transaction had read or needed was written. Or an
-//   index entry that it had read was added or removed. Or another key had the label that it wanted.
+//   The keys that a commit needed existed. No two keys of the unique index have the same label.
+// - Refusals. A refusal has one of three reasons. A transaction caused it that began before the
+//   refusal was known. First, a key that the refused transaction had read or needed was written.
+//   Second, an index entry that it had read was added or removed. Third, another key had the label
+//   that it wanted.
 //
-// Every write has a unique tag, so a read value identifies its write. The check depends on the
-// record alone. It takes O(n log n) for n reads and writes.
+// Every write has a unique tag, so a read value identifies its write. The check depends only on the
+// record. It takes O(n log n) for n reads and writes.
 
 /// A violation of a store's promise.
 package struct RaceFinding: Sendable, CustomStringConvertible {
@@ -34,7 +36,7 @@ package struct RaceChecker {
     var commit: UInt64
     var tag: UInt64
     var transaction: Int
-    /// The earliest tick at which a writer of the key with this commit or a later one began.
+    /// The earliest tick at which a writer of the key began, for this commit or a later one.
     var earliest: UInt64 = 0
   }
 
@@ -47,7 +49,7 @@ package struct RaceChecker {
 
   private init(_ transactions: [RaceTransaction]) { self.transactions = transactions }
 
-  /// - Parameter end: The tag of each key at the end; nil: not read.
+  /// - Parameter end: The tag of each key at the end; nil if the keys were not read.
   package static func check(_ transactions: [RaceTransaction], end: [RaceTransaction.Access]? = nil)
     -> [RaceFinding]
   {
@@ -94,7 +96,7 @@ package struct RaceChecker {
     }
   }
 
-  /// The value of a key after a commit; nil: no commit up to then wrote the key.
+  /// The value of a key after a commit; nil if no commit up to this one wrote the key.
   private func version(_ key: Int, upTo commit: UInt64) -> Version? {
     let count = count(key, upTo: commit)
     return count == 0 ? nil : versions[key]?[count - 1]
@@ -135,7 +137,7 @@ package struct RaceChecker {
     }
   }
 
-  /// The kind of anomaly of a wrong read.
+  /// The kind of anomaly that a wrong read is.
   private func anomaly(
     of read: RaceTransaction.Access, in transaction: RaceTransaction, _ expected: Version?
   ) -> RaceFinding.Anomaly {
@@ -145,7 +147,8 @@ package struct RaceChecker {
       if commit > transaction.snapshot { return .futureRead }
     }
     guard let expected else { return .futureRead }
-    // The write of `expected` is missing here, but another write of that commit was read.
+    // The read does not show the write of `expected`, but another read shows a write of the same
+    // commit.
     let others = Set(transactions[expected.transaction].writes)
     return transaction.reads.contains { $0.key != read.key && others.contains($0) }
       ? .fracturedRead : .staleRead
@@ -200,7 +203,7 @@ package struct RaceChecker {
     let transaction = transactions[number]
     let written = Set(transaction.writes.map(\.key))
     for read in transaction.reads {
-      // A key that was absent, and was added and removed in between, is unchanged.
+      // A key that was absent, then added, and then removed is unchanged.
       guard let last = version(read.key, upTo: commit - 1), last.commit > transaction.snapshot,
         last.tag != read.tag
       else { continue }
@@ -236,7 +239,8 @@ package struct RaceChecker {
     } || transaction.writes.contains { isTaken($0, transaction) }
   }
 
-  /// A key's values after the transaction's snapshot, by transactions that began before its end.
+  /// The values that a key got after the transaction's snapshot, from transactions that began
+  /// before its end.
   private func versions(_ key: Int, beside transaction: RaceTransaction) -> [Version] {
     guard let all = versions[key] else { return [] }
     return all[count(key, upTo: transaction.snapshot)...].filter {
@@ -244,7 +248,7 @@ package struct RaceChecker {
     }
   }
 
-  /// Whether a key has got or lost this label after the snapshot.
+  /// Whether a key gained or lost this label after the snapshot.
   private func hasChanged(_ label: UInt8, _ transaction: RaceTransaction) -> Bool {
     RaceKeys.rows.contains { key in
       let wasThere = RaceKeys.label(of: version(key, upTo: transaction.snapshot)?.tag ?? 0) == label
@@ -252,8 +256,8 @@ package struct RaceChecker {
     }
   }
 
-  /// Whether another key has the label of this write: one that the transaction also writes with
-  /// this label, or one that had it in the snapshot or later.
+  /// Whether another key has the label of this write. It may be a key that the transaction also
+  /// writes with this label, or one that had it in the snapshot or later.
   private func isTaken(_ write: RaceTransaction.Access, _ transaction: RaceTransaction) -> Bool {
     guard RaceKeys.badges.contains(write.key), let label = RaceKeys.label(of: write.tag) else { return false }
     return RaceKeys.badges.contains { key in

@@ -3,8 +3,8 @@ import PerdureLog
 import PerdureTestSupport
 import Synchronization
 
-/// Several threads that use one store. Their operations are random, the machine determines the
-/// schedule, and each thread records what it reads and writes.
+/// Several threads that use one store. Their operations are random, and the machine determines the
+/// schedule. Each thread records its reads and writes.
 package final class RaceRun: Sendable {
   static let writers = 3
 

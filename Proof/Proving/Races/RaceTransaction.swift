@@ -1,6 +1,6 @@
 /// The keys of a race, and their values.
 enum RaceKeys {
-  /// The keys with a non-unique index, which leads from labels to these keys.
+  /// The keys with a non-unique index. The index leads from labels to these keys.
   static let rows = 0..<5
   static let names = 5..<10
   /// The keys with a unique index of their labels.
@@ -22,14 +22,14 @@ enum RaceKeys {
 /// One transaction, recorded by its thread.
 package struct RaceTransaction: Sendable {
   package enum Outcome: Hashable, Sendable {
-    /// Committed with this sequence number.
+    /// The transaction committed with this sequence number.
     case committed(UInt64)
     case refused
-    /// Without writes.
+    /// The transaction has no writes.
     case readOnly
   }
 
-  /// The tag that was read or written; 0: absent.
+  /// The tag that was read or written; 0 for an absent value.
   package struct Access: Hashable, Sendable {
     package var key: Int
     package var tag: UInt64
@@ -46,21 +46,21 @@ package struct RaceTransaction: Sendable {
   }
 
   /// Ticks of a clock that all threads share: before the transaction requested its snapshot, after
-  /// it received the snapshot, and after its outcome was known.
+  /// it received the snapshot, and after its result was known.
   package var began: UInt64 = 0
   package var started: UInt64 = 0
   package var ended: UInt64 = 0
-  /// The sequence number of its snapshot.
+  /// The sequence number of the transaction's snapshot.
   package var snapshot: UInt64 = 0
-  /// Its reads, all of them before its writes.
+  /// The transaction's reads. All of them precede its writes.
   package var reads: [Access] = []
-  /// Its reads of the index, all of them before its writes.
+  /// The transaction's reads of the index. All of them precede its writes.
   package var entries: [Entries] = []
   package var writes: [Access] = []
   package var outcome = Outcome.readOnly
-  /// Whether all its reads were conditions of its commit.
+  /// Whether all reads of the transaction were conditions of its commit.
   package var isGuarded = false
-  /// The keys that must exist for its commit, with any value.
+  /// The keys that must exist for the commit, with any value.
   package var needed: [Int] = []
 
   package init() {}

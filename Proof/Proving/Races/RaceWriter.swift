@@ -8,15 +8,15 @@ struct RaceWriter {
   private var random: SeededGenerator
   private var written: UInt64 = 0
   private(set) var recorded: [RaceTransaction] = []
-  /// Snapshots that will be read again, and their recorded transactions.
+  /// Snapshots that will be read again, and the recorded transactions of these reads.
   private var held: [(snapshot: Snapshot, transaction: RaceTransaction)] = []
 
   init(_ run: RaceRun, _ number: Int, _ random: SeededGenerator) {
     (self.run, self.number, self.random) = (run, number, random)
   }
 
-  /// - Parameter depth: The maximum number of nested steps that run between the reads and the
-  ///   commit of this one.
+  /// - Parameter depth: The maximum number of nested steps between the reads and the commit of this
+  ///   step.
   mutating func step(depth: Int) throws {
     switch random.pick(0..<20) {
     case 0..<6: try transaction(depth)
@@ -37,8 +37,8 @@ struct RaceWriter {
   }
 
   private mutating func pickWrites() -> [(key: Int, tag: UInt64, value: [UInt8])] {
-    // The first change is always a put. A commit that only removes keys may be empty, and then has
-    // the number of an earlier commit.
+    // The first change is always a put. A commit that only removes keys may change nothing, and
+    // then has the number of an earlier commit.
     pickKeys().prefix(random.pick(1...3)).enumerated().map { place, key in
       if place > 0, random.chance(30) { return (key, 0, []) }
       written += 1
@@ -50,7 +50,7 @@ struct RaceWriter {
     }
   }
 
-  /// A label that rows may have.
+  /// A label that rows can have.
   private mutating func pickLabel() -> UInt8 {
     UInt8(random.pick(0..<Int(RaceKeys.labelCount(for: RaceKeys.rows.lowerBound))))
   }
@@ -92,7 +92,7 @@ struct RaceWriter {
 
   // MARK: - Writing
 
-  /// Writes with preconditions that cover its reads, or with none.
+  /// Writes with preconditions that cover its reads, or with no preconditions.
   private mutating func write(_ depth: Int, guarded: Bool) throws {
     var transaction = begin()
     transaction.isGuarded = guarded

@@ -2,7 +2,7 @@ package import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Uses one store for some time like a program, and checks that no measured quantity grows without
+/// Uses one store for some time, as a program does. Checks that no measured quantity grows without
 /// limit.
 ///
 /// The longest waits are only reported, because they depend on the machine as much as on the store.
@@ -11,21 +11,22 @@ package struct SoakCampaign: Campaign {
   package let summary =
     "a store is used for some time: growth of memory, open files and space, and the longest waits"
 
-  /// The file system of the store. The proof's own test uses one that does not close files.
+  /// The file system of the store. The test of this campaign uses one that does not close files.
   package var fileSystem: any FileSystem = POSIXFileSystem()
 
-  /// The memory of the process in MiB, without mapped files: segments that still contain a row are
-  /// mapped, and their number grows. The proof's own test replaces it with one that grows.
+  /// The memory of the process in MiB, without mapped files. Segments that still contain a row are
+  /// mapped, and their number grows. The test of this campaign replaces it with memory that grows.
   package var ownMebibytes: @Sendable () -> Double? = { ProcessMeter.ownMebibytes }
 
-  /// The number of steps, so that no clock is needed; nil: as many as the time allows.
+  /// The number of steps, so that no clock is needed; nil for as many steps as the time allows.
   package var steps: Int?
 
-  /// The number of seconds that each of these steps counts as.
+  /// The simulated duration of a step in seconds, if `steps` is set.
   package var secondsOfStep = 0.001
 
-  /// The maximum number of checks whether a closed store's files are closed. They are necessary
-  /// because delayed threads of the store are no leak. Without a leak they take no time.
+  /// The maximum number of checks whether a closed store's files are closed. Several checks are
+  /// necessary, because threads of the store may be delayed, and that is not a leak. Without a
+  /// leak, the checks take no time.
   package var looksMax = 20_000
 
   package init() {}
@@ -141,7 +142,7 @@ private struct SoakRun {
       try store.close()
     }
     store = nil
-    // The wait is not repeated after it has failed once.
+    // If a wait has failed once, it is not repeated.
     guard leaks.isEmpty,
       let files = ProcessMeter.openFilesInTheEnd(below: directory, looks: campaign.looksMax), !files.isEmpty
     else { return }
@@ -239,7 +240,7 @@ private struct SoakRun {
     [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: 70_000)
   }
 
-  /// Writes a value that has a blob file, with one of a few ids.
+  /// Writes a value that has a blob file. Its id is one of a few ids.
   private mutating func stream(to store: Store, _ rows: Keyspace) throws {
     note("values in pieces")
     step += 1
@@ -254,11 +255,11 @@ private struct SoakRun {
   private mutating func sample(_ store: Store, minutes: Double) throws {
     memory.add(campaign.ownMebibytes(), at: minutes)
     let names = try campaign.fileSystem.contents(of: path)
-    // Segments that still contain a row accumulate, and each of them must be open. So they do not
-    // count.
+    // Segments that still contain a row accumulate, and each of them must be open. So they are not
+    // counted.
     let open = ProcessMeter.openFiles(below: directory)
     openFiles.add(open.map { Double(ProcessMeter.countWithoutSegments($0)) }, at: minutes)
-    // Dictionaries are permanent, so they count as live.
+    // Dictionaries are permanent, so their size is included.
     let rowBytes = model.reduce(0) { $0 + ($1.value & 1 << 63 != 0 ? 70_000 : 150) }
     let live = try rowBytes + store.statistics.dictionaries * Self.dictionaryBytes
     var bytes: UInt64 = 0
@@ -277,11 +278,11 @@ private struct SoakRun {
   }
 
   /// The growth that is allowed per minute, and the growth that is allowed in any run. Growth is a
-  /// leak only above both. No machine is slow or fast enough to explain more.
+  /// leak only if it exceeds both. Differences in the speed of machines cannot explain more.
   private static let growthMax: (mebibytes: (Double, Double), files: (Double, Double)) = ((8, 8), (30, 32))
 
-  /// The growth per minute that is allowed in the second half of a run that is long enough for
-  /// caches to fill.
+  /// The growth per minute that is allowed in the second half of a run. It applies if the run is
+  /// long enough for caches to fill.
   private static let lateGrowthMax: (mebibytes: Double, files: Double, afterMinutes: Double) = (2, 4, 5)
 
   /// Checks the quantities that must not grow.
@@ -301,15 +302,15 @@ private struct SoakRun {
     judgeRoom()
   }
 
-  /// Checks the space of the store, which varies with its garbage. With steady growth from zero,
-  /// the mean of the last third is five thirds of the mean of the second. The limit is lower: an
-  /// increase by a quarter.
+  /// Checks the space of the store, which varies with its garbage. If space grows steadily from
+  /// zero, the mean of the last third is five thirds of the mean of the second third. The limit is
+  /// lower: an increase by a quarter.
   private mutating func judgeRoom() {
     guard let (second, last) = excess.laterMeans else { return }
     guard last > max(0, second) * 1.25 + Self.roomSwing else { return }
     leaks.append("\(excess.line): \(second) in the second third, \(last) in the last")
   }
 
-  /// An increase by this number of MiB does not count as growth.
+  /// An increase by at most this number of MiB is not growth.
   private static let roomSwing = 4.0
 }

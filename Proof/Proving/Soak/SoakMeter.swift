@@ -21,7 +21,7 @@ struct SoakSeries {
     return spread > 0 ? common / spread : 0
   }
 
-  /// The growth per minute and in total, without the first third, in which caches fill.
+  /// The growth per minute and in total, without the first third, because caches fill in it.
   var growth: (inAMinute: Double, inAll: Double) {
     let later = points[(points.count / 3)...]
     guard let first = later.first, let last = later.last else { return (0, 0) }
@@ -34,8 +34,8 @@ struct SoakSeries {
     (points.last?.minutes ?? 0, Self.slope(points[(points.count / 2)...]))
   }
 
-  /// The means of the second and the last third. The first third does not count, because its growth
-  /// may be a cache that fills.
+  /// The means of the second and the last third. The first third is ignored, because its growth may
+  /// be a cache that fills.
   var laterMeans: (second: Double, last: Double)? {
     let third = points.count / 3
     guard third > 0 else { return nil }
@@ -65,13 +65,13 @@ package enum ProcessMeter {
     return files.filter { $0.hasPrefix(directory) }
   }
 
-  /// The number of open files without the segments, each of which must be open once. A removed
-  /// segment counts, because the system adds a mark to its name.
+  /// The number of open files, without segments that exist. Each existing segment must be open
+  /// once. A removed segment is counted, because the system adds a mark to its name.
   package static func countWithoutSegments(_ openFiles: [String]) -> Int {
     openFiles.count - Set(openFiles.filter { $0.hasSuffix(".segment") }).count
   }
 
-  /// The open files below a directory, after a wait for delayed threads to close theirs.
+  /// The open files below a directory. Waits first until delayed threads have closed their files.
   ///
   /// - Parameter looks: The maximum time of the wait, in milliseconds.
   static func openFilesInTheEnd(below directory: String, looks: Int) -> [String]? {
