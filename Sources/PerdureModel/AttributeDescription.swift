@@ -20,9 +20,10 @@ public struct AttributeDescription: Sendable, Hashable {
   /// | `now()` | the time of the last save of the object, a date |
   /// | `canonical:(company.name)`, `lowercase:(name)`, `uppercase:(name)` | a function of text at the end of such a path |
   ///
-  /// A save sets an attribute with `now()` in each object that it inserts, and in each whose stored
-  /// attributes or relationships changed. All have the same time. The value is stored, and is nil
-  /// before the first save. The program cannot set it. It does not cause conflicts of two saves.
+  /// A save sets an attribute with `now()` in each inserted object, and in each object whose stored
+  /// attributes or relationships changed. All these objects get the same time. The value is stored,
+  /// and is nil before the first save. The program cannot set it. It does not cause conflicts of
+  /// two saves.
   ///
   /// All other derivations are computed. The named attribute may itself be derived. The value is
   /// always current, before and after a save, for every change along the path. It is not stored,

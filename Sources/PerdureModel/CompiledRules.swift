@@ -17,7 +17,8 @@ package struct CompiledRules: Sendable {
   package struct Broken {
     /// The rule.
     package let rule: ValidationRule
-    /// The reason if a predicate could not be evaluated, which counts as broken; otherwise nil.
+    /// The error if the rule's predicate could not be evaluated; otherwise nil. Such a rule is
+    /// treated as broken.
     package let cause: PredicateEvaluationError?
   }
 
@@ -42,7 +43,7 @@ package struct CompiledRules: Sendable {
 
   package var isEmpty: Bool { checks.isEmpty }
 
-  /// The rules that a value breaks, in order. Null breaks none.
+  /// The rules that a value breaks, in order. Null breaks no rule.
   package func broken(by value: Value) -> [Broken] {
     var result: [Broken] = []
     if value.isNull { return result }

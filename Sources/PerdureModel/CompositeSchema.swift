@@ -4,7 +4,7 @@ package struct CompositeSchema: Sendable, Hashable {
   package struct Element: Sendable, Hashable {
     /// The name within the composite.
     package let name: String
-    /// The slots of the element. A leaf has one.
+    /// The slots of the element. A leaf has one slot.
     package let slots: Range<Int>
     /// Whether the element is a leaf.
     package let isLeaf: Bool

@@ -26,7 +26,7 @@ public final class ManagedObjectModel: Sendable {
   /// once for each model.
   public let warnings: [ModelProblem]
   /// The version of the model: a hash of the versions of its entities. Equal models have equal
-  /// hashes on every platform; the order of entities and properties does not count.
+  /// hashes on every platform. The order of entities and properties has no effect.
   ///
   /// The hash of an entity covers its name, its superentity, whether it is abstract, its uniqueness
   /// constraints, its hash modifier, and all its properties, including inherited ones. For every
@@ -72,7 +72,7 @@ public final class ManagedObjectModel: Sendable {
   ///   - versionIdentifiers: Names for this version of the model.
   ///   - templates: Fetch requests with names.
   /// - Throws: `ModelError` `invalidModel` with every broken rule.
-  /// - Complexity: O(p) for p properties. Inherited properties count once per entity.
+  /// - Complexity: O(p) for p properties. Inherited properties are counted once per entity.
   public convenience init(
     _ entities: [EntityDescription], configurations: [String: [String]] = [:],
     versionIdentifiers: Set<String> = [], templates: [FetchRequestTemplate] = []

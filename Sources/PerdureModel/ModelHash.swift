@@ -17,8 +17,8 @@
 /// any order of declaration.
 ///
 /// Modifiers, composites, transient properties and ordered relationships are added to the text only
-/// if they exist, after a mark that differs from every byte count. So models without them keep
-/// their earlier hash.
+/// if they exist. They follow a mark that differs from every byte count. So models without them
+/// keep their earlier hash.
 struct ModelHash {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 

@@ -4,8 +4,8 @@
 ///
 /// Invariants:
 /// 1. There is at least one version. Numbers ascend and are never reused.
-/// 2. There are at most `countMax` versions. One more version drops the oldest one, and numbers
-///    continue.
+/// 2. There are at most `countMax` versions. If another version is added, the oldest one is
+///    dropped. Its number is not reused.
 package struct ModelHistory: Sendable, Hashable {
   package struct Version: Sendable, Hashable {
     /// The ordinal of the version in its store, from 1.

@@ -59,7 +59,7 @@ public struct ModelProblem: Sendable, Hashable {
     /// A configuration has an invalid name, names an entity that is not in the model, or contains
     /// only a part of a hierarchy.
     case configuration
-    /// A fetch request template has no name, or the name of another template, or its request has an
+    /// A fetch request template has no name or the name of another template. Or its request has an
     /// error: an unknown entity or path, or a predicate that cannot be read.
     case fetchTemplate
     /// The request of a fetched property has an error: an unknown entity, path or key of the user

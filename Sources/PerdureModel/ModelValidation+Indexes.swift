@@ -86,8 +86,8 @@ extension ModelValidation {
     return isText(visible[index][names.joined(separator: ".")]?.property)
   }
 
-  /// Whether stores maintain the sum. The summed attribute must be a stored number, in objects with
-  /// a to-one relationship back.
+  /// Whether stores maintain the sum. The summed attribute must be a stored number. Its objects
+  /// must have a to-one relationship back to the owner.
   private func isSummed(_ attribute: String, over name: String, in index: Int) -> Bool {
     guard case .relationship(let relationship)? = visible[index][name]?.property,
       let inverse = relationship.inverseName,

@@ -5,7 +5,7 @@ import PerdurePredicates
 ///
 /// Later steps use the results of earlier steps. If a step finds an error, such as an unknown
 /// superentity or a cycle, it continues with a harmless substitute. So the later steps still run
-/// and end. For example, an entity with a broken superentity counts as a root.
+/// and end. For example, an entity with a broken superentity is treated as a root.
 struct ModelValidation {
   /// A property of an entity, declared or inherited.
   struct VisibleProperty {

@@ -5,8 +5,8 @@
 package struct PropertyOrigin: Sendable, Hashable {
   /// The number of the version of the model that added the property (`ModelHistory`).
   package let version: UInt32
-  /// The default that the property had when it was added, in the form of its type. Nil if it had
-  /// none, or one that makes a new value for each object.
+  /// The default that the property had when it was added, in the form of its type. Nil if it had no
+  /// default, or a default that makes a new value for each object.
   package let standIn: DefaultValue?
 }
 

@@ -20,7 +20,7 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// The name of the destination's inverse relationship, or nil for a one-way link.
   public var inverseName: String?
   /// The least number of objects at the other end at a save. An optional relationship may also have
-  /// none.
+  /// no object.
   public var minCount: Int
   /// The greatest number of objects at the other end: 1 makes the relationship to-one, 0 means no
   /// limit.

@@ -14,10 +14,10 @@
 //     model until version 4
 //                  magic "PMDL", version u16, numbers, entities, layouts, (2) names; no bytes after them
 //
-// Additions of version 2 are marked (2), those of versions 3 and 4 are marked (3) and (4). Integers
-// are little-endian; `text` is a 4-byte count of bytes and UTF-8; `list` is a 4-byte count and the
-// elements; `optional` is a byte 0 or 1 and, after 1, the value; `bool` is a byte 0 or 1. The bytes
-// have no checksum: their record has one.
+// Additions of versions 2, 3 and 4 are marked (2), (3) and (4). Integers are little-endian. A
+// `text` is a 4-byte count of bytes, and then UTF-8. A `list` is a 4-byte count, and then the
+// elements. An `optional` is a byte 0 or 1, and after 1 the value. A `bool` is a byte 0 or 1. The
+// bytes have no checksum, because their record has one.
 //
 //     entity       name text, superentity optional text, abstract bool, class text,
 //                  renaming optional text, list of property, list of index,
@@ -69,7 +69,7 @@ extension StoredModel {
     return writer.bytes
   }
 
-  /// Whether the bytes begin as those of `encode()` do, in any format version.
+  /// Whether the bytes begin like the result of `encode()`, in any format version.
   package static func hasHeader(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
   /// Decodes the bytes of `encode()`, and those of earlier format versions.

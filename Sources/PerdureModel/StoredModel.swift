@@ -77,7 +77,7 @@ package struct StoredModel: Sendable {
   }
 }
 
-/// The shape of a row: which properties it holds, in which order.
+/// The layout of a row: its properties and their order.
 package struct LayoutSchema: Sendable, Hashable {
   /// The layout's number, unique in the store.
   package let number: UInt16
