@@ -20,7 +20,8 @@ indirect enum Operand {
     }
   }
 
-  /// The elements under ANY, ALL and aggregate functions: none for null, one for a single value.
+  /// The elements to which ANY, ALL and aggregate functions apply. Null has no elements, and a
+  /// single value is one element.
   var spread: [Operand] {
     if let elements { return elements }
     return isNull ? [] : [self]
@@ -49,7 +50,7 @@ indirect enum Operand {
 // MARK: Sets of operands
 
 extension Operand {
-  /// The operands without those equal to an earlier one, in order.
+  /// The operands that equal no earlier operand, in order.
   static func distinct(_ operands: [Operand]) throws(PredicateEvaluationError) -> [Operand] {
     let values = try plain(operands)
     return distinctIndices(values).map { operands[$0] }

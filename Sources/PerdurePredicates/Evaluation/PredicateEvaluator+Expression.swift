@@ -64,7 +64,7 @@ extension PredicateEvaluator {
   }
 
   /// The element at a position of a collection, or the property with a name of an object. The
-  /// result is null for a number that is no position (NV1 in Functions.swift).
+  /// result is null for a number that is not a position (NV1 in Functions.swift).
   static func element(_ position: Value, of base: Operand) throws(PredicateEvaluationError) -> Operand {
     if case .string(let name) = position { return try follow(PropertyPath(name), from: base) }
     if base.isNull || position.isNull { return .null }
@@ -110,7 +110,7 @@ extension PredicateEvaluator {
     return operand
   }
 
-  /// The same names from every element, in one flat collection.
+  /// Follows the names from every element. The result is one flat collection.
   private static func followEach(
     _ elements: [Operand], _ names: ArraySlice<String>
   ) throws(PredicateEvaluationError) -> Operand {

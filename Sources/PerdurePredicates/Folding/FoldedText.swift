@@ -9,8 +9,8 @@
 //
 // ASCII is fast: an ASCII text is its own decomposition, and all its positions are boundaries. So
 // it is compared as bytes, without allocation; with `c`, each byte is converted to lower case. A
-// constant that is not ASCII after folding matches nothing in an ASCII text. Any other text is
-// folded first, unless its ASCII beginning or end already decides the result.
+// constant that is not ASCII after folding cannot match in an ASCII text. Any other text is folded
+// first, unless its ASCII beginning or end already decides the result.
 
 /// A folded text that is compared with other texts.
 package struct FoldedText: Hashable, Sendable {
@@ -70,8 +70,8 @@ package struct FoldedText: Hashable, Sendable {
     return isPartFolding(text)
   }
 
-  /// Whether the whole text matches this one as a pattern: `?` is one character, `*` any number of
-  /// characters, and `\` makes the next character literal.
+  /// Whether the whole text matches this one as a pattern. `?` is one character, `*` is any number
+  /// of characters, and `\` makes the next character literal.
   ///
   /// - Complexity: length of the text times length of the pattern at worst; no recursion.
   @inlinable

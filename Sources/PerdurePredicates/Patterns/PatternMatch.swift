@@ -113,7 +113,8 @@ struct PatternMatch {
   /// The state of a lookahead; nil if its cache needs more than the remaining steps.
   private mutating func lookahead(_ number: Int, _ state: ProgramState) -> ProgramState? {
     if let known = state.lookaheads[number] { return known }
-    // The cache counts as steps, so the memory of all caches is limited too.
+    // The size of the cache is subtracted from the steps, so the memory of all caches is limited
+    // too.
     stepsLeft -= codes.count + 1
     guard stepsLeft >= 0 else { return nil }
     return state.makeLookahead(number, positions: codes.count + 1)

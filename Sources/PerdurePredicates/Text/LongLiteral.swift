@@ -1,4 +1,4 @@
-// Long literals: fractions with more digits than a Double holds, such as
+// Long literals: fractions with more digits than a Double can represent, such as
 // 12345678901234567890.12345.
 //
 // A comparison decides the type of a literal. Until then, the tree stores a long literal as text,

@@ -39,7 +39,7 @@ extension FetchPredicate {
   /// predicate parsed from text has at most 50 levels.
   package static let levelMax = 200
 
-  /// The predicate with nested AND, OR and NOT flattened; nil if it still has more than `levels`
+  /// The predicate with nested AND, OR and NOT flattened. Nil if it still has more than `levels`
   /// levels, or a path with more than `levelMax` names.
   ///
   /// A predicate of at most 50 levels is returned unchanged.

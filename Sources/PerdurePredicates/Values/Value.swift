@@ -12,7 +12,7 @@
 
 /// The identity of an object. The query language can only compare and hash it.
 public struct ObjectReference: RawRepresentable, Hashable, Sendable {
-  /// The number that the owner of the objects gave to this one.
+  /// The number that the owner of the objects assigned to this object.
   public let rawValue: UInt64
 
   /// Wraps a number given by the owner of the objects.
