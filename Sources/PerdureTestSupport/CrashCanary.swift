@@ -7,14 +7,14 @@
 ///
 /// The `reason` of the violation is an error of the check or of the recovery.
 public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
-  /// A step counts as acknowledged as soon as it has begun.
+  /// A step is treated as acknowledged as soon as it has begun.
   ///
   /// Shows that the check tests for acknowledged steps. The store makes no mistake, so only the
   /// check can detect this one. The canary does not show that the check tests every part of a step.
   /// It does not change promises (`CrashMarker.promise`).
   case acknowledgesEarly
 
-  /// A step counts as begun only when it has been acknowledged.
+  /// A step is treated as begun only when it has been acknowledged.
   ///
   /// Shows that the check detects steps that are on the disk too early or were never tried. A check
   /// that tests only for lost steps does not detect it.
@@ -28,14 +28,14 @@ public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
 }
 
 extension CrashJournal {
-  /// The labels that count as begun after `count` operations.
+  /// The labels that are treated as begun after `count` operations.
   func begun(after count: Int, _ canary: CrashCanary?) -> [Int] {
     guard canary == .beginsLate else { return labels(after: count) { $0 == .begun } }
     let begun = Set(labels(after: count) { $0 == .begun })
     return labels(after: count) { $0 == .acknowledged }.filter(begun.contains)
   }
 
-  /// The labels that count as acknowledged after `count` operations.
+  /// The labels that are treated as acknowledged after `count` operations.
   func acknowledged(after count: Int, _ canary: CrashCanary?) -> [Int] {
     labels(after: count) {
       canary == .acknowledgesEarly ? $0 == .begun || $0 == .promised : $0 == .acknowledged || $0 == .promised

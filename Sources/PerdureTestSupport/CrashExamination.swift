@@ -104,7 +104,7 @@ struct CrashExamination {
     DiskCutter(start, sectorLength: explorer.sectorLength, seed: explorer.seed)
   }
 
-  /// The only crash to try in the innermost journal; nil: all.
+  /// The only crash to try in the innermost journal; nil for all crashes.
   private var only: CrashPlace.Step? {
     guard let only = explorer.only else { return nil }
     // The recovery of the place's last step is not cut.

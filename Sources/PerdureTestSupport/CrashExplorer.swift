@@ -49,14 +49,15 @@ public struct CrashExplorer: Sendable {
   /// made the explorer.
   public var name: String
 
-  /// The seed of the generator that produced `seed`; nil: none.
+  /// The seed of the generator that produced `seed`; nil if no generator did.
   private var origin: UInt64?
 
-  /// Tries only this crash and the crashes that lead to it; nil: all. A violation prints its place.
+  /// Tries only this crash and the crashes that lead to it; nil for all crashes. A violation prints
+  /// its place.
   public var only: CrashPlace?
 
-  /// Whether the explorer belongs to a test. If so, a file contains its next step in case of a
-  /// trap, and a violation says how to run the test again.
+  /// Whether the explorer belongs to a test. If so, the explorer writes its next step to a file, in
+  /// case of a trap. A violation then contains the command that runs the test again.
   package var leavesNote = true
 
   /// Cuts the power after one in this many operations of the workload, chosen by the seed. 1 or
@@ -80,7 +81,7 @@ public struct CrashExplorer: Sendable {
   /// this.
   public var makesStaleBytes = false
 
-  /// A mistake that the explorer makes on purpose and the suite must detect; nil: none.
+  /// A deliberate mistake of the explorer, which the suite must detect; nil for no mistake.
   public var canary: CrashCanary?
 
   /// The maximum number of checked disks; 1 or more. If it is reached, the report is not complete.

@@ -16,8 +16,8 @@ extension CrashImage {
     try Self.write(root, to: directory, fileSystem, &links)
   }
 
-  /// Reads a disk that `write(to:on:)` has written, or any other directory. Each name of a file
-  /// with several names becomes a file of its own.
+  /// Reads a disk that `write(to:on:)` has written, or any other directory. If a file has several
+  /// names, each name becomes a separate file.
   ///
   /// - Throws: Errors of `FileSystem` and `File`.
   public init(

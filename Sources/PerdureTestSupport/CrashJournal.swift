@@ -25,8 +25,8 @@ public struct CrashJournal: Sendable {
   private(set) var marks: [Mark] = []
   /// The first errors in the use of marks.
   private(set) var labelMistakes: [String] = []
-  /// Steps that began earlier, in the workload or recovery that ended in the crash before this
-  /// recovery.
+  /// Steps that began before this recovery: in the workload, or in the recovery that the crash
+  /// interrupted.
   private var earlier: Set<Int> = []
   private var begunLabels: Set<Int> = []
   private var acknowledgedLabels: Set<Int> = []
@@ -45,7 +45,7 @@ public struct CrashJournal: Sendable {
 
   /// The trace of the first operations, with the marks between them.
   ///
-  /// - Parameter note: Returns a remark about an operation; nil: none.
+  /// - Parameter note: Returns a remark about an operation; nil for no remark.
   func markedTrace(upTo count: Int, _ note: (Int) -> String? = { _ in nil }) -> [String] {
     var lines: [String] = []
     var rest = marks[...]

@@ -1,7 +1,7 @@
 import PerdureText
 
 /// The number of distinct disks after power cuts, by the operation before the cut and by the kind
-/// of loss. A disk with several kinds of loss counts for each of them.
+/// of loss. A disk with several kinds of loss is counted for each of them.
 public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
   private struct Cell: Sendable, Hashable {
     let operation: FileOperation?
@@ -32,7 +32,7 @@ public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Adds the counts of another matrix. The disks in it must not be in this one.
+  /// Adds the counts of another matrix. No disk may be in both matrices.
   public static func += (sum: inout CrashMatrix, other: CrashMatrix) {
     sum.counts.merge(other.counts, uniquingKeysWith: +)
   }

@@ -2,10 +2,10 @@
 // arguments.
 //
 // If few combinations exist, all of them are tried. Otherwise the most informative combinations
-// come first. All changes are kept, or all are lost. The last change is torn, lost, or kept alone.
-// The first change is lost or kept alone. Then come each prefix, each single loss, and the last
-// change torn in each way. Random mixtures follow until the limit is reached. No combination occurs
-// twice.
+// come first. In these, all changes are kept, or all are lost. Or the last change is torn, is lost,
+// or is the only one kept. Or the first change is lost, or is the only one kept. Then come each
+// prefix, each single loss, and the last change torn in each way. Random mixtures follow until the
+// limit is reached. No combination occurs twice.
 
 /// Chooses how a `CrashExplorer` makes disks from pending changes.
 struct CrashPlanner: Sendable {
@@ -118,7 +118,7 @@ struct CrashPlanner: Sendable {
     return (first, crashes)
   }
 
-  /// A random list: most changes kept, most lost, or half of them; some changes are torn.
+  /// A random list. Most changes, half of them or a few changes are kept. Some changes are torn.
   private func mixture(_ options: [[Fate]], random: inout SeededGenerator) -> [Fate] {
     let keptOf8 = [1, 4, 7].randomElement(using: &random) ?? 4
     return options.map { fates in

@@ -68,8 +68,8 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// The reasons why a missing violation means little, the most severe first; empty if there are
-  /// none.
+  /// The reasons to distrust a result without a violation, the most severe first; empty if there
+  /// are none.
   public var mistakes: [SuiteMistake] {
     var mistakes: [SuiteMistake] = []
     if operationCount == 0 { mistakes.append(.noOperation) }

@@ -15,10 +15,10 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   public let trace: [String]
   /// The seed of the explorer.
   public let seed: UInt64
-  /// The mistake that the explorer made on purpose; nil: none.
+  /// The deliberate mistake of the explorer; nil for no mistake.
   public let canary: CrashCanary?
   let head: String
-  /// The command that runs the test of this explorer again; nil: no test.
+  /// The command that runs the test of this explorer again; nil if there is no test.
   let again: String?
 
   /// The number of operations before the power cut. 0 means that the cut is before the first

@@ -111,13 +111,13 @@ extension Damage {
   /// Damages of each sector of a file: zeros, noise, the bytes of its neighbour, an exchange with
   /// another sector, a copy to another sector, or other bytes.
   ///
-  /// Some change nothing, such as the exchange of a sector with itself. A test that counts damages
-  /// must compare the bytes.
+  /// Some damages change nothing, such as the exchange of a sector with itself. A test that counts
+  /// damages must compare the bytes.
   ///
   /// - Parameters:
   ///   - count: The file's length.
   ///   - sector: The length of a sector: 512 or 4,096.
-  ///   - others: The source of other bytes; empty: no such damage.
+  ///   - others: The source of other bytes. If empty, there is no such damage.
   ///   - random: The source of all random choices.
   public static func sectors(
     of count: Int, sector: Int, others: [UInt8] = [], using random: inout SeededGenerator

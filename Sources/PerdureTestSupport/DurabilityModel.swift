@@ -80,7 +80,7 @@ struct PendingChange: Sendable {
   /// The operation that made the change, counted from 1.
   let operation: Int
   var body: Body
-  /// The number of a change that must be on the disk if this one is (DM4).
+  /// The number of a change that must be on the disk if this change is on the disk (DM4).
   var requires: Int?
   /// Whether a failed sync has forgotten it (DM5).
   var isForgotten = false

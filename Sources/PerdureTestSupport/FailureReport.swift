@@ -43,8 +43,8 @@ public struct FailureReport: Sendable, CustomStringConvertible {
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// The reasons why a missing violation means little, the most severe first; empty if there are
-  /// none.
+  /// The reasons to distrust a result without a violation, the most severe first; empty if there
+  /// are none.
   public var mistakes: [SuiteMistake] {
     if callCount == 0 { return [.noOperation] }
     guard struckCount == 0 else {

@@ -50,15 +50,15 @@ public struct FailureSweep: Sendable {
   /// made the sweep.
   public var name: String
 
-  /// The seed of the generator that produced `seed`; nil: none.
+  /// The seed of the generator that produced `seed`; nil if no generator did.
   private var origin: UInt64?
 
   /// Whether failures of syncs also affect syncs of directories, and make them forget changes of
   /// names.
   package var dropsNames = false
 
-  /// Whether the sweep belongs to a test. If so, a file contains its next run in case of a trap,
-  /// and a violation says how to run the test again.
+  /// Whether the sweep belongs to a test. If so, the sweep writes its next run to a file, in case
+  /// of a trap. A violation then contains the command that runs the test again.
   package var leavesNote = true
 
   /// Called before each run in which a call must fail.

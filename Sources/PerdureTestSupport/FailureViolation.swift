@@ -13,13 +13,13 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   /// Whether failed syncs reported success: `FailureSweep.hidesFailedSyncs`.
   public let hidesFailedSyncs: Bool
   let head: String
-  /// The command that runs the test of this sweep again; nil: no test.
+  /// The command that runs the test of this sweep again; nil if there is no test.
   let again: String?
 
-  /// The kind of failure; nil: no call failed, or the caller injected the failure.
+  /// The kind of failure; nil if no call failed, or if the caller injected the failure.
   public var kind: FailureKind? { strike?.kind }
 
-  /// The call that failed, and the effect of the failure; nil: no call failed.
+  /// The call that failed, and the effect of the failure; nil if no call failed.
   public var failure: InjectedFailure? { strike?.failure }
 
   /// The reason, the failure, the last changes, and the command that repeats the run.

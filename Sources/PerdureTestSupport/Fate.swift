@@ -83,7 +83,7 @@ extension [UInt8] {
   ///
   /// Damages durable bytes only in sectors that the write covers completely, and there only from
   /// the first changed byte to the last. Bytes that are overwritten with equal bytes remain. Bytes
-  /// beside the write remain too.
+  /// outside the write remain too.
   ///
   /// - Parameter durable: The bytes that are durable on the medium.
   /// - Parameter stale: The bytes of a removed file; zeros follow them.

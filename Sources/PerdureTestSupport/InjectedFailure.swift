@@ -25,7 +25,7 @@ public struct InjectedFailure: Sendable {
   /// The kind of call that fails; nil for any.
   public let operation: FileOperation?
 
-  /// The text that the path of a call must contain to count; nil: all calls count.
+  /// The text that the path of a call must contain; nil for calls with any path.
   public let pathContains: String?
 
   /// The number of the failing call, counted from the injection. 1 is the next call.
@@ -37,7 +37,7 @@ public struct InjectedFailure: Sendable {
   /// The code of the error. If the caller gave `errno`, the code is derived from it.
   public let code: FileIOError.Code
 
-  /// The system's number of the error; 0: none.
+  /// The system's number of the error; 0 if there is none.
   public let errno: Int32
 
   /// The state that the failed call leaves.
@@ -55,8 +55,7 @@ public struct InjectedFailure: Sendable {
   ///   - repeats: Whether later calls fail too.
   ///   - code: The code of the error.
   ///   - effect: The state that the failed call leaves.
-  ///   - pathContains: The text that the path of a call must contain to count; nil: all calls
-  ///     count.
+  ///   - pathContains: The text that the path of a call must contain; nil for calls with any path.
   public init(
     of operation: FileOperation?, nth: Int = 1, repeats: Bool = false,
     code: FileIOError.Code = .mediaError, effect: Effect = .nothing, pathContains: String? = nil
@@ -73,8 +72,7 @@ public struct InjectedFailure: Sendable {
   ///   - repeats: Whether later calls fail too.
   ///   - errno: The system's number of the error.
   ///   - effect: The state that the failed call leaves.
-  ///   - pathContains: The text that the path of a call must contain to count; nil: all calls
-  ///     count.
+  ///   - pathContains: The text that the path of a call must contain; nil for calls with any path.
   public init(
     of operation: FileOperation?, nth: Int = 1, repeats: Bool = false, errno: Int32,
     effect: Effect = .nothing, pathContains: String? = nil

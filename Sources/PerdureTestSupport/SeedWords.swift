@@ -16,7 +16,7 @@ enum SeedWords {
   /// The code or the setting that produces the same seed.
   ///
   /// - Parameters:
-  ///   - origin: The seed of the generator that produced the seed; nil: none.
+  ///   - origin: The seed of the generator that produced the seed; nil if no generator did.
   ///   - type: The type that takes the seed.
   static func words(_ seed: UInt64, origin: UInt64?, _ type: String) -> String {
     let first = origin ?? seed

@@ -103,7 +103,7 @@ extension SimulatedFileSystem {
     state.withLock { $0.failures.lastStruck }
   }
 
-  /// The free bytes of `capacityBytes`. This does not count as a call, and cannot fail.
+  /// The free bytes of `capacityBytes`. The request is not counted as a call, and cannot fail.
   package var freeBytes: UInt64 {
     state.withLock { $0.availableBytes }
   }
@@ -255,7 +255,7 @@ extension SimulatedFileSystem {
       let node = try state.tree.file(at: path, for: "lock")
       return (node, try state.locks.take(node, kind, holder: holder, path: path.text))
     }
-    // The check of the name counts as a `.kind` call.
+    // The check of the name is counted as a `.kind` call.
     return MemoryLock { [self] () throws(FileIOError) in
       try perform(.kind, path.text) { state throws(FileIOError) in state.tree.isNamed(node, path) }
     } onRelease: { [state] in
