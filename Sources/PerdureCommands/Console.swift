@@ -5,7 +5,7 @@ import PerdureText
 /// The output of a command. Results go to one stream, and all other output goes to another one. So
 /// a script that reads the first stream gets only results.
 final class Console {
-  /// Which streams are terminals, and what the terminal supports.
+  /// The streams that are terminals, and the features of the terminal.
   struct Terminal {
     /// Whether progress on the error stream can be overwritten.
     var drawsProgress = false

@@ -4,7 +4,8 @@ import PerdureFileIO
 struct OutputFailure: Error, CustomStringConvertible {
   let cause: FileIOError
 
-  /// Whether the reader of a pipe has closed it, as `head` does. Such a reader has what it needs.
+  /// Whether the reader of a pipe has closed it, as `head` does. Such a reader needs no more
+  /// results.
   var isReaderGone: Bool { cause.isBrokenPipe }
 
   var description: String { "The results are incomplete. \(cause)" }

@@ -16,7 +16,7 @@ enum WholeFile {
       try file.close()
       try files.rename(draft, to: path)
     } catch {
-      // The first error is the one to report.
+      // An error here is ignored, because the first error is reported.
       try? files.remove(draft)
       throw error
     }

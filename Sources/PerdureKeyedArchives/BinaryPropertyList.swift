@@ -3,8 +3,8 @@
 // such input.
 //
 //   PL1. Every offset and length is checked against the list's bounds before it is used.
-//   PL2. Objects may share items, so few bytes can describe many items. An item counts each time it
-//        is read, and the total is at most the number of bytes. Items are nested at most `depthMax`
+//   PL2. Objects may share items, so few bytes can describe many items. Each read of an item is
+//        counted, and the total is at most the number of bytes. Items are nested at most `depthMax`
 //        levels deep.
 
 import Foundation

@@ -5,8 +5,9 @@
 //
 //   PA1. Every reference refers to an object of the archive, and never to an object that contains
 //        the reference.
-//   PA2. Shared objects count each time, and their total is limited in proportion to the number of
-//        bytes. So comparing or describing the result takes time proportional to the archive.
+//   PA2. Each use of a shared object is counted, and the total is limited in proportion to the
+//        number of bytes. So comparing or describing the result takes time proportional to the
+//        archive.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// From a model to the boxes and lines of a diagram.
+// Converts a model to the boxes and lines of a diagram.
 
 package import PerdureModel
 

@@ -21,7 +21,7 @@ struct LayeredGraph {
 
   private(set) var nodes: [Node]
   private(set) var links: [Link] = []
-  /// The links of each line, from left to right. Loops have none.
+  /// The links of each line, from left to right. Loops have no links.
   private(set) var chains: [[Int]]
   /// The links at the left and at the right of each node.
   private(set) var leftLinks: [[Int]] = []
