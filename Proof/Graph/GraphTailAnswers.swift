@@ -15,7 +15,7 @@ struct GraphTailAnswers {
   /// The parts whose rows may have an older version.
   private let older: Set<Int>
   private(set) var mistakes: [String] = []
-  /// Whether a read threw an error of damage.
+  /// Whether a read threw a corruption error.
   private(set) var hasErrors = false
   private(set) var hasOlderRows = false
 
@@ -33,13 +33,13 @@ struct GraphTailAnswers {
     checkUniqueness(TailedGraph.row(TailedGraph.partCount / 3))
   }
 
-  /// The error of damage in an error of the graph; nil if it has none.
+  /// The corruption error that is an error of the graph or its cause; nil for other errors.
   static func damage(in error: any Error) -> StoreError? {
     let found = error as? StoreError ?? (error as? PerdureError)?.cause as? StoreError
     return found?.code == .corruption ? found : nil
   }
 
-  /// Runs a read. An error must be one of damage.
+  /// Runs a read. It may only throw a corruption error.
   private mutating func read<R>(_ what: String, _ body: (ManagedObjectContext) throws -> R) -> R? {
     do {
       let context = container.newContext()

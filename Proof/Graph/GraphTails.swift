@@ -4,10 +4,10 @@ import PerdureLog
 package import PerdureProving
 import PerdureTestSupport
 
-/// Copies and exchanges sectors, records and versions of a graph's rows, where an opening does not
-/// read all of them, and compares all answers by index with the rows.
+/// Damages the rows of a graph: copies and exchanges sectors, records and versions. An opening does
+/// not read all of these rows. Then compares all answers by index with the rows.
 ///
-/// An answer must be right or an error that names the segment. Without bound records a row may be
+/// An answer must be right, or an error that names the segment. Without bound records, a row may be
 /// an older version, if a verification detects it.
 package struct GraphTails: RotSubject {
   package let fullCount = 1_000
@@ -24,7 +24,7 @@ package struct GraphTails: RotSubject {
     try examine(count, only: only, seed: seed, prefix: prefix, progress).result
   }
 
-  /// Like `run`, and returns the outcomes too. Damages with odd numbers are to bound records.
+  /// Like `run`, but also returns the outcomes. Damages with odd numbers affect bound records.
   package func examine(
     _ count: Int, only: Int?, seed: UInt64, prefix: String, _ progress: ProofProgress
   ) throws -> (result: RotResult, tally: TailTally) {

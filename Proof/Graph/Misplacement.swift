@@ -48,7 +48,7 @@ struct Misplacement {
       : ("\(kind) exchanged", .exchange(from, to, length: length))
   }
 
-  /// The numbers of the parts whose newest row is before the checkpoint and was replaced by an
+  /// The numbers of the parts whose newest row is before the checkpoint and was overwritten by an
   /// older row of the same part.
   func partsOfOlderVersions(in segment: [UInt8]) -> Set<Int> {
     var parts: Set<Int> = []

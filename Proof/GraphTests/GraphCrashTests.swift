@@ -54,7 +54,7 @@ struct GraphCrashTests {
     case orphan
     /// A long value has a file.
     case longValue
-    /// An opening finds the earlier model, and no part of the change to its own model.
+    /// The disk has the earlier model, and no part of the change to the opening's model.
     case olderModel
   }
 

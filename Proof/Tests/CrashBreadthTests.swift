@@ -2,7 +2,7 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-@Suite("A full proof lists the cases that it has not met")
+@Suite("A full proof lists the cases that did not occur")
 struct CrashBreadthTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 

@@ -59,7 +59,7 @@ struct RotTests {
   ]
 
   @Test(
-    "A missing check, read, finding or restored value is detected as its own kind",
+    "Each missing check, read, finding or restored value causes its own violation",
     arguments: RotCanary.allCases)
   func canaries(_ canary: RotCanary) async throws {
     let scale =

@@ -56,7 +56,7 @@ struct ShrinkerTests {
     #expect(!result.isMinimal && !result.isConfirmed)
   }
 
-  @Test("An unstable failure is not confirmed, and a stable one is")
+  @Test("A stable failure is confirmed, and an unstable one is not")
   func flaky() {
     var trials = 0
     let gone = Shrinker<Int>().shrink([1, 2, 3, 4]) { _ in

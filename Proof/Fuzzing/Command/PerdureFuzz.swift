@@ -14,7 +14,7 @@ import PerdureTestSupport
 // searches for inputs that reach new code in one decoder. In other builds this program passes files
 // to decoders, or mutates the known inputs.
 
-/// The decoder to test: the one that PERDURE_FUZZ_TARGET names.
+/// The decoder to test. PERDURE_FUZZ_TARGET contains its name.
 private func chosenDecoder() -> HostileDecoder {
   let name = getenv("PERDURE_FUZZ_TARGET").map { String(cString: $0) } ?? ""
   guard let decoder = Decoders.all.first(where: { $0.name == name }) else {
@@ -58,8 +58,8 @@ private func chosenDecoder() -> HostileDecoder {
   }
 #else
   /// `perdure-fuzz samples FOLDER` writes the first inputs of a corpus. `perdure-fuzz FOLDER…`
-  /// passes all files of the folders to the decoders with the names of the folders. Without
-  /// arguments, the program passes the whole corpus and mutations of it.
+  /// passes all files of each folder to the decoder with the folder's name. Without arguments, the
+  /// program passes the whole corpus and mutations of it.
   @main
   struct PerdureFuzz {
     static func main() async throws {

@@ -18,7 +18,7 @@ package struct CrashCampaign: Campaign {
   /// The number of disks of a full proof.
   package static let statesFull = 1_000_000
 
-  /// - Parameter others: Kinds of programs besides the kinds that use the engine alone.
+  /// - Parameter others: Other kinds of programs, in addition to those that use only the engine.
   package init(beside others: [any CrashSubject] = []) { subjects = CrashShape.all + others }
 
   /// Makes a campaign with only this kind of program.
@@ -183,8 +183,8 @@ private struct CrashAim {
   private var last: CrashExplorer?
   private let states: Int
 
-  /// The desired number of disks of the next depth for each disk of one depth. Cuts in recoveries
-  /// leave them. With this value, about a quarter of all disks come from recoveries.
+  /// The desired ratio of the disks after cuts in recoveries to the disks before these recoveries.
+  /// With this value, about a quarter of all disks come from recoveries.
   private static let recoveryRatio = 0.25
   private static let imagesMax = 48.0
   /// The minimum number of images. With fewer images, almost none would be random, because

@@ -197,7 +197,7 @@ package struct HistoryGenerator {
     HistoryWalk(limit: random.pick([1, 2, 10, 10, 50, .max]), isDescending: random.chance(50))
   }
 
-  /// A range. Most ranges are small; some contain everything, some nothing, and some are inverted.
+  /// A range. Most ranges are small. Some contain all keys, some are empty, and some are inverted.
   private mutating func range(upTo limit: Int) -> HistoryRange {
     let isBetween = random.chance(30)
     switch random.pick(0..<20) {

@@ -22,7 +22,7 @@ package struct HistoryOptions: Hashable, Sendable {
   package var checksIndex = 0
   package var reserveBytes = 0
   /// The unsynced bytes at which a background sync begins, and the maximum space that the log
-  /// reserves; 0: the defaults.
+  /// reserves; 0 for the defaults.
   package var syncAheadBytes = 0
 
   package init() {}

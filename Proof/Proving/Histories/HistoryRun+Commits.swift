@@ -66,7 +66,7 @@ extension HistoryRun {
       "\(expected) are twice, and it says \(error)")
   }
 
-  /// The conditions in the store's form, and the indexes of those that are false according to the
+  /// The conditions in the store's form, and the indexes of the conditions that are false in the
   /// model.
   private func conditions(_ conditions: [HistoryCondition]) throws -> ([Precondition], Set<Int>) {
     var preconditions: [Precondition] = []

@@ -141,7 +141,7 @@ package enum HistoryStep: Hashable, Sendable {
   case follow
   case unfollow
 
-  /// Whether the step changes nothing that reads can show.
+  /// Whether no read can detect an effect of the step.
   package var isUpkeep: Bool {
     switch self {
     case .compact, .checkpoint, .train, .sync, .verify, .lookAround, .reopen: true

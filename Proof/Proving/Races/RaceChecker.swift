@@ -8,10 +8,10 @@
 // - Conditions. When a guarded transaction was committed, the keys and index entries that it had
 //   read were unchanged. So guarded transactions are serializable, in the order of their numbers.
 //   The keys that a commit needed existed. No two keys of the unique index have the same label.
-// - Refusals. A refusal has one of three reasons. A transaction caused it that began before the
-//   refusal was known. First, a key that the refused transaction had read or needed was written.
-//   Second, an index entry that it had read was added or removed. Third, another key had the label
-//   that it wanted.
+// - Refusals. A refusal has one of three reasons. Each is an effect of a transaction that began
+//   before the refusal was known. First, a key that the refused transaction had read or needed was
+//   written. Second, an index entry that it had read was added or removed. Third, another key had
+//   the label that it wanted.
 //
 // Every write has a unique tag, so a read value identifies its write. The check depends only on the
 // record. It takes O(n log n) for n reads and writes.
