@@ -20,7 +20,7 @@ struct FieldScanner {
     return true
   }
 
-  /// Reads bytes while `matches` holds.
+  /// Reads bytes as long as `matches` returns true.
   mutating func take(while matches: (UInt8) -> Bool) -> ArraySlice<UInt8> {
     let end = rest.firstIndex { !matches($0) } ?? rest.endIndex
     defer { rest = rest[end...] }

@@ -10,7 +10,7 @@
 //   text that ends within a line. They end the reading with an error. The damaged stanza is not
 //   returned.
 //
-// Memory is bounded by one stanza (at most `stanzaSizeLimit`) and one piece of text (at most 4
+// Memory use is at most one stanza (at most `stanzaSizeLimit`) and one piece of text (at most 4
 // MiB).
 
 /// Reads the stanzas of one index one by one.

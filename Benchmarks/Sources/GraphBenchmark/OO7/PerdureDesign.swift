@@ -13,7 +13,7 @@ final class PerdureDesign: DesignEngine {
   private var modules: [ManagedObjectID] = []
   private(set) var bases: [ManagedObjectID] = []
   private var added: [ManagedObjectID] = []
-  /// The objects of a cold traversal, kept for hot ones.
+  /// The objects of a cold traversal, kept for the hot traversals.
   private var walked: (context: ManagedObjectContext, objects: [ManagedObject])?
 
   init(folder: URL, design: DesignData) throws {

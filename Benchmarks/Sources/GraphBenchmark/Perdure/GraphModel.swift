@@ -5,7 +5,7 @@ import Perdure
   var name: String
   @Relationship(inverse: "company", deleteRule: .cascade) var workers: ToMany<Worker>
   @Relationship(inverse: "company", deleteRule: .cascade) var projects: ToMany<Project>
-  // The store counts and sums on request.
+  // The store computes the count and the sum on request.
   @Attribute(derived: "workers.@count") private(set) var workerCount: Int
   @Attribute(derived: "workers.rating.@sum") private(set) var ratingSum: Double
   // The store maintains this value, because it has an index.

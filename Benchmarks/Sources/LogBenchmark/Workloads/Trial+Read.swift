@@ -39,7 +39,7 @@ extension Trial {
   private func readSingly(_ workload: Workload, _ view: inout Engine.View, _ keys: [log_key]) throws {
     guard isWanted(workload) else { return }
     try measure(workload, count: keys.count, operations: keys.count) { index in
-      // A missing key counts too, as 1.
+      // For a missing key, 1 is added to the sum.
       try view.read(keys[index]) ?? 1
     }
   }

@@ -60,11 +60,11 @@ extension Trial {
     try put(engine, workload, ordinals(workload, records), inBatchesOf: Engine.compacts ? 1 : 1000)
   }
 
-  /// Makes durable commits of one record each in one half of the keys, while a thread overwrites
-  /// the other half in batches that are not durable. First, that thread overwrites its whole half.
-  /// Then it writes one batch for every twenty commits. So there is always garbage to compact, and
-  /// the amount written is equal for all engines. The thread always writes the same value for a
-  /// key. So the number of passes does not change the final state.
+  /// Makes durable commits of one record each in one half of the keys. At the same time, a thread
+  /// overwrites the other half in batches that are not durable. First, that thread overwrites its
+  /// whole half. Then it writes one batch for every twenty commits. So there is always garbage to
+  /// compact, and the amount written is equal for all engines. The thread always writes the same
+  /// value for a key. So the number of passes does not change the final state.
   private func commitBesideOverwriting(_ engine: Engine) throws {
     let workload = Workload.steadyDurable
     let half = max(records / 2, 1)
