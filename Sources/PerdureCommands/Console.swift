@@ -60,7 +60,7 @@ final class Console {
   /// Runs `work`, which prints results, and then writes the results that are still buffered.
   ///
   /// - Returns: The code of `work`; `.failed` if the results could not be written. The failure is
-  ///   reported, unless the reader of the results is gone.
+  ///   reported, unless the reader of the results has closed the pipe.
   func checkingOutput(_ work: () throws -> ExitCode) -> ExitCode {
     do {
       let code = try work()

@@ -76,8 +76,8 @@ struct StatsCommand: ConsoleCommand {
     }
   }
 
-  /// The same fields as rows of a name in words and a value. Each element of a list, and each
-  /// member of an object, has its own row.
+  /// The same fields as rows. Each row has a name in words and a value. Each element of a list, and
+  /// each member of an object, has its own row.
   static func rows(_ fields: [(String, JSONText)], under prefix: String = "") -> [(String, String)] {
     fields.flatMap { rows($0.1, prefix + words($0.0)) }
   }

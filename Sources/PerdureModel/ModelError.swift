@@ -1,4 +1,5 @@
-/// Why a model cannot be used: it is invalid, does not fit a store, or cannot be read.
+/// The error of a model that cannot be used: it is invalid, does not fit a store, or cannot be
+/// read.
 public struct ModelError: Error, Sendable, Hashable {
   /// The kind of failure, as a number. If Core Data has a number for the case, it is the same.
   public struct Code: RawRepresentable, Sendable, Hashable {

@@ -208,7 +208,8 @@ struct CrashExamination {
     }
   }
 
-  /// The place of the power cut, from the workload on.
+  /// The place of the power cut, with the places in the workload and in all cut recoveries before
+  /// it.
   private var place: CrashPlace {
     CrashPlace(levels.map { CrashPlace.Step(operation: $0.operation, disk: $0.disk) })
   }

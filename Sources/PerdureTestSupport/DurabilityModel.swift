@@ -7,8 +7,8 @@ import PerdureFileIO
 // cut keeps some of the pending changes and loses the others. The model builds the resulting disk.
 //
 // The rules. They guarantee no more than FileSystem and File guarantee:
-//   DM1  `sync(.full)` of a file makes its pending writes durable, and no names.
-//   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, and no
+//   DM1  `sync(.full)` of a file makes its pending writes durable, but no names.
+//   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, but no
 //        bytes.
 //   DM3  `sync(.ordered)` is a barrier: if a later change is on the disk, all earlier writes to the
 //        file are on the disk too.

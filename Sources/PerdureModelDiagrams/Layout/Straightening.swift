@@ -35,7 +35,7 @@ struct Straightening {
     self.tops = self.tops.map { $0 - least }
   }
 
-  /// The tops that a node can have without changes of its neighbours.
+  /// The tops that a node can have if its neighbours do not move.
   private func range(of node: Int) -> ClosedRange<Int> {
     let least = above[node].map { tops[$0] + graph.nodes[$0].height + Self.gapMin } ?? Int.min / 2
     let most = below[node].map { tops[$0] - graph.nodes[node].height - Self.gapMin } ?? Int.max / 2

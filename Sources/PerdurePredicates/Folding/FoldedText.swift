@@ -73,7 +73,7 @@ package struct FoldedText: Hashable, Sendable {
   /// Whether the whole text matches this one as a pattern. `?` is one character, `*` is any number
   /// of characters, and `\` makes the next character literal.
   ///
-  /// - Complexity: length of the text times length of the pattern at worst; no recursion.
+  /// - Complexity: O(n · m) for a text of n bytes and a pattern of m bytes; no recursion.
   @inlinable
   package func matchesPattern(_ text: UnsafeRawBufferPointer) -> Bool {
     if isVerbatim || StringFolding.isASCII(text) { return LikePattern.matches(text, self, lowers: lowers) }

@@ -16,7 +16,7 @@ indirect enum PatternNode: Sendable {
 /// A condition on a position in the text.
 enum PatternAssertion: Sendable {
   case textStart, textEnd
-  /// The end of the text, or before a line break that is its last character.
+  /// The end of the text, or the position before a line break that is the last character.
   case lastLineEnd
   case lineStart, lineEnd
   case wordBoundary, noWordBoundary

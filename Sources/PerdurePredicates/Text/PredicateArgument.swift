@@ -22,8 +22,8 @@ public protocol PredicateArgument {
   /// same Float, and one with a Decimal or Double attribute finds the printed number.
   var argumentValue: Value { get }
 
-  /// The value at the end of a path from this value. It replaces a path of a variable, such as
-  /// `$FETCH_SOURCE.name`, if the variable has this value.
+  /// The value at the end of a path from this value. If a variable has this value, it replaces
+  /// paths from the variable, such as `$FETCH_SOURCE.name`.
   ///
   /// - Parameter names: The names of the path, without the variable.
   /// - Returns: Nil if the value does not have these properties. The path then stays in the
