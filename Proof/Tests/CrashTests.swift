@@ -36,7 +36,7 @@ struct CrashTests {
     #expect(sum.matrix.operations.isSuperset(of: [.create, .rename, .remove, .syncDirectory, .write, .sync]))
   }
 
-  @Test("Automatic compaction occurs often enough in its programs, and is the same in two runs")
+  @Test("Programs with automatic compaction compact often, and in the same way in two runs")
   func compactionByItself() async throws {
     let shape = try #require(CrashShape.all.first { $0.garbageBytesMin > 0 })
     var compactions = 0

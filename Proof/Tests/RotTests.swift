@@ -49,7 +49,7 @@ struct RotTests {
     .forgetfulSalvage: ["came back with another value"],
     .agelessReport: ["the report does not name it"],
     .unboundRecords: ["a value that it never had", "a wrong value, or none", "has other entries"],
-    // A commit that replaces a row finds no entry of it.
+    // A commit that replaces a row finds no index entry of the row.
     .uncomparedRecords: [
       "a derived index gives a value that it never had", "has other entries", "of replaced records",
     ],

@@ -72,7 +72,7 @@ struct SoakTests {
       #expect(result.violations.contains { $0.what.contains("open files of the store") })
     }
 
-    @Test("Only a second opening of an existing segment, or an open removed segment, is counted")
+    @Test("An existing segment is counted only if it is open twice, and a removed one always")
     func segments() {
       let names = ["1.segment", "2.segment", "1.segment", "3.segment (deleted)", "SUPERBLOCK"]
       let files = names.map { "/s/" + $0 }

@@ -7,9 +7,9 @@ import PerdureTestSupport
 ///
 /// The rules follow the documentation of `Store`:
 ///   FR1  Every error is a `StoreError` and has one of four reasons. A system call failed, and the
-///        error has its code and cause (`FailureFit`). Or the store is poisoned after the error. Or
-///        the volume is full, and the cause reports this. Or a sync in the background failed
-///        (`syncAheadBytes`).
+///        code and the cause of the error fit this call (`FailureFit`). Or the store is poisoned
+///        after the error. Or the volume is full, and the cause reports this. Or a sync in the
+///        background failed (`syncAheadBytes`).
 ///   FR2  A commit that failed with `.diskFull` or `.conflict` has no effect. If it failed with
 ///        another error and the store is not poisoned, it has no effect either. If the store is
 ///        poisoned, the log may have the whole commit.
@@ -44,7 +44,7 @@ final class FailureRun {
   private var last: UInt64 = 0
   /// The last commit that may exist. It is `last` + 1 if the store was poisoned during a commit.
   private(set) var possible: UInt64 = 0
-  /// Whether an error occurred since all data was last read after a commit.
+  /// Whether an error occurred after the last complete read that followed a commit.
   private var hasErred = false
   private(set) var isPoisoned = false
   /// The sequence number of the state that a poisoned store shows.

@@ -11,7 +11,7 @@ package protocol HistorySubject: Sendable {
   /// The snapshot to read in place of a held one.
   func held(_ snapshot: Snapshot, of store: Store) -> Snapshot
   func compact(_ store: Store) throws
-  /// The sequence number that the history sees for this sequence number of the store.
+  /// Returns the sequence number that the history gets in place of the store's number.
   func sequence(_ number: UInt64) -> UInt64
   /// Adapts the options of every opening.
   func adapt(_ options: inout StoreOptions)
