@@ -84,7 +84,7 @@ enum Program {
     print("\(company.workerCount) workers after the rollback")
   }
 
-  /// The workers are deleted with their company; the kept copy is a value.
+  /// The workers are deleted with their company. The kept copy remains, because it is a value.
   private static func dissolve(
     _ container: PersistentContainer, _ context: ManagedObjectContext, _ company: Company
   ) throws {

@@ -76,7 +76,7 @@ struct DesignData {
     var part: Part
     var title: String
     var atomics: [Atomic] = []
-    /// The connections, by the atomic part from which they lead.
+    /// For each atomic part, the connections that lead from it.
     var links: [[Link]] = []
   }
 

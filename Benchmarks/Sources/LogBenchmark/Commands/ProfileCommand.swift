@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Runs a trial for a profiler: in this process, and with a normal end.
+/// Runs a trial for a profiler, in this process. The process then ends normally.
 struct ProfileCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "profile",
