@@ -37,7 +37,7 @@ protocol ArchiveEngine: AnyObject {
   func importBatch(_ records: [PackageRecord]) throws
   /// Ends the import: all data is durable, and the store is closed.
   func finish() throws
-  /// Opens the store again after `finish`. The process has none of its data in memory.
+  /// Opens the store again after `finish`. The process has no data of the store in memory.
   func reopen() throws
 
   /// The closure of `packageName`; empty if no such package exists.

@@ -40,7 +40,7 @@ enum SmallVolume {
 }
 
 extension KillChild {
-  /// Fills a volume with rows, and then fills the rest. Checks that no row is lost, that rows can be
+  /// Fills a volume with rows, and then the rest. Checks that no row is lost, that rows can be
   /// removed, and that compaction frees space for other rows.
   package static func fill(_ directory: String) throws {
     let path = storePath(directory)

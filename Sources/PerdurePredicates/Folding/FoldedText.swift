@@ -4,8 +4,8 @@
 // The definition of a match: Both texts are compared in folded form (StringFolding.swift). A match
 // can begin and end only at boundaries. There is a boundary before every scalar, except a scalar
 // that belongs to the previous one: a mark, or a Hangul vowel or trailing letter. So "e" does not
-// match in "é" unless marks are ignored, whether é is one scalar or two. And `?` in a pattern matches a
-// letter with all its marks.
+// match in "é", whether é is one scalar or two, unless marks are ignored. And `?` in a pattern
+// matches a letter with all its marks.
 //
 // ASCII is fast: an ASCII text is its own decomposition, and all its positions are boundaries. So
 // it is compared as bytes, without allocation; with `c`, each byte is converted to lower case. A
