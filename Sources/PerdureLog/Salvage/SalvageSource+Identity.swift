@@ -3,80 +3,80 @@ import PerdureFormat
 // Decides which segment a file is if its name and its header disagree.
 //
 // Either the file was renamed, or the sector with the header belongs to another file. The start of
-// the file looks the same in both cases. But the checksum of a frame header covers store, segment
-// and offset. So the frames after the first sector show which segment it is: for any other segment,
-// none of them would be valid.
+// the file looks the same in both cases. But the checksums of frames, footers and records cover
+// the segment's number, so the bytes after the first sector show which segment it is
+// (`SegmentEvidence`).
 //
-// The same checksums identify the store if no superblock, header or blob file is left.
+// The checksums of frames identify the store too, if no superblock, header or blob file is left.
 
 extension SalvageSource {
+  /// A file whose header names the segment `claimed`, and the evidence for both numbers.
+  private struct Claim {
+    let file: SourceSegment
+    let claimed: UInt64
+    let own: SegmentEvidence
+    let other: SegmentEvidence
+  }
+
   /// Selects the segments of this store.
   ///
-  /// A file whose header names another segment is taken as that segment. If its frames match the
-  /// file name instead, its header is damaged. If the frames decide nothing, the header is accepted
-  /// if no other file is that segment.
+  /// A file whose header names another segment is taken as that segment. If its content matches
+  /// the file name instead, its header is damaged. If the content decides nothing, the header is
+  /// accepted if no other file is that segment.
   mutating func choose(_ files: [SourceSegment], _ report: inout SalvageReport) throws -> [SourceSegment] {
     var chosen: [UInt64: SourceSegment] = [:]
-    var renamed: [(file: SourceSegment, claimed: UInt64?, proofs: Int)] = []
+    var claims: [Claim] = []
     for file in files {
       guard let header = file.header, header.number != file.number || header.store != store else {
         chosen[file.number] = file
         continue
       }
-      let claimed = header.store == store ? header.number : nil
-      let (own, other) = try proofs(in: file, for: file.number, claimed)
+      let isOfStore = header.store == store
+      let own = try evidence(that: file, is: file.number, countsRecords: isOfStore)
+      let other = isOfStore ? try evidence(that: file, is: header.number, countsRecords: true) : .none
       if own > other {
         chosen[file.number] = file.withoutHeader
-      } else {
-        renamed.append((file, claimed, other))
-      }
-    }
-    for (file, claimed, proofs) in renamed {
-      if let claimed, chosen[claimed] == nil {
-        report.add(.foreign, in: file.name, 0, file.size)
-        chosen[claimed] = file.renamed(claimed)
-      } else if claimed != nil && proofs == 0 && chosen[file.number] == nil {
-        // There is no evidence that the file is a copy of the other segment: its header was moved
-        // here.
-        chosen[file.number] = file.withoutHeader
+      } else if isOfStore {
+        claims.append(Claim(file: file, claimed: header.number, own: own, other: other))
       } else {
         report.add(.foreign, in: file.name, 0, file.size)
       }
     }
-    for (file, _, _) in renamed where chosen[file.number] == nil { noteMissing(file.number) }
+    Self.accept(claims, &chosen, &report)
+    for file in files where chosen[file.number] == nil { noteMissing(file.number) }
     return chosen.values.sorted { $0.number < $1.number }
   }
 
-  /// The number of frames in a file that match segment `own`, and the number that match segment
-  /// `claimed`.
+  /// Selects the files whose content does not match their names.
   ///
-  /// In the header's sector, only a complete frame that extends beyond the sector counts. Other
-  /// frames may have been moved here together with the header.
-  private func proofs(
-    in file: SourceSegment, for own: UInt64, _ claimed: UInt64?
-  ) throws -> (own: Int, claimed: Int) {
-    guard let store else { return (0, 0) }
-    let content = try SegmentContent(file, self)
-    let bytes = content.bytes
-    var counts = (own: 0, claimed: 0)
-    for place in stride(
-      from: SegmentHeader.length, through: bytes.count - FrameHeader.length, by: FormatLimits.alignment)
-    where FrameHeader.mayStart(bytes, at: place) {
-      if proves(own, store, bytes, at: place) { counts.own += 1 }
-      if let claimed, proves(claimed, store, bytes, at: place) { counts.claimed += 1 }
+  /// The evidence decides first. Then come the files without evidence: first those whose claimed
+  /// segment was found, because they can be only the segment of their name.
+  private static func accept(
+    _ claims: [Claim], _ chosen: inout [UInt64: SourceSegment], _ report: inout SalvageReport
+  ) {
+    for claim in claims.filter({ $0.other > $0.own }).sorted(by: { $0.other > $1.other }) {
+      accept(claim, &chosen, &report)
     }
-    return counts
+    var undecided = claims.filter { $0.other == $0.own }
+    while !undecided.isEmpty {
+      let next = undecided.firstIndex { chosen[$0.claimed] != nil } ?? undecided.startIndex
+      accept(undecided.remove(at: next), &chosen, &report)
+    }
   }
 
-  private func proves(_ number: UInt64, _ store: StoreID, _ bytes: UnsafeRawBufferPointer, at place: Int)
-    -> Bool
-  {
-    let rest = bytes.part(place, bytes.count - place)
-    let position = LogPosition(segment: number, offset: UInt64(place))
-    guard let header = try? FrameHeader(reading: rest, store: store, position: position) else { return false }
-    if place >= SalvageScan.sectorLength { return true }
-    let end = place + FrameHeader.length + Int(header.payloadLength)
-    return end > SalvageScan.sectorLength && Self.isWhole(header, rest)
+  private static func accept(
+    _ claim: Claim, _ chosen: inout [UInt64: SourceSegment], _ report: inout SalvageReport
+  ) {
+    let file = claim.file
+    if chosen[claim.claimed] == nil {
+      report.add(.foreign, in: file.name, 0, file.size)
+      chosen[claim.claimed] = file.renamed(claim.claimed)
+    } else if chosen[file.number] == nil && (claim.own > .none || claim.other == .none) {
+      // The file is more than a copy of the other segment: the header was moved here.
+      chosen[file.number] = file.withoutHeader
+    } else {
+      report.add(.foreign, in: file.name, 0, file.size)
+    }
   }
 }
 
@@ -121,23 +121,9 @@ extension SalvageSource {
   }
 
   /// Whether a frame has records whose checksums match its header.
-  private static func isWhole(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
+  static func isWhole(_ header: FrameHeader, _ bytes: UnsafeRawBufferPointer) -> Bool {
     let length = FrameHeader.length + Int(header.payloadLength)
     guard header.kind != .mark, header.recordCount > 0, length <= bytes.count else { return false }
     return FramePayload.hasDigest(of: header, bytes.part(FrameHeader.length, Int(header.payloadLength)))
-  }
-}
-
-extension SalvageSource.SourceSegment {
-  fileprivate var withoutHeader: Self {
-    var segment = self
-    segment.header = nil
-    return segment
-  }
-
-  fileprivate func renamed(_ number: UInt64) -> Self {
-    var segment = self
-    segment.number = number
-    return segment
   }
 }

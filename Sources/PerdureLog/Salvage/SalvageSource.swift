@@ -96,7 +96,8 @@ struct SalvageSource {
 
   /// The footer of a segment, after checking that it belongs to the segment: bytes of a value may
   /// look like a footer.
-  private func footer(of segment: SourceSegment) throws -> RewrittenFooter? {
+  func footer(of segment: SourceSegment) throws -> RewrittenFooter? {
+    if segment.header?.generation == 0 { return nil }
     guard let store, segment.size >= SegmentHeader.length + RewrittenFooter.length else { return nil }
     let start = UInt64(segment.size - RewrittenFooter.length)
     guard let bytes = try bytesIfReadable(segment.name, start, RewrittenFooter.length) else { return nil }

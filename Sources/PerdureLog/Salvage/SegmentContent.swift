@@ -15,6 +15,8 @@ final class SegmentContent {
   /// The damaged groups, as offsets in the file. Their unpacked bytes may be right nevertheless,
   /// because bytes after a group's end affect only its checksum.
   private(set) var damagedGroups: [Range<Int>] = []
+  /// The end of the bytes that depend on the first sector of the file.
+  private(set) var firstSectorEnd = SalvageScan.sectorLength
   /// Distinguishes the segment's records from other bytes.
   private(set) var seals = RecordSeals.unbound
   /// A copy of a rewritten segment's map, damaged or not. It is copied because unpacked groups may
@@ -101,6 +103,8 @@ final class SegmentContent {
       guard isRight else { return body.deallocate() }
     }
     isGrouped = true
+    let isLater = { (entry: GroupEntry) in entry.fileOffset >= SalvageScan.sectorLength }
+    firstSectorEnd = entries.first(where: isLater)?.offset ?? body.count
     damagedGroups = damaged
     memory.deallocate()
     memory = body

@@ -91,7 +91,12 @@ struct SalvagedStore {
       }
     }
     try store.close()
-    image = fileSystem.currentImage
+    try self.init(fileSystem.currentImage)
+  }
+
+  /// Reads the log of a closed store.
+  init(_ image: CrashImage) throws {
+    self.image = image
     try readLog()
   }
 
