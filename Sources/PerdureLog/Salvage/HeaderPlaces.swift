@@ -34,7 +34,7 @@ struct HeaderPlaces {
     self.store = store
     guard let store else { return }
     for segment in segments {
-      let size = min(segment.size, FormatLimits.segmentCapacityMax)
+      let size = segment.contentLength
       guard size > FrameHeader.length else { continue }
       let width = max(Self.sectorBits, Int.bitWidth - (size - 1).leadingZeroBitCount)
       let seed = FrameHeader.placeSeed(store, segment: segment.number)

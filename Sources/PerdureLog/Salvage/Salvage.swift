@@ -128,9 +128,9 @@ struct Salvage: ~Copyable {
         guard offset - last >= 1 << 20 else { return }
         last = offset
         // For a segment in groups the offset can be greater than the length of the file.
-        try progress(done + UInt64(min(offset, segment.size)), total)
+        try progress(done + UInt64(min(offset, segment.contentLength)), total)
       }
-      done += UInt64(segment.size)
+      done += UInt64(segment.contentLength)
     }
     try progress(done, total)
   }

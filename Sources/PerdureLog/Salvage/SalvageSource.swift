@@ -16,6 +16,14 @@ struct SalvageSource {
     var name: String
     var size: Int
     var header: SegmentHeader?
+    /// The number of bytes that can belong to the segment. The file can be far too long, and bytes
+    /// after the capacity do not count (FORMAT.md, R8).
+    var contentLength: Int {
+      var limit = FormatLimits.segmentCapacityMax
+      // The map of a rewritten segment can end after its capacity.
+      if let header, header.generation == 0 { limit = Int(header.capacity) }
+      return min(size, limit)
+    }
     /// The end of the log in this segment, if a later header records it.
     var end: Int?
     /// The synced end of the log in this segment, according to the superblock.
@@ -192,5 +200,5 @@ struct SalvageSource {
   }
 
   /// The total number of bytes to read.
-  var byteCount: UInt64 { segments.reduce(0) { $0 + UInt64($1.size) } }
+  var byteCount: UInt64 { segments.reduce(0) { $0 + UInt64($1.contentLength) } }
 }

@@ -29,7 +29,7 @@ final class SegmentContent {
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 
   init(_ segment: SalvageSource.SourceSegment, _ source: SalvageSource) throws {
-    let length = min(segment.size, FormatLimits.segmentCapacityMax)
+    let length = segment.contentLength
     memory = .allocate(byteCount: length, alignment: 8)
     memory.initializeMemory(as: UInt8.self, repeating: 0)
     if let file = try source.openIfReadable(segment.name) {

@@ -21,15 +21,20 @@ struct LongSegmentFileTests {
     return options
   }
 
+  /// A closed store with five rows in one segment.
+  private func makeStore(on disk: any FileSystem) throws {
+    let store = try Store(at: "/store", options: options(disk))
+    let rows = try store.keyspace("rows", .dense)
+    for id in 1...5 as ClosedRange<UInt64> { try store.write { try $0.put([7], id: id, in: rows) } }
+    try store.close()
+  }
+
   @Test(
     "An opening reads none of the bytes after the capacity, and finds all commits",
     arguments: [0, 0xAB] as [UInt8], [false, true])
   func opening(_ filler: UInt8, isReadOnly: Bool) throws {
     let disk = SimulatedFileSystem()
-    let store = try Store(at: "/store", options: options(disk))
-    let rows = try store.keyspace("rows", .dense)
-    for id in 1...5 as ClosedRange<UInt64> { try store.write { try $0.put([7], id: id, in: rows) } }
-    try store.close()
+    try makeStore(on: disk)
     let long = LongFileSystem(disk, name: Self.name, from: 16 << 10, filler)
     var options = options(long)
     options.isReadOnly = isReadOnly
@@ -38,6 +43,20 @@ struct LongSegmentFileTests {
     #expect(reopened.recoveryReport.tornTailBytes == 0)
     #expect(try reopened.verify().isClean)
     try reopened.close()
+    #expect(long.counter.bytesAfterEnd.load(ordering: .relaxed) == 0)
+  }
+
+  @Test(
+    "A salvage and a survey read none of these bytes either, and report no damage",
+    arguments: [0, 0xAB] as [UInt8])
+  func salvage(_ filler: UInt8) throws {
+    let disk = SimulatedFileSystem()
+    try makeStore(on: disk)
+    let long = LongFileSystem(disk, name: "/store/" + Self.name, from: 16 << 10, filler)
+    let survey = try Store.survey(at: "/store", options: options(long))
+    #expect(survey.isClean && survey.records == 6, "\(survey)")
+    let report = try Store.salvage(from: "/store", to: "/salvaged", options: options(long))
+    #expect(report.isClean && report.keys == 5, "\(report)")
     #expect(long.counter.bytesAfterEnd.load(ordering: .relaxed) == 0)
   }
 }
