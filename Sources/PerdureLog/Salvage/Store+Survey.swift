@@ -7,15 +7,18 @@ extension Store {
   /// damaged segment does not hide the damage of the next one. For an intact store it reports no
   /// damage. It reads no index: `verify(progress:)` of an open store checks more.
   ///
-  /// - Parameter path: The store's directory. No process may have the store open for writing.
+  /// The store is locked meanwhile as in a salvage, so no writer changes files between two reads:
+  /// that would look like damage. Readers are not excluded.
+  ///
+  /// - Parameter path: The store's directory.
   /// - Parameter options: Only `fileSystem` is used.
   /// - Parameter progress: Called with the number of bytes done and the total number of bytes.
   ///   Throw from it to cancel.
   /// - Returns: A report with the damages, and counts of segments, frames and records. It has no
   ///   `contents`, as nothing is restored.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
-  ///   `.unsupportedFormat`; `.io`, also if the process may not read a file of the store. Errors of
-  ///   `progress`.
+  ///   `.unsupportedFormat`; `.io`, also if the process may not read a file of the store. `.locked`
+  ///   while the store is open for writing. Errors of `progress`.
   /// - Complexity: O(n) for the bytes of all segments and the blob files of all keys. Needs memory
   ///   for one segment and an index.
   public static func survey(
@@ -25,10 +28,14 @@ extension Store {
     do {
       let path = try StorePath.fixed(path, options.fileSystem)
       return try withoutActuallyEscaping(progress ?? { _, _ in }) { progress in
+        var failure: FileIOError?
+        var lock = try ClosedStoreLock(damagedStoreAt: path, options.fileSystem, &failure)
+        defer { lock.release() }
         // A salvage reads everything twice, a survey only once.
         var salvage = try Salvage(path, options.fileSystem, keepsUnfinished: false) {
           try progress($0, $1 / 2)
         }
+        salvage.report.lockFailure = failure?.message
         try salvage.findNewest()
         return salvage.report
       }

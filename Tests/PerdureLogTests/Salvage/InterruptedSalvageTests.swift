@@ -34,6 +34,10 @@ struct InterruptedSalvageTests {
     try Store.salvage(from: source, to: target, options: options(disk))
   }
 
+  private func survey(_ disk: any FileSystem) throws -> SalvageReport {
+    try Store.survey(at: source, options: options(disk))
+  }
+
   private struct Wrong: Error { let what: String }
 
   @Test("After a power cut at any step, the target is absent or complete, and the next salvage succeeds")
@@ -92,14 +96,33 @@ struct InterruptedSalvageTests {
     let disk = try disk().fileSystem()
     let store = try Store(at: source, options: options(disk))
     if losesLock { try disk.remove(source + "/LOCK") }
-    let error = #expect(throws: StoreError.self) { try salvage(disk) }
-    #expect(error?.code == .locked)
+    for call in [{ _ = try salvage(disk) }, { _ = try survey(disk) }] as [() throws -> Void] {
+      let error = #expect(throws: StoreError.self, performing: call)
+      #expect(error?.code == .locked)
+    }
     #expect(try disk.kind(of: target) == nil && disk.kind(of: target + ".copy") == nil)
     if !losesLock {
       try store.close()
-      let report = try salvage(disk)
-      #expect(report.isClean && report.lockFailure == nil)
+      for report in try [salvage(disk), survey(disk)] {
+        #expect(report.isClean && report.lockFailure == nil)
+      }
     }
+  }
+
+  @Test("During a survey a writer's opening is refused as locked, and a reader can open the store")
+  func openingDuringSurvey() throws {
+    let disk = try disk().fileSystem()
+    var reading = options(disk)
+    reading.isReadOnly = true
+    var callCount = 0
+    let report = try Store.survey(at: source, options: options(disk)) { _, _ in
+      callCount += 1
+      let error = #expect(throws: StoreError.self) { try Store(at: source, options: options(disk)) }
+      #expect(error?.code == .locked)
+      try Store(at: source, options: reading).close()
+    }
+    #expect(report.isClean && callCount >= 3)
+    try Store(at: source, options: options(disk)).close()
   }
 
   @Test("A salvage creates no LOCK in the damaged store, and releases the locks that it took")
