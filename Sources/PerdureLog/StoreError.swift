@@ -127,13 +127,22 @@ extension StoreError {
     cause.code == .replaced ? folderReplaced(cause) : StoreError(.io, "\(action) failed", cause: cause)
   }
 
-  /// The error if the store's folder, or LOCK in it, was removed or replaced while the store was
-  /// open.
+  /// The error if the store's folder, or LOCK or SUPERBLOCK in it, was removed or replaced while
+  /// the store was open.
   static func folderReplaced(_ cause: FileIOError) -> StoreError {
-    StoreError(
+    if cause.path.hasSuffix("/" + StoreFileName.superblock.string) { return superblockRemoved(cause) }
+    return StoreError(
       .poisoned,
       "The store's folder, or the file LOCK in it, was removed or replaced while the store was open; commits "
         + "since then may be lost. Close this store, and open the one that you mean by its path",
+      at: cause.path, cause: cause)
+  }
+
+  private static func superblockRemoved(_ cause: FileIOError) -> StoreError {
+    StoreError(
+      .poisoned,
+      "The file SUPERBLOCK was removed while the store was open, and the store does not open without it. Close this "
+        + "store, and make a new one from its readable records (`perdure salvage`, Store.salvage)",
       at: cause.path, cause: cause)
   }
 

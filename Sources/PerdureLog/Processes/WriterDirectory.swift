@@ -9,23 +9,27 @@ import PerdureFormat
 // writer checks that the file it has locked still has the name LOCK in this directory. FORMAT.md,
 // W10.
 //
+// The next opening needs SUPERBLOCK, so the check includes that this name exists.
+//
 // A folder that was moved passes the check: the directory is open, and LOCK is in it.
 
 /// A directory that refuses to create, rename or remove files after the writer's lock file has lost
-/// its name.
+/// its name, or SUPERBLOCK was removed.
 final class WriterDirectory: Directory {
   /// The same directory without the check, for the table of readers.
   let base: any Directory
   private let lock: any FileLock
   private let isChecked: Bool
-  private let didReplace = Guarded<@Sendable (FileIOError) -> Void>({ _ in })
+  /// Nil until the store is open: its creation has no SUPERBLOCK yet.
+  private let didReplace = Guarded<(@Sendable (FileIOError) -> Void)?>(nil)
 
   /// - Parameter isChecked: False only in the proof, which must detect that the check is missing.
   init(_ base: any Directory, _ lock: any FileLock, isChecked: Bool) {
     (self.base, self.lock, self.isChecked) = (base, lock, isChecked)
   }
 
-  /// Sets the observer that is called with `.replaced` when a check fails.
+  /// Sets the observer that is called with `.replaced` when a check fails. From then on, SUPERBLOCK
+  /// must exist.
   func whenReplaced(_ body: @escaping @Sendable (FileIOError) -> Void) {
     didReplace.withLock { $0 = body }
   }
@@ -37,12 +41,23 @@ final class WriterDirectory: Directory {
   /// - Throws: `.replaced`; the system's error if the check is not possible.
   fileprivate func check(_ operation: String) throws(FileIOError) {
     guard isChecked else { return }
-    do throws(FileIOError) { if try lock.isNamed() { return } } catch {
+    let observer = didReplace.withLock { $0 }
+    let lost: String?
+    do throws(FileIOError) { lost = try lostPath(needsSuperblock: observer != nil) } catch {
       throw FileIOError(error.code, operation: operation, path: error.path, errno: error.errno)
     }
-    let error = FileIOError(.replaced, operation: operation, path: path)
-    didReplace.withLock { $0 }(error)
+    guard let lost else { return }
+    let error = FileIOError(.replaced, operation: operation, path: lost)
+    observer?(error)
     throw error
+  }
+
+  /// The path that no longer leads to this writer's store; nil if all is well.
+  private func lostPath(needsSuperblock: Bool) throws(FileIOError) -> String? {
+    guard try lock.isNamed() else { return path }
+    let superblock = StoreFileName.superblock.string
+    guard needsSuperblock, try base.kind(of: superblock) == nil else { return nil }
+    return path + "/" + superblock
   }
 }
 

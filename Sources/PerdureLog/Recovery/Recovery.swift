@@ -159,7 +159,8 @@ enum Recovery {
     }
     guard files.segments.isEmpty else {
       throw StoreError(
-        .corruption, "The store \(directory.path) has a log but no superblock; restore it from a backup",
+        .corruption,
+        "The store \(directory.path) has a log but no superblock; \(StoreError.beyondRepair)",
         at: StoreFileName.superblock.string)
     }
     guard options.createsIfMissing, !options.isReadOnly else {

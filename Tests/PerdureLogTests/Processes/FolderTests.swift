@@ -84,6 +84,37 @@ struct FolderTests {
   }
 
   @Test(
+    "If SUPERBLOCK is removed, the open store is poisoned, and a salvage restores every commit",
+    arguments: Ground.Kind.allCases, Action.allCases)
+  func superblockRemoved(_ kind: Ground.Kind, _ action: Action) throws {
+    let ground = try Ground(kind)
+    let old = try Self.make(ground)
+    try ground.fileSystem.remove(ground.path("s") + "/SUPERBLOCK")
+    var committed: UInt64 = 0
+    let error = #expect(throws: StoreError.self) {
+      if action != .commits { return try Self.run(action, old) }
+      for id in 0..<40 as Range<UInt64> {
+        try old.put(id..<(id + 1), round: 3)
+        committed = id + 1
+      }
+    }
+    #expect(error?.code == .poisoned && error?.place?.hasSuffix("/SUPERBLOCK") == true)
+    #expect(error?.message.contains("SUPERBLOCK was removed") == true)
+    for next in Action.allCases where next != action { _ = try? Self.run(next, old) }
+    let opening = #expect(throws: StoreError.self) { try ground.open("s") }
+    #expect(opening?.code == .corruption && opening?.message.contains("Store.salvage") == true)
+    let report = try Store.salvage(
+      from: ground.path("s"), to: ground.path("t"), options: ground.options())
+    #expect(report.damages.map(\.reason) == [.superblock] && report.keys == 40)
+    let new = try ground.open("t")
+    // The commit that threw is in the log or not.
+    for id in 0..<40 as Range<UInt64> where action != .commits || id != committed {
+      let value = try new.store.snapshot().value(id: id, in: new.rows)
+      #expect(value?.first == (id < committed ? 3 : 2), "id \(id), \(committed) commits")
+    }
+  }
+
+  @Test(
     "A moved store can still be written, and is complete at its new path", arguments: Ground.Kind.allCases)
   func moved(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
