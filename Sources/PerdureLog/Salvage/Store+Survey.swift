@@ -20,7 +20,7 @@ extension Store {
   ///   `.unsupportedFormat`; `.io`, also if the process may not read a file of the store. `.locked`
   ///   while the store is open for writing. Errors of `progress`.
   /// - Complexity: O(n) for the bytes of all segments and the blob files of all keys. Needs memory
-  ///   for one segment and an index.
+  ///   for an index and one segment, as a salvage does.
   public static func survey(
     at path: String, options: StoreOptions = StoreOptions(),
     progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
