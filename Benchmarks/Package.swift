@@ -31,13 +31,14 @@ let package = Package(
     .executableTarget(
       name: "LogBenchmark",
       dependencies: [
-        "CSQLite", "CLMDB", "CRocksDB", "CLevelDB", "CLogFloor",
+        "CSQLite", "CLMDB", "CRocksDB", "CLevelDB", "CLogFloor", "Measuring",
         .product(name: "PerdureLog", package: "perdure"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "LogBenchmarkTests", dependencies: ["LogBenchmark", "CLogFloor"], swiftSettings: settings),
+      name: "LogBenchmarkTests", dependencies: ["LogBenchmark", "CLogFloor", "Measuring"],
+      swiftSettings: settings),
     // What benchmarks share.
     .target(name: "SQLiteAccess", dependencies: ["CSQLite"], swiftSettings: settings),
     .target(name: "Measuring", swiftSettings: settings),

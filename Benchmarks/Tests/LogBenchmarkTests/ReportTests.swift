@@ -1,3 +1,4 @@
+import Measuring
 import Testing
 
 // Imports single types only, because Foundation also declares a `Measurement`.
@@ -86,11 +87,13 @@ struct ReportTests {
   @Test("Only the block between the marks of a document is replaced")
   func blocks() throws {
     let text = "a\n<!-- log -->\nold\n<!-- /log -->\nb\n"
-    let new = try TablesCommand.replacing("log", in: text, with: "new\nrows")
+    let new = try MarkedBlock("log").replaced(in: text, with: "new\nrows")
     #expect(new == "a\n<!-- log -->\nnew\nrows\n<!-- /log -->\nb\n")
-    #expect(try TablesCommand.replacing("log", in: new, with: "new\nrows") == new)
-    #expect(try TablesCommand.replacing("goals", in: text, with: "x") == text)
-    #expect(throws: EngineError.self) { try TablesCommand.replacing("log", in: "<!-- log -->\n", with: "") }
+    #expect(try MarkedBlock("log").replaced(in: new, with: "new\nrows") == new)
+    #expect(try MarkedBlock("goals").replaced(in: text, with: "x") == text)
+    #expect(throws: MarkedBlock.UnendedBlock.self) {
+      try MarkedBlock("log").replaced(in: "<!-- log -->\n", with: "")
+    }
   }
 
   @Test("Files of reserved space are counted separately")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Measuring
 
 /// Writes the results into the documents, so that no figure is copied by hand.
 struct TablesCommand: ParsableCommand {
@@ -29,7 +30,7 @@ struct TablesCommand: ParsableCommand {
     for document in documents {
       let file = URL(fileURLWithPath: document)
       let text = try String(contentsOf: file, encoding: .utf8)
-      let new = try blocks.reduce(text) { try Self.replacing($1.name, in: $0, with: $1.text) }
+      let new = try blocks.reduce(text) { try MarkedBlock($1.name).replaced(in: $0, with: $1.text) }
       guard new != text else { continue }
       if check { throw EngineError("\(document) does not say what the results say: make bench-tables") }
       try Data(new.utf8).write(to: file)
@@ -53,14 +54,5 @@ struct TablesCommand: ParsableCommand {
       ("compression", CompressionFigure.table(compression)),
       ("opening", OpeningFigure.table(opening)),
     ]
-  }
-
-  /// - Returns: The text with the new block; unchanged if it does not contain the marks.
-  static func replacing(_ name: String, in text: String, with block: String) throws -> String {
-    guard let start = text.range(of: "<!-- \(name) -->\n") else { return text }
-    guard let stop = text.range(of: "<!-- /\(name) -->", range: start.upperBound..<text.endIndex) else {
-      throw EngineError("<!-- \(name) --> has no end")
-    }
-    return text[..<start.upperBound] + block + "\n" + text[stop.lowerBound...]
   }
 }
