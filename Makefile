@@ -14,7 +14,7 @@ STRICT_FLAGS := $(BUILD_FLAGS) -Xswiftc -warnings-as-errors
 TEST_BUILD_FLAGS := $(if $(STRICT),$(STRICT_FLAGS),$(BUILD_FLAGS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-backup bench-objects bench-graph bench-tables test-benchmarks test-service command-line-page clean coverage docs fuzz scanner-comparison
+.PHONY: help setup build test test-release test-long prove sanitize demo lint format check bench bench-setup bench-log bench-compression bench-opening bench-backup bench-objects bench-graph bench-instructions check-instructions bench-tables test-benchmarks test-service command-line-page clean coverage docs fuzz scanner-comparison
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -140,6 +140,17 @@ bench-objects: setup ## Measure objects beside those of a plain Swift class
 bench-graph: setup ## Measure a graph of objects beside SQLite, GRDB and plain classes
 	@.ci/setup libsqlite3-dev
 	$(SWIFT) run --package-path Benchmarks -c release GraphBenchmark --results Benchmarks/results/graph.json $(ARGS)
+
+# The counts depend on the compiler and on the C library, but not on other work of the machine.
+INSTRUCTIONS := $(SWIFT) run --package-path Benchmarks -c release InstructionBenchmark
+
+bench-instructions: setup ## Count the instructions of operations on objects under valgrind, and write the tables
+	@.ci/setup valgrind binutils
+	$(INSTRUCTIONS) record --results Benchmarks/results/instructions.json --document Benchmarks/README.md $(ARGS)
+
+check-instructions: setup ## Count the same, and fail if a count differs by more than 5 percent from the table
+	@.ci/setup valgrind binutils
+	$(INSTRUCTIONS) check --results Benchmarks/results/instructions.json $(ARGS)
 
 bench-tables: bench-setup ## Write the results of benchmarks into the tables of the documents
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark tables

@@ -83,5 +83,18 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
+    // Instructions of operations on objects, which are the same in every run.
+    .executableTarget(
+      name: "InstructionBenchmark",
+      dependencies: [
+        "Measuring",
+        .product(name: "Perdure", package: "perdure"),
+        .product(name: "PerdureLog", package: "perdure"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "InstructionBenchmarkTests", dependencies: ["InstructionBenchmark", "Measuring"],
+      swiftSettings: settings),
   ]
 )

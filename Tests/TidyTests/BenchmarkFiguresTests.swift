@@ -94,6 +94,35 @@ struct BenchmarkFiguresTests {
     }
   }
 
+  // MARK: - Instructions
+
+  private struct InstructionCount: Decodable {
+    var operation: String
+    var pending: String
+    var instructions: Double
+  }
+
+  @Test("The tables of instructions have the counts of instructions.json")
+  func instructions() throws {
+    let counts = try results("instructions.json", [InstructionCount].self)
+    var shown = 0
+    for mark in ["instructions", "instructions-pending"] {
+      let table = try rows(mark)
+      let head = try #require(table.first).dropFirst()
+      for row in table.dropFirst(2) {
+        for (title, cell) in zip(head, row.dropFirst()) {
+          let pending = title == "instructions" ? "none" : title
+          let count = try #require(
+            counts.first { $0.operation == row[0] && $0.pending == pending }, "\(row[0]), \(title)")
+          let value = try #require(Double(cell.filter { $0 != "," }), "\(row[0]): \(cell)")
+          #expect(abs(value - count.instructions) <= 0.5, "\(row[0]), \(title): \(cell)")
+          shown += 1
+        }
+      }
+    }
+    #expect(shown == counts.count)
+  }
+
   // MARK: - The engine alone
 
   private struct LogFigure: Decodable {

@@ -1,0 +1,84 @@
+import Foundation
+import Measuring
+
+/// Runs a scenario in a process of its own under callgrind.
+struct Callgrind {
+  /// A folder in memory for all files.
+  private let folder: URL
+  /// A closed store with the graph. Each scenario gets a copy.
+  private let base: URL
+  private let program: URL
+
+  /// Makes the graph and a copy of this program in a folder, which exists.
+  init(in folder: URL) throws {
+    self.folder = folder
+    base = folder.appendingPathComponent("graph.perdure")
+    program = folder.appendingPathComponent("program")
+    try BaseGraph.make(at: base.path)
+    try Self.copyProgram(to: program)
+  }
+
+  /// The instructions of one operation of a scenario.
+  ///
+  /// - Throws: `CountingError` if valgrind or strip is missing, or the scenario failed.
+  func instructions(of scenario: Scenario, at index: Int) throws -> Double {
+    // The name has the same length for each scenario: lengths of paths change counts.
+    let own = folder.appendingPathComponent(String(format: "%04d", index))
+    try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: own) }
+    let store = own.appendingPathComponent("graph.perdure")
+    try FileManager.default.copyItem(at: base, to: store)
+    let profile = own.appendingPathComponent("profile")
+    try run(scenario, store: store, profile: profile)
+    let parts = try Self.parts(profile)
+    return try PartCounts(parts, of: scenario.title).perOperation(scenario.repetitions)
+  }
+
+  private func run(_ scenario: Scenario, store: URL, profile: URL) throws {
+    let arguments =
+      [
+        "valgrind", "--quiet", "--tool=callgrind", "--toggle-collect=\(CountedSymbols.counted)",
+        "--dump-after=\(CountedSymbols.endOfPart)", "--callgrind-out-file=\(profile.path)", program.path,
+      ] + ["count", scenario.title, "--store", store.path]
+    try Self.run(arguments, for: scenario.title)
+  }
+
+  /// Copies this program without its debug information, which old versions of valgrind do not
+  /// understand. The symbols of functions stay.
+  private static func copyProgram(to copy: URL) throws {
+    let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    try run(["strip", "--strip-debug", "-o", copy.path, program.path], for: "strip")
+  }
+
+  private static func run(_ arguments: [String], for purpose: String) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    process.environment = environment
+    try process.run()
+    process.waitUntilExit()
+    if process.terminationReason == .exit, process.terminationStatus == 0 { return }
+    let hint = process.terminationStatus == 127 ? " Install \(arguments[0])." : ""
+    throw CountingError("\(purpose) ended with status \(process.terminationStatus).\(hint)")
+  }
+
+  /// The same variables in every run: the environment is in the memory of the process, and hashes
+  /// are random without the last one.
+  private static var environment: [String: String] {
+    let own = ProcessInfo.processInfo.environment
+    var variables = own.filter { ["PATH", "LD_LIBRARY_PATH"].contains($0.key) }
+    variables["SWIFT_DETERMINISTIC_HASHING"] = "1"
+    return variables
+  }
+
+  /// The instructions of all parts, in the order in which they ended.
+  private static func parts(_ profile: URL) throws -> [Int] {
+    var counts: [Int] = []
+    while true {
+      let file = profile.path + ".\(counts.count + 1)"
+      guard FileManager.default.fileExists(atPath: file) else { return counts }
+      let text = try String(contentsOfFile: file, encoding: .utf8)
+      counts.append(try CallgrindProfile(text, named: file).instructions)
+    }
+  }
+}

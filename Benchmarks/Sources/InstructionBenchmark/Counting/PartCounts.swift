@@ -1,0 +1,31 @@
+import Measuring
+
+/// The counts of the three parts of a run: a warm-up, n operations, and 2n operations.
+struct PartCounts: Equatable {
+  static let partCount = 3
+
+  /// The instructions of n operations.
+  let once: Int
+  /// The instructions of 2n operations.
+  let twice: Int
+
+  /// - Parameter parts: The instructions of each part, in the order of the run. The first part is
+  ///   the warm-up, which is ignored.
+  /// - Throws: `CountingError` if a part is missing or counts nothing.
+  init(_ parts: [Int], of operation: String) throws {
+    guard parts.count == Self.partCount else {
+      throw CountingError("\(operation): callgrind wrote \(parts.count) parts instead of \(Self.partCount).")
+    }
+    guard parts.allSatisfy({ $0 > 0 }) else {
+      throw CountingError(
+        "\(operation): a part counts no instruction. The binary has no symbol \(CountedSymbols.counted).")
+    }
+    (once, twice) = (parts[1], parts[2])
+  }
+
+  /// The instructions of one operation, to a tenth: the difference of both parts, so that costs
+  /// which do not depend on n cancel out.
+  func perOperation(_ repetitions: Int) -> Double {
+    (Double(twice - once) / Double(repetitions) * 10).rounded() / 10
+  }
+}
