@@ -21,9 +21,10 @@ struct Callgrind {
   /// The instructions of one operation of a scenario.
   ///
   /// - Throws: `CountingError` if valgrind or strip is missing, or the scenario failed.
-  func instructions(of scenario: Scenario, at index: Int) throws -> Double {
-    // The name has the same length for each scenario: lengths of paths change counts.
-    let own = folder.appendingPathComponent(String(format: "%04d", index))
+  func instructions(of scenario: Scenario) throws -> Double {
+    // The place among all scenarios, so that a run of some rows has the same names of files.
+    let place = Scenario.all.firstIndex { $0.title == scenario.title } ?? 0
+    let own = folder.appendingPathComponent(String(format: "%04d", place))
     try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: own) }
     let store = own.appendingPathComponent("graph.perdure")

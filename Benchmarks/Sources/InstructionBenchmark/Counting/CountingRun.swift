@@ -13,7 +13,11 @@ struct CountingRun {
   /// - Returns: A row for each scenario, in their order.
   /// - Throws: `CountingError` with the first failure, after the scenarios that run have ended.
   func rows(_ scenarios: [Scenario]) throws -> [CountRow] {
-    let folder = Self.memory.appendingPathComponent("perdure-instructions-\(UUID().uuidString)")
+    // The name is the same in every run: the lengths of paths change counts by up to 2 %.
+    let folder = Self.memory.appendingPathComponent("perdure-instructions")
+    guard !FileManager.default.fileExists(atPath: folder.path) else {
+      throw CountingError("\(folder.path) exists. Wait for the other run, or remove it.")
+    }
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     return try count(scenarios, Callgrind(in: folder))
@@ -24,7 +28,7 @@ struct CountingRun {
     let next = Mutex(0)
     DispatchQueue.concurrentPerform(iterations: max(1, jobs)) { _ in
       while let index = Self.take(next, of: scenarios.count) {
-        let result = Result { try callgrind.instructions(of: scenarios[index], at: index) }
+        let result = Result { try callgrind.instructions(of: scenarios[index]) }
         results.withLock { $0[index] = result }
         guard case .success(let count) = result else {
           next.withLock { $0 = scenarios.count }
