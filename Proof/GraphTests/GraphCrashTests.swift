@@ -13,7 +13,7 @@ struct GraphCrashTests {
 
   @Test("Power cuts leave a prefix of whole saves with all promised ones", arguments: GraphCrashSubject.all)
   func everyCrash(_ subject: GraphCrashSubject) async throws {
-    let plan = ProofPlan(seed: seed, scale: 0.0005)
+    let plan = ProofPlan(seed: seed, scale: LongRun.isLong ? 0.0005 : 0.0002)
     let campaign = CrashCampaign(only: subject)
     let tally = try #require(try await campaign.tallies(plan, .silent).first)
     print(CrashTally.table([tally]).joined(separator: "\n"), "PERDURE_SEED=\(seed)")

@@ -13,7 +13,7 @@ import Testing
 struct KilledImportTests {
   private static let batch = 5
   private static let stanzaCount = 60
-  private static let kills = 50
+  private static let kills = LongRun.count(20, long: 50)
 
   private enum Phase: CaseIterable {
     case creating
@@ -34,7 +34,7 @@ struct KilledImportTests {
     var random = SeededGenerator.forTest("killed import")
     var state = (there: Self.stanzaCount, hasOpened: true)
     var struck: [Phase: Int] = [:]
-    for _ in 0..<(8 * Self.kills) where Self.isWanting(struck) {
+    for _ in 0..<400 where Self.isWanting(struck) {
       // The import is complete. Half of the time, it starts again from an empty folder.
       if state.there == Self.stanzaCount, random.chance(50) {
         try FileManager.default.removeItem(atPath: store)

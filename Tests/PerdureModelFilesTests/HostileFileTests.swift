@@ -118,7 +118,7 @@ struct HostileFileTests {
       "<", ">", "\"", "'", "&", "/>", "</", "=", " ", "é", "\u{0}", "999999999999", "name", "A", "YES",
     ]
     var readable = 0
-    for _ in 0..<1_500 {
+    for _ in 0..<LongRun.count(500, long: 1_500) {
       var changed = bytes
       for _ in 0...random.next() % 4 {
         let place = Int.random(in: 0..<changed.count, using: &random)

@@ -175,7 +175,7 @@ struct ModelBundleTests {
   func failures() throws {
     let (old, new) = (try model(.string("a")), try model(.string("b")))
     var explorer = CrashExplorer()
-    explorer.imagesPerOperationMax = 8
+    explorer.imagesPerOperationMax = LongRun.count(4, long: 8)
     let report = FailureSweep().run { fileSystem in
       var written: [String] = []
       for model in [old, new] {

@@ -42,10 +42,11 @@ struct IndexDamageTests {
     var random = SeededGenerator(seed: seed)
     print("PERDURE_SEED=\(seed)")
     var used = 0
+    let step = LongRun.count(13, long: 5)
     let places =
       Array(0..<64)
-      + stride(from: 64, to: bytes.count, by: 5).map {
-        min(bytes.count - 1, $0 + Int.random(in: 0..<5, using: &random))
+      + stride(from: 64, to: bytes.count, by: step).map {
+        min(bytes.count - 1, $0 + Int.random(in: 0..<step, using: &random))
       }
     for place in places {
       var damaged = bytes
@@ -153,7 +154,10 @@ struct IndexDamageTests {
       // The used bytes of the superblock's slots.
       let places =
         file.hasSuffix("SUPERBLOCK") ? (0..<4).flatMap { slot in (0..<128).map { slot * 4096 + $0 } } : []
-      for place in places + (0..<200).map({ _ in Int.random(in: 0..<bytes.count, using: &random) }) {
+      let others = (0..<LongRun.count(80, long: 200)).map { _ in
+        Int.random(in: 0..<bytes.count, using: &random)
+      }
+      for place in places + others {
         var damaged = bytes
         damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
         let sequence = try store.outcome(store.withFile(file, damaged))

@@ -41,8 +41,9 @@ struct GroupDamageTests {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
     var (refused, errors) = (0, 0)
-    // Flips a random bit in every second byte.
-    for byte in stride(from: Int.random(in: 0...1, using: &random), to: bytes.count, by: 2) {
+    // Flips a random bit in every fifth byte, and in a long run in every second byte.
+    let step = LongRun.count(5, long: 2)
+    for byte in stride(from: Int.random(in: 0..<step, using: &random), to: bytes.count, by: step) {
       let bit = 8 * byte + Int.random(in: 0..<8, using: &random)
       try damage(bit)
       do {
@@ -62,7 +63,7 @@ struct GroupDamageTests {
       try mend(bit)
     }
     #expect(refused > 0 && errors > refused)
-    print("\(refused) of \(bytes.count / 2) stores refused, \(errors) reads")
+    print("\(refused) of \(bytes.count / step) stores refused, \(errors) reads")
   }
 
   @Test("With a checkpoint, only reads in the damaged group fail, and verification names the group")

@@ -12,7 +12,7 @@ struct OrderedTreeModelTests {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")
     var run = OrderedRun(shape: shape, seed: seed)
-    for step in 0..<2000 { run.step(step) }
+    for step in 0..<LongRun.count(500, long: 2000) { run.step(step) }
     run.finish()
   }
 
@@ -115,7 +115,9 @@ struct OrderedTreeModelTests {
     var random = SeededGenerator(seed: seed)
     let arena = NodeArena()
     var tree = OrderedTree()
-    var keys = Set((0..<8000).map { _ in shape.makeKey(&random) }).sorted { $0.lexicographicallyPrecedes($1) }
+    var keys = Set((0..<LongRun.count(3000, long: 8000)).map { _ in shape.makeKey(&random) }).sorted {
+      $0.lexicographicallyPrecedes($1)
+    }
     for key in keys { _ = tree.put(key, 1, in: arena) }
     let full = tree.measure()
     let count = keys.count

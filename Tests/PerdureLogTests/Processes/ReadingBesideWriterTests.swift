@@ -72,7 +72,7 @@ struct ReadingBesideWriterTests {
   @discardableResult
   private func beforeEveryCall(_ name: String, _ body: (Moment) throws -> Void) throws -> [Int] {
     let random = SeededGenerator.forTest(name)
-    return try (0..<4 as Range<UInt64>).map { round in
+    return try (0..<UInt64(LongRun.count(2, long: 4))).map { round in
       for call in 0... {
         let moment = try Moment(random, round: round, call: call)
         try body(moment)

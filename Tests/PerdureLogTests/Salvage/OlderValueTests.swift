@@ -232,7 +232,7 @@ struct OlderValueTests {
   func everyOlderValue(_ kind: Kind) throws {
     let root = SeededGenerator.forTest("older values, \(kind.rawValue)")
     var (damaged, older) = (0, 0)
-    for number in 0..<24 as Range<UInt64> {
+    for number in 0..<UInt64(LongRun.count(12, long: 24)) {
       var random = root.derived(number)
       var history = try history(
         &random, closes: kind != .lastCommitDamaged, usesDictionary: kind == .dictionaryDamaged)

@@ -51,7 +51,7 @@ struct SalvagePropertyTests {
 
   @Test("Exactly the records outside the damage are restored")
   func damage() throws {
-    try run("salvage", stores: 8, damages: 12, movesSectors: false)
+    try run("salvage", stores: LongRun.count(4, long: 8), damages: 12, movesSectors: false)
   }
 
   @Test("Packed values and groups outside the damage are restored, despite misleading values")
@@ -62,6 +62,7 @@ struct SalvagePropertyTests {
   @Test(
     "Exchanged sectors restore no false value, and lose only the keys in them")
   func movedSectors() throws {
-    try run("salvage with moved sectors", stores: 6, damages: 10, movesSectors: true)
+    try run(
+      "salvage with moved sectors", stores: LongRun.count(3, long: 6), damages: 10, movesSectors: true)
   }
 }

@@ -1,0 +1,19 @@
+import PerdureFileIO
+
+/// How much random tests do: little, or much if `PERDURE_STEPS` is set, as `make test-long` does.
+/// The tests assert the same in both cases.
+package enum LongRun {
+  private static let steps = Environment.value(of: "PERDURE_STEPS").flatMap { Int($0) }
+
+  /// Whether `PERDURE_STEPS` is set. Then tests also run their long cases.
+  package static var isLong: Bool { steps != nil }
+
+  /// Returns `usual`, or `long` in a long run.
+  package static func count(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
+
+  /// Returns the number of runs with `stepCount` steps each: `usual`, or in a long run as many as
+  /// have about `PERDURE_STEPS` steps together.
+  package static func count(_ usual: Int, of stepCount: Int) -> Int {
+    steps.map { max(1, $0 / stepCount) } ?? usual
+  }
+}
