@@ -80,6 +80,8 @@ enum FolderWorld {
     if usesThreads {
       options.compactionGarbageBytesMin = 4096
       options.checkpoints.tailBytes = 4096
+      // No thread wakes between the calls of a history.
+      options.checkpoints.idleSeconds = 3600
       options.syncAheadBytes = 1024
     }
     return options

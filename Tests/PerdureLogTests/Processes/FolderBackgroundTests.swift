@@ -38,7 +38,7 @@ private struct BusyStore {
     case .compaction, .releasedSnapshot:
       options.compactsAutomatically = true
       options.compactionGarbageBytesMin = 4096
-    case .checkpoint: options.checkpoints.tailBytes = 32 << 10
+    case .checkpoint: (options.checkpoints.tailBytes, options.checkpoints.idleSeconds) = (32 << 10, 3600)
     case .segment: options.syncAheadBytes = 8 << 10
     }
     options.fileSystem = canary?.spoiled(ground.fileSystem) ?? ground.fileSystem
