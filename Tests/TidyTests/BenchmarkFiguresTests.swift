@@ -312,4 +312,35 @@ struct BenchmarkFiguresTests {
       #expect(figures.count == 2 * (table.count - 2), "\(document)")
     }
   }
+
+  private struct BackupFigure: Decodable {
+    var commit: String
+    var writers: Int
+    var isBesideBackup: Bool
+    var p50: Double
+    var p99: Double
+    var p999: Double
+  }
+
+  @Test("The tables of commits beside a backup, also in decision D19, have the figures of backup.json")
+  func backup() throws {
+    let figures = try results("backup.json", [BackupFigure].self)
+    let expected = try figures.filter { !$0.isBesideBackup }.flatMap { alone in
+      let beside = try #require(
+        figures.first { $0.isBesideBackup && $0.commit == alone.commit && $0.writers == alone.writers })
+      let threads = alone.writers == 1 ? "1 thread" : "\(alone.writers) threads"
+      let percentiles = [("p50", \BackupFigure.p50), ("p99", \.p99), ("p99.9", \.p999)]
+      return percentiles.map { name, path in
+        [
+          "\(threads), \(alone.commit), \(name)", Self.text(alone[keyPath: path]),
+          Self.text(beside[keyPath: path]),
+          String(format: "%.2f", beside[keyPath: path] / alone[keyPath: path]),
+        ]
+      }
+    }
+    try #require(!expected.isEmpty)
+    for document in ["Benchmarks/README.md", "docs/decisions/0019-backups-of-one-commit.md"] {
+      #expect(try rows("backup", in: document).dropFirst(2) == expected[...], "\(document)")
+    }
+  }
 }

@@ -6,12 +6,16 @@ struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "What commits cost while a backup runs.",
     discussion: """
-      One thread overwrites single records. Phases without and with a backup take turns. During a phase with a \
-      backup, one backup follows another, at the default speed. Elapsed time of a commit.
+      Threads overwrite single records. Phases without and with a backup take turns, and so do the numbers of \
+      threads. During a phase with a backup, one backup follows another, at the default speed. Elapsed time of a \
+      commit, of all threads together.
       """)
 
   @Option(help: "Records of 1 KiB in the store.")
-  var records = 300_000
+  var records = 100_000
+
+  @Option(parsing: .upToNextOption, help: "The numbers of threads that commit.")
+  var writers = [1, 4]
 
   @Option(help: "Seconds of each phase.")
   var seconds = 10.0
@@ -26,7 +30,7 @@ struct BackupCommand: ParsableCommand {
   var output: String?
 
   func validate() throws {
-    guard records >= 1000, seconds > 0, rounds > 0 else {
+    guard records >= 1000, seconds > 0, rounds > 0, !writers.isEmpty, writers.allSatisfy({ $0 > 0 }) else {
       throw ValidationError("--records is at least 1000; the other options are more than 0.")
     }
   }
@@ -39,34 +43,42 @@ struct BackupCommand: ParsableCommand {
   }
 }
 
-/// The latencies of commits with one durability: medians of the rounds, in nanoseconds.
+/// The latencies of commits with one durability and number of threads: medians of the rounds, in
+/// nanoseconds.
 struct BackupFigure: Codable {
   var commit: String
+  /// The number of threads that commit.
+  var writers: Int
   var isBesideBackup: Bool
   /// The commits of all rounds.
   var commits: Int
   /// The backups that were completed in all rounds.
   var backups: Int
+  /// The bytes that completed and cancelled backups copied in all rounds.
+  var backupBytes: UInt64
   var p50: Double
   var p99: Double
   var p999: Double
   var rounds: Int
 
-  /// A line for each durability and percentile, with the ratio of commits during a backup to
-  /// commits without a backup.
+  /// A line for each durability, number of threads and percentile, with the ratio of commits during
+  /// a backup to commits without a backup.
   static func table(_ figures: [BackupFigure]) -> String {
     var lines = [
       "| a commit of one record | without a backup | beside a backup | ratio |", "|---|--:|--:|--:|",
     ]
     for alone in figures where !alone.isBesideBackup {
-      guard let beside = figures.first(where: { $0.isBesideBackup && $0.commit == alone.commit }) else {
-        continue
+      let beside = figures.first {
+        $0.isBesideBackup && $0.commit == alone.commit && $0.writers == alone.writers
       }
+      guard let beside else { continue }
       for (name, path) in [("p50", \BackupFigure.p50), ("p99", \.p99), ("p99.9", \.p999)] {
         let (left, right) = (alone[keyPath: path], beside[keyPath: path])
         let ratio = left > 0 ? Format.ratio(right / left) : "–"
+        let threads = alone.writers == 1 ? "1 thread" : "\(alone.writers) threads"
         lines.append(
-          "| \(alone.commit), \(name) | \(Format.duration(left)) | \(Format.duration(right)) | \(ratio) |")
+          "| \(threads), \(alone.commit), \(name) | \(Format.duration(left)) | \(Format.duration(right)) "
+            + "| \(ratio) |")
       }
     }
     return lines.joined(separator: "\n")

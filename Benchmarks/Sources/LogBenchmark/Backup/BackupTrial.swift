@@ -6,12 +6,14 @@ struct BackupTrial: Sendable {
   private let recordCount: Int
   private let seconds: Double
   private let rounds: Int
+  private let writerCounts: [Int]
   private let folder: URL
   private let pool = ValuePool(valueLength: Self.valueLength)
   private static let valueLength = 1024
 
   init(command: BackupCommand) {
     (recordCount, seconds, rounds) = (command.records, command.seconds, command.rounds)
+    writerCounts = command.writers
     let base = command.folder.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
     folder = base.appendingPathComponent("perdure-backup-\(ProcessInfo.processInfo.processIdentifier)")
   }
@@ -49,43 +51,56 @@ struct BackupTrial: Sendable {
   private struct Phase {
     var latencies = Histogram()
     var backups = 0
+    /// The bytes that completed and cancelled backups copied.
+    var backupBytes: UInt64 = 0
+  }
+
+  private struct Setting: Hashable {
+    var writers: Int
+    var isBeside: Bool
   }
 
   private func phases(
     _ name: String, _ durability: Durability, in records: Keyspace, of store: Store
   ) throws -> [BackupFigure] {
-    var phases: [Bool: [Phase]] = [:]
+    let settings = writerCounts.flatMap { writers in
+      [false, true].map { Setting(writers: writers, isBeside: $0) }
+    }
+    var phases: [Setting: [Phase]] = [:]
     for round in 0..<rounds {
-      for isBeside in [false, true] {
-        let seed = UInt64(2 * round + (isBeside ? 1 : 0))
-        phases[isBeside, default: []].append(
-          try phase(durability, isBeside: isBeside, seed: seed, in: records, of: store))
+      for (number, setting) in settings.enumerated() {
+        let seed = UInt64(round * settings.count + number)
+        phases[setting, default: []].append(
+          try phase(durability, setting, seed: seed, in: records, of: store))
       }
     }
-    return [false, true].map { figure(name, isBeside: $0, phases[$0] ?? []) }
+    return settings.map { figure(name, $0, phases[$0] ?? []) }
   }
 
-  private func figure(_ name: String, isBeside: Bool, _ phases: [Phase]) -> BackupFigure {
+  private func figure(_ name: String, _ setting: Setting, _ phases: [Phase]) -> BackupFigure {
     func percentile(_ fraction: Double) -> Double {
       median(phases.map { Double($0.latencies.percentile(fraction)) }) ?? 0
     }
     return BackupFigure(
-      commit: name, isBesideBackup: isBeside, commits: phases.reduce(0) { $0 + $1.latencies.count },
-      backups: phases.reduce(0) { $0 + $1.backups }, p50: percentile(0.5), p99: percentile(0.99),
+      commit: name, writers: setting.writers, isBesideBackup: setting.isBeside,
+      commits: phases.reduce(0) { $0 + $1.latencies.count },
+      backups: phases.reduce(0) { $0 + $1.backups }, backupBytes: phases.reduce(0) { $0 + $1.backupBytes },
+      p50: percentile(0.5), p99: percentile(0.99),
       p999: percentile(0.999), rounds: phases.count)
   }
 
   /// Overwrites single records for the duration of a phase.
   private func phase(
-    _ durability: Durability, isBeside: Bool, seed: UInt64, in records: Keyspace, of store: Store
+    _ durability: Durability, _ setting: Setting, seed: UInt64, in records: Keyspace, of store: Store
   ) throws -> Phase {
     let found = Shared(Phase())
     let isOver = Shared(false)
-    try Threads.run(isBeside ? 2 : 1) { number in
-      if number == 1 { return try makeBackups(of: store, until: isOver, found) }
+    let end = Date(timeIntervalSinceNow: seconds)
+    // The last thread makes the backups.
+    try Threads.run(setting.writers + (setting.isBeside ? 1 : 0)) { number in
+      if number == setting.writers { return try makeBackups(of: store, until: isOver, found) }
       defer { isOver.withLock { $0 = true } }
-      let end = Date(timeIntervalSinceNow: seconds)
-      var generator = Scramble(seed: seed)
+      var generator = Scramble(seed: seed << 8 | UInt64(number))
       var recorder = LatencyRecorder()
       while Date() < end {
         let id = UInt64.random(in: 0..<UInt64(recordCount), using: &generator)
@@ -94,7 +109,7 @@ struct BackupTrial: Sendable {
         try store.write(durability: durability) { try $0.put(value, id: id, in: records) }
         recorder.lap()
       }
-      found.withLock { $0.latencies = recorder.histogram }
+      found.withLock { $0.latencies.merge(recorder.histogram) }
     }
     return found.withLock { $0 }
   }
@@ -105,7 +120,12 @@ struct BackupTrial: Sendable {
     let target = folder.path + "/backup"
     do {
       while !isOver.withLock({ $0 }) {
-        try store.backup(to: target) { _ in if isOver.withLock({ $0 }) { throw Over() } }
+        var bytesDone: UInt64 = 0
+        defer { found.withLock { $0.backupBytes += bytesDone } }
+        try store.backup(to: target) { progress in
+          bytesDone = progress.bytesDone
+          if isOver.withLock({ $0 }) { throw Over() }
+        }
         found.withLock { $0.backups += 1 }
         try FileManager.default.removeItem(atPath: target)
       }

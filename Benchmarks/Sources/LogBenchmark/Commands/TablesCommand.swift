@@ -7,7 +7,8 @@ struct TablesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tables", abstract: "Write the results into the tables of the documents.",
     discussion: """
-      Between the marks <!-- name --> and <!-- /name -->, for the names log, summary, goals, settings, compression and opening.
+      Between the marks <!-- name --> and <!-- /name -->, for the names log, summary, goals, settings, compression, \
+      opening and backup.
       """)
 
   @Option(help: "The folder of the results.")
@@ -16,7 +17,7 @@ struct TablesCommand: ParsableCommand {
   @Option(parsing: .upToNextOption, help: "The documents.")
   var documents = [
     "Benchmarks/README.md", "docs/decisions/0001-copy-on-write-index-trees.md",
-    "docs/decisions/0011-compression-with-dictionaries.md",
+    "docs/decisions/0011-compression-with-dictionaries.md", "docs/decisions/0019-backups-of-one-commit.md",
   ]
 
   @Flag(help: "Processor time of all threads instead of elapsed time: where other work was on the machine.")
@@ -43,6 +44,7 @@ struct TablesCommand: ParsableCommand {
     let measurements = try files.measurements()
     let compression: [CompressionFigure] = try files.read("compression.json")
     let opening: [OpeningFigure] = try files.read("opening.json")
+    let backup: [BackupFigure] = try files.read("backup.json")
     let time = processorTime ? ResultTable.Time.processor : .elapsed
     let tables = ResultTable.all(measurements, time)
     let settings = try EngineName.allCases.map { try $0.description }
@@ -53,6 +55,7 @@ struct TablesCommand: ParsableCommand {
       ("settings", settings.map { "- \($0.title): \($0.settings)" }.joined(separator: "\n")),
       ("compression", CompressionFigure.table(compression)),
       ("opening", OpeningFigure.table(opening)),
+      ("backup", BackupFigure.table(backup)),
     ]
   }
 }
