@@ -72,13 +72,13 @@ private struct BusyStore {
   }
 
   /// Starts the work, and waits for its end.
-  mutating func start() throws {
+  mutating func start() {
+    // The outcome of the commit is not tested here: a thread may find that the folder was replaced
+    // while the commit waits for its sync.
     switch work {
-    case .compaction: try removeRows()
+    case .compaction: _ = try? removeRows()
     case .releasedSnapshot: held = nil
-    case .checkpoint: try putRows()
-    // The commit checks the folder before the thread begins. Its own outcome is not tested here.
-    case .segment: _ = try? putRows()
+    case .checkpoint, .segment: _ = try? putRows()
     }
     waitForThreads()
   }
@@ -92,7 +92,7 @@ struct FolderBackgroundTests {
     let ground = try Ground(.memory)
     var store = try BusyStore(work, on: ground)
     let before = try ground.files("s")
-    try store.start()
+    store.start()
     let (filled, after) = (store.filled, try ground.files("s"))
     let statistics = try filled.store.statistics
     switch work {
@@ -115,7 +115,7 @@ struct FolderBackgroundTests {
     let new = try ground.open("s")
     try new.put(0..<40, round: 9)
     let files = try ground.files("s")
-    try old.start()
+    old.start()
     // No call has met the check before: a thread has.
     #expect(old.filled.store.engine.gate.poison?.message.contains("removed or replaced") == true)
     expectReplaced("commit") { try old.filled.put(0..<1, round: 3) }
@@ -134,7 +134,7 @@ struct FolderBackgroundTests {
   func preparedBefore(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     var old = try BusyStore(.segment, on: ground)
-    try old.start()
+    old.start()
     try ground.fileSystem.removeTree(ground.path("s"))
     let new = try ground.open("s")
     try new.put(0..<40, round: 9)
@@ -157,7 +157,7 @@ struct FolderBackgroundTests {
     // The name of the next segment is free.
     try new.put(0..<3, round: 9)
     let files = try ground.files("s")
-    try old.start()
+    old.start()
     #expect(try ground.files("s") != files)
     withExtendedLifetime(new) {}
   }
