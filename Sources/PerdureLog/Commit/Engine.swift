@@ -46,7 +46,7 @@ final class Engine: @unchecked Sendable {
   private let hasUnavailable = Atomic<Bool>(false)
   /// The errors of indexes that could not be built at opening, by index id.
   let indexDamage: [UInt32: StoreError]
-  // The compiler's check for exclusive access is off, because it would make each commit slower.
+  // The compiler's check of exclusivity is off, because it would make each commit slower.
   // `turn` ensures exclusive access.
   @exclusivity(unchecked) private var state: CommitterState
   /// The writer's lock. After closing, the slot that retains files for the remaining snapshots.

@@ -69,7 +69,7 @@ final class SegmentTable {
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
   /// The newest segment: commits write to it without a lookup in `segments`.
-  // The compiler's check for exclusive access is off: while this property is changed, no function
+  // The compiler's check of exclusivity is off: while this property is changed, no function
   // calls the table again. Unmanaged, because in each commit counting references would take longer
   // than finding the segment. `segments` retains it.
   @exclusivity(unchecked) private var newest: (number: UInt64, segment: Unmanaged<Segment>)?
