@@ -54,7 +54,10 @@ open class ManagedObject {
   ///
   /// The object is visible to fetches in this context at once and to others after the save. The
   /// class must have been given to the container, and its entity must not be abstract.
-  public convenience init(context: ManagedObjectContext) {
+  ///
+  /// Generic code can call it, as in `T(context: context)` where `T: ManagedObject`. A class that
+  /// declares an initializer with these parameters itself marks it `required`.
+  public required convenience init(context: ManagedObjectContext) {
     self.init(context.core.seedForInserting(Self.self))
     core.didInsert(self)
   }
