@@ -27,6 +27,18 @@ struct InitializerExpansionTests {
     }
   }
 
+  @Test("An attribute that is optional or required by an option is a parameter of that kind")
+  func options() {
+    #expect(
+      parameters(
+        """
+        @Entity final class Guest: ManagedObject {
+          @Attribute(.optional) var age: Int16
+          @Attribute(.required) var name: String?
+        }
+        """) == ["age: Int16? = nil", "name: String"])
+  }
+
   @Test("Parameters are in declaration order, and only required properties have no default")
   func golden() {
     let (source, defaults) = initializer(

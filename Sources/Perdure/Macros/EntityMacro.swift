@@ -169,6 +169,13 @@ public enum AttributeOption: Sendable, Hashable {
   /// element by name leaves the others without a value, even those with an initial value in the
   /// struct. Rules belong to the elements.
   case composite
+  /// The attribute may have no value, although its variable is not optional: `var age: Int16`. Then
+  /// the variable reads as the zero of its type. Setting the attribute to nil by its name removes
+  /// the value. A comparison in a fetch distinguishes no value from zero.
+  case optional
+  /// An object without a value cannot be saved, although the variable is optional: `var name:
+  /// String?`. The variable reads as nil until it is set. A save without a value throws 1570.
+  case required
   /// A `ValueTransformer` that is registered under this name converts the values to bytes and back.
   /// The variable may have any optional type, and has no initial value. Each read makes a new
   /// value. A change inside an object that the value references is neither noticed nor saved until

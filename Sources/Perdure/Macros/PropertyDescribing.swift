@@ -129,6 +129,8 @@ extension _EntityAssembly {
 
 extension _EntityAssembly {
   /// Adds a transient attribute of a type of the model.
+    if options.contains(.optional) { attribute.isOptional = true }
+    if options.contains(.required) { attribute.isOptional = false }
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -207,7 +209,7 @@ extension AttributeDescription {
       case .rules(let rules): self.rules += rules
       case .userInfo(let userInfo): self.userInfo.merge(userInfo) { $1 }
       case .versionHashModifier(let modifier): versionHashModifier = modifier
-      case .unique, .indexed, .transient, .composite, .transformed: break
+      case .unique, .indexed, .optional, .required, .transient, .composite, .transformed: break
       }
     }
   }

@@ -93,10 +93,14 @@ extension Double: AttributeValue {
   public static var attributeType: AttributeType { .double }
   /// The value that a missing value reads as.
   public static var zeroValue: Double { 0 }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for one of another kind. A date gives its seconds since the reference
+  /// date, so that a `TimeInterval` can be the accessor of an attribute that holds dates.
   public init?(attributeValue: Value) {
-    guard case .double(let double) = attributeValue else { return nil }
-    self = double
+    switch attributeValue {
+    case .double(let double): self = double
+    case .date(let date): self = date.timeIntervalSinceReferenceDate
+    default: return nil
+    }
   }
 }
 

@@ -6,6 +6,12 @@
 
 internal import PerdurePredicates
 
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
 extension ManagedObject {
   /// The row, if a field may be read from it without a look at unsaved changes.
   @inline(__always)
@@ -112,7 +118,8 @@ extension ManagedObject {
       checkSlot(slot)
       let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
       guard kind != .absent else { return setTransientValue(value, slot) }
-      guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) else { stopUnfit(value, slot) }
+      guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) ?? value.date(for: kind)
+      else { stopUnfit(value, slot) }
       core.setAttribute(of: self, slot, stored)
     }
   }
@@ -165,7 +172,8 @@ extension ManagedObject {
     if header.pointee.isGone { return core.refuseChange(of: self, slot, value) }
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
-    guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) else { stopUnfit(value, slot) }
+    guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) ?? value.date(for: kind)
+    else { stopUnfit(value, slot) }
     core.setPrimitive(of: self, slot, stored)
   }
 
@@ -183,6 +191,15 @@ extension ManagedObject {
       return nil
     }
     return context
+  }
+}
+
+extension Value {
+  /// The date that an accessor of the type `TimeInterval` sets an attribute of dates to, by its
+  /// seconds since the reference date; nil for other values and attributes.
+  func date(for kind: FieldKind) -> Value? {
+    guard kind == .date, case .double(let seconds) = self else { return nil }
+    return .date(Date(timeIntervalSinceReferenceDate: seconds))
   }
 }
 

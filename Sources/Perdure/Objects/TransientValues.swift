@@ -126,7 +126,8 @@ extension ManagedObject {
     if type == .objectID, case .objectID = value { return value }
     // A save refuses it (T2 of ValueTransformers.swift).
     if type == .transformable, value.transformationProblem != nil { return value }
-    guard let stored = value.stored(as: FieldKind(type)) else { stopUnfit(value, slot) }
+    let kind = FieldKind(type)
+    guard let stored = value.stored(as: kind) ?? value.date(for: kind) else { stopUnfit(value, slot) }
     return stored
   }
 

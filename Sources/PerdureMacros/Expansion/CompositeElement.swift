@@ -114,6 +114,12 @@ struct CompositeElement: Hashable, Sendable {
         marker.offset
       )
     }
+    if let option = ["optional", "required"].first(where: options.has(option:)) {
+      return (
+        "\"\(name)\" is optional or required by its type, as every element of a composite. Remove .\(option).",
+        marker.offset
+      )
+    }
     if options.has(label: "derived") || ["transient", "transformed"].contains(where: options.has(option:)) {
       return (
         "\"\(name)\" is stored as it is, as every element of a composite. Declare it in the entity's class, or "

@@ -70,13 +70,17 @@ extension ManagedProperty {
   /// Whether a save rejects an object whose property was never set.
   private var isRequired: Bool {
     if toManyElement != nil || isComposite { return false }
-    return isOptional ? demandsObject : defaultValue == nil
+    return isOptional ? demandsValue : defaultValue == nil && !allowsNoValue
   }
 
-  /// Whether the options contain `optional: false`.
-  private var demandsObject: Bool {
-    options.map(MarkerArguments.init)?.word(label: "optional") == "false"
+  /// Whether a save rejects an object without a value, although the type is optional.
+  private var demandsValue: Bool {
+    let options = options.map(MarkerArguments.init)
+    return options?.word(label: "optional") == "false" || options?.has(option: "required") == true
   }
+
+  /// Whether the attribute may have no value, although the type is not optional.
+  private var allowsNoValue: Bool { options.map(MarkerArguments.init)?.has(option: "optional") == true }
 
   /// The initial value of an optional property.
   fileprivate var optionalInitialValue: String? { isOptional && !isRequired ? defaultValue : nil }
@@ -87,7 +91,7 @@ extension ManagedProperty {
   /// The type of the parameter, with its default.
   fileprivate var parameter: String {
     if let toManyElement { return "[\(toManyElement)] = []" }
-    if isRequired { return demandsObject && type.hasSuffix("?") ? String(type.dropLast()) : type }
+    if isRequired { return demandsValue && type.hasSuffix("?") ? String(type.dropLast()) : type }
     if optionalInitialValue != nil { return "\(type) = _Slot.\(defaultName)" }
     return (isOptional ? type : Self.optional(type)) + " = nil"
   }

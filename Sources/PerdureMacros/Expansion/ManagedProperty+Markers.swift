@@ -60,6 +60,7 @@ extension ManagedProperty {
       if isDerived, binding.initializer != nil {
         return ("\"\(name)\" is derived, and so has no default. Remove the initial value.", binding.offset)
       }
+      if let problem = presenceProblem(name, type, options) { return (problem, marker.offset) }
       if isTransient(variable), let option = ["unique", "indexed"].first(where: options.has(option:)) {
         return (
           "\"\(name)\" is transient, and no store has it to compare or to find. Remove .\(option) or .transient.",
@@ -87,12 +88,30 @@ extension ManagedProperty {
     return nil
   }
 
+  /// Why `.optional` or `.required` contradicts the type or another option; nil if nothing does.
+  private static func presenceProblem(_ name: String, _ type: String, _ options: MarkerArguments) -> String? {
+    let given = ["optional", "required"].filter(options.has(option:))
+    guard let option = given.first else { return nil }
+    if given.count > 1 { return "\"\(name)\" cannot be both optional and required. Remove one." }
+    if options.has(label: "derived") {
+      return "\"\(name)\" is derived, so no object is saved with it. Remove .\(option)."
+    }
+    if option == "optional", type.hasSuffix("?") {
+      return "\"\(name)\" is optional by its type. Remove .optional, or the question mark."
+    }
+    if option == "required", values.contains(type) {
+      return "\"\(name)\" is required by its type. Remove .required, or add a question mark."
+    }
+    return nil
+  }
+
   /// The option that a composite leaves to its elements; nil if there is none.
   private static func otherOption(_ options: String) -> String? {
     let options = MarkerArguments(options)
     if options.has(label: "derived") { return "\"derived\"" }
     let names = [
-      "unique", "indexed", "transient", "transformed", "rules", "minimum", "maximum", "length", "pattern",
+      "unique", "indexed", "optional", "required", "transient", "transformed", "rules", "minimum", "maximum",
+      "length", "pattern",
     ]
     return names.first(where: options.has(option:)).map { ".\($0)" }
   }

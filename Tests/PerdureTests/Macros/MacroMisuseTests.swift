@@ -48,6 +48,11 @@ struct MacroMisuseTests {
     @Entity final class Passing: ManagedObject { @Attribute(.unique, .transient) var a: Int } // error: Remove .unique
     @Entity final class Derived: ManagedObject { @Attribute(derived: "b.@count") var a: Int = 1 } // error: no default
     @Entity final class Function: ManagedObject { @Attribute func a() {} } // error: belongs on a variable
+    @Entity final class Free: ManagedObject { @Attribute(.optional) var a: Int?; var b: Int } // error: Remove .optional
+    @Entity final class Tied: ManagedObject { @Attribute(.required) var a: Int; var b: Int } // error: Remove .required
+    @Entity final class Torn: ManagedObject { @Attribute(.required, .optional) var a: Int? } // error: cannot be both
+    @Entity final class Sum: ManagedObject { @Attribute(.required, derived: "b.@count") var a: Int } // error: is derived, so
+    @Composite struct Wanted { @Attribute(.required) var a: Int? } // error: Remove .required
     struct Plain { @Attribute(.unique) var a: Int } // error: Mark "Plain" with @Entity
     @Composite struct Place { var city: String?; @Attribute(.minimum(1)) var code: Int = 1 }
     @Composite struct Fixed { let a: Int } // error: "a" is a constant
