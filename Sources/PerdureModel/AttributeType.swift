@@ -34,6 +34,26 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
   /// have been deleted.
   case objectID = 2000
 
+  /// The type in Swift; nil for a type that the model does not know.
+  package var swiftName: String? {
+    switch self {
+    case .int16: "Int16"
+    case .int32: "Int32"
+    case .int64: "Int64"
+    case .decimal: "Decimal"
+    case .double: "Double"
+    case .float: "Float"
+    case .string: "String"
+    case .boolean: "Bool"
+    case .date: "Date"
+    case .binary: "Data"
+    case .uuid: "UUID"
+    case .uri: "URL"
+    case .objectID: "ManagedObjectID"
+    case .undefined, .transformable: nil
+    }
+  }
+
   /// Whether the type is one of the three integer types.
   public var isInteger: Bool {
     switch self {

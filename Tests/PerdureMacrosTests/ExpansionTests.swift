@@ -75,7 +75,7 @@ struct ExpansionTests {
         entity.add("born", (Date?).self)
         entity.add("projects", (ToMany<Project>).self, inverse: "members")
         entity.addTransient("mark", (Mark).self, default: Mark(), .transient)
-        return entity.description(of: "Worker", superclass: Person.self)
+        return entity.description(of: "Worker", superclass: Person.self, after: Person._Slot._count)
       }()
     }
 

@@ -217,7 +217,7 @@ private enum Modelling {
     // end
     #expect(city["streetCount"] as? Int == 0 && model.warnings.isEmpty)
 
-    // The problem that the article shows.
+    // The problem of a model that the article shows.
     let street = EntityDescription("Street", properties: [.toOne("city", "Town", inverse: "streets")])
     let error = #expect(throws: ModelError.self) { try ManagedObjectModel([street]) }
     #expect(
@@ -225,6 +225,55 @@ private enum Modelling {
         "Street.city: The destination \"Town\" is not in the model. Add the entity, or correct the name. "
           + "[unknownDestination]"
       ])
+  }
+
+  static func accessors() throws {
+    // Modelling 6
+    @Accessors class Place: ManagedObject {
+      var name: String  // "City" requires a name, "River" does not
+    }
+
+    @Accessors final class River: Place {
+      var length: Double
+      var measured: TimeInterval?  // a date
+      var cities: ToMany<Place>
+    }
+
+    let landscape = try ManagedObjectModel([
+      EntityDescription(
+        "City", className: "Place",
+        properties: [.string("name", optional: false), .toOne("river", "River", inverse: "cities")]),
+      EntityDescription(
+        "River", className: "River",
+        properties: [
+          .double("length"), .date("measured"), .string("name"), .toMany("cities", "City", inverse: "river"),
+        ]),
+    ])
+    let map = PersistentContainer(
+      name: "Map", model: landscape, classes: [Place.self, River.self], description: .inMemory)
+    try map.loadPersistentStores()
+    // end
+    let context = map.newContext()
+    let river = River(context: context)
+    (river.name, river.measured) = ("Seine", 5)
+    river.addToCities(context.insertNewObject(forEntityName: "City") as! Place)
+    river.cities.first?.name = "Paris"
+    try context.save()
+    #expect(river.length == 0 && river.value(forKey: "name") as? String == "Seine")
+
+    // The problem of a class that the article shows.
+    @Accessors final class Brook: ManagedObject { var length: String }
+    let model = try ManagedObjectModel([
+      EntityDescription("River", className: "Brook", properties: [.double("length")])
+    ])
+    let container = PersistentContainer(
+      name: "Map", model: model, classes: [Brook.self], description: .inMemory)
+    let error = #expect(throws: PerdureError.self) { try container.loadPersistentStores() }
+    #expect(
+      error?.message.contains(
+        ".length has the type String, and River.length is an attribute of the type double. Declare it as Double."
+      )
+        == true)
   }
 }
 
@@ -637,6 +686,7 @@ struct ArticleTests {
   @Test("Modelling runs") func modelling() throws {
     try Modelling.run()
     try Modelling.describe()
+    try Modelling.accessors()
   }
 
   @Test("AttributeTypes runs") func attributeTypes() throws { try AttributeTypes.run() }
@@ -651,7 +701,7 @@ struct ArticleTests {
   @Test(
     "The code blocks of the articles equal the code in this file",
     arguments: [
-      ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 5), ("AttributeTypes", 5),
+      ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 6), ("AttributeTypes", 5),
       ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 8),
     ])
   func sameText(article: String, count: Int) throws {

@@ -1,27 +1,22 @@
-// Companies with workers: a complete program without macros. The model is made in code, and the
-// accessors of the classes are written by hand, one line for each getter and setter.
+// Companies with workers: a complete program with a model that is made in code. The classes have
+// accessors for its properties, which the container compares with the model.
 //
 //     swift run CompaniesInCode
 //
-// Examples/Companies/Macros does the same with macros.
+// Examples/Companies/Macros does the same with a model that is made from the classes.
 
 import Perdure
 
-class Party: ManagedObject {
+@Accessors class Party: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription(
       "Party", properties: [.string("name", optional: false)], indexes: [FetchIndexDescription(on: "name")])
   }
-  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [\Party.name: "name"] }
 
-  /// Slots are counted from 0. The slots of a subentity follow those of its superentity.
-  var name: String {
-    get { _get(0) }
-    set { _set(0, newValue) }
-  }
+  var name: String
 }
 
-final class Company: Party {
+@Accessors final class Company: Party {
   override class var entityDescription: EntityDescription {
     EntityDescription(
       "Company", superentity: "Party",
@@ -30,15 +25,12 @@ final class Company: Party {
         .derived("workerCount", "workers.@count"),
       ], indexes: [FetchIndexDescription(on: "workerCount")])
   }
-  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
-    [\Company.name: "name", \Company.workers: "workers", \Company.workerCount: "workerCount"]
-  }
 
-  var workers: ToMany<Worker> { _get(1) }
-  var workerCount: Int { _get(2) }
+  var workers: ToMany<Worker>
+  private(set) var workerCount: Int
 }
 
-final class Worker: Party {
+@Accessors final class Worker: Party {
   override class var entityDescription: EntityDescription {
     EntityDescription(
       "Worker", superentity: "Party",
@@ -47,24 +39,10 @@ final class Worker: Party {
         .toOne("company", "Company", inverse: "workers"),
       ], uniquenessConstraints: [["email"]])
   }
-  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
-    [
-      \Worker.name: "name", \Worker.email: "email", \Worker.salary: "salary", \Worker.company: "company",
-    ]
-  }
 
-  var email: String? {
-    get { _get(1) }
-    set { _set(1, newValue) }
-  }
-  var salary: Int64 {
-    get { _get(2) }
-    set { _set(2, newValue) }
-  }
-  var company: Company? {
-    get { _get(3) }
-    set { _set(3, newValue) }
-  }
+  var email: String?
+  var salary: Int64
+  var company: Company?
 
   override func willSave() {
     if let lower = email?.lowercased(), lower != email { email = lower }

@@ -2,7 +2,7 @@
 //
 //     swift run CompaniesWithMacros
 //
-// Examples/Companies/InCode does the same without macros, with a model that is made in code.
+// Examples/Companies/InCode does the same with a model that is made in code.
 
 import Perdure
 

@@ -9,9 +9,10 @@
 //   3. a given class that describes the entity; of several, the last one;
 //   4. the class of the parent entity; for a root, `ManagedObject` (GraphSchema.swift).
 //
-// A class with accessors accesses properties by position. So it serves only entities that have its
-// properties at the same positions: its own entity, one with the same description, and their
-// subentities.
+// A class with a description accesses properties by position. So it serves only entities that have
+// its properties at the same positions: its own entity, one with the same description, and their
+// subentities. The accessors of any class must suit the properties by name and type
+// (AccessorCheck.swift).
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -67,19 +68,29 @@ struct ClassResolution {
 
   private func check(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
     try checkKeys(type, entity)
+    try checkSlots(type, entity)
+    try checkAccessors(type, entity)
+  }
+
+  private func checkSlots(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
     let description = type.entityDescription
     if description.name.isEmpty { return }
     let signature = description.slotSignature
-    var ancestor: EntityDescription? = entity
-    while let next = ancestor {
-      if next.slotSignature == signature { return }
-      ancestor = next.superentityName.flatMap { model.entitiesByName[$0] }
-    }
+    if entity.lineage.contains(where: { $0.slotSignature == signature }) { return }
     throw PerdureError(
       .openFailed,
       "\(type) describes \(description.name) as \(signature), and the model describes \(entity.name) as "
         + "\(entity.slotSignature). Make the model from the descriptions of the classes, or remove the class."
     )
+  }
+
+  private func checkAccessors(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
+    guard let schema = model.schemas.first(where: { $0.name == entity.name }) else { return }
+    let fetched = entity.lineage.flatMap { $0.fetchedProperties.map(\.name) }
+    let problems = AccessorCheck(
+      type: type, schema: schema, model: model, fetchedProperties: Set(fetched)
+    ).problems
+    if !problems.isEmpty { throw PerdureError(.openFailed, problems.joined(separator: " ")) }
   }
 }
 

@@ -37,14 +37,41 @@ public struct _EntityAssembly {
   public func entityName(of className: String) -> String { name ?? className }
 
   /// The description of the entity of a class.
-  public func description(of className: String, superclass: ManagedObject.Type) -> EntityDescription {
-    EntityDescription(
+  ///
+  /// - Parameter count: The number of inherited slots, as far as the macros know them. If the class
+  ///   of a superentity has no `@Entity`, the slots of the class would be wrong, so the program
+  ///   stops.
+  public func description(
+    of className: String, superclass: ManagedObject.Type, after count: Int
+  ) -> EntityDescription {
+    let inherited = Self.inheritedProperties(superclass)
+    if inherited.count != count {
+      stop(
+        "\(className) inherits from \(superclass), whose entity is not described by @Entity, so the positions of its "
+          + "properties are not known. Mark \(superclass) with @Entity, or write @Accessors and a description for "
+          + "\(className).")
+    }
+    return EntityDescription(
       entityName(of: className),
       superentity: superclass._entityName.isEmpty ? nil : superclass._entityName,
       isAbstract: isAbstract, className: className, properties: properties,
       fetchedProperties: fetchedProperties, indexes: indexes,
       uniquenessConstraints: constraints, renamingIdentifier: originalName, userInfo: userInfo,
       versionHashModifier: versionHashModifier)
+  }
+}
+
+extension _EntityAssembly {
+  /// The properties of the entities of a class and its superclasses.
+  private static func inheritedProperties(_ superclass: ManagedObject.Type) -> [PropertyDescription] {
+    var entities: [String: [PropertyDescription]] = [:]
+    var next: AnyClass? = superclass
+    while let type = next as? ManagedObject.Type {
+      let entity = type.entityDescription
+      if !entity.name.isEmpty { entities[entity.name] = entity.slotted }
+      next = _getSuperclass(type)
+    }
+    return entities.values.flatMap(\.self)
   }
 }
 
@@ -102,6 +129,8 @@ extension _EntityAssembly {
     var attribute = attribute
     attribute.take(options)
     if options.contains(.transient) { attribute.isTransient = true }
+    if options.contains(.optional) { attribute.isOptional = true }
+    if options.contains(.required) { attribute.isOptional = false }
     for case .transformed(let name) in options { attribute.valueTransformerName = name }
     properties.append(.attribute(attribute))
     if options.contains(.indexed) { indexes.append(FetchIndexDescription(on: attribute.name)) }
@@ -129,8 +158,6 @@ extension _EntityAssembly {
 
 extension _EntityAssembly {
   /// Adds a transient attribute of a type of the model.
-    if options.contains(.optional) { attribute.isOptional = true }
-    if options.contains(.required) { attribute.isOptional = false }
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil

@@ -75,6 +75,9 @@ final class EntityShape: Sendable {
   /// The slots of attributes that a save sets to its own time.
   let saveTimeSlots: [Int]
 
+  /// The slots of the accessors of a class with `@Accessors`, by their numbers.
+  let accessorSlots: [Int]
+
   /// Whether a save has to ask objects before it writes.
   let hasSaveHooks: Bool
   /// Whether objects have to be told when their rows come and go.
@@ -117,6 +120,7 @@ final class EntityShape: Sendable {
       })
     saveTimeSlots = parts.schema.properties.filter(\.isSetBySaves).map(\.slot)
     valueTypes = Self.valueTypes(parts)
+    accessorSlots = Self.accessorSlots(parts)
     let leaves = Set(parts.schema.composites.flatMap(\.slots))
     ruledSlots = parts.properties.indices.filter {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
@@ -129,6 +133,13 @@ final class EntityShape: Sendable {
     incoming = parts.incoming
     deletionGuards = parts.deletionGuards
     fetchedProperties = parts.fetchedProperties
+  }
+
+  /// Names that the entity does not have are refused before (AccessorCheck.swift).
+  private static func accessorSlots(_ parts: EntityShapeParts) -> [Int] {
+    parts.objectClass._accessorNames.map { name in
+      parts.schema.slot(named: name) ?? parts.schema.composite(named: name)?.slots.lowerBound ?? -1
+    }
   }
 
   private static func valueTypes(_ parts: EntityShapeParts) -> [Any.Type?] {

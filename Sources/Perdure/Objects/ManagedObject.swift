@@ -86,6 +86,10 @@ open class ManagedObject {
   /// The property names of this class and its superclasses, by key paths whose root is this class.
   open class var _propertyNamesByKeyPath: [AnyKeyPath: String] { [:] }
 
+  /// The names of the accessors of this class and its superclasses, by their numbers. `@Accessors`
+  /// writes the list.
+  open class var _accessorNames: [String] { [] }
+
   /// The templates of this class's functions with `@FetchTemplate`. `@Entity` writes the list.
   open class var _fetchTemplates: [FetchRequestTemplate] { [] }
 

@@ -70,7 +70,7 @@ struct EntityExpansion {
   // MARK: Access
 
   /// The access modifier with a space after it, or an empty string.
-  private var access: String {
+  var access: String {
     let levels = ["open": "public ", "public": "public ", "package": "package "]
     return type.modifiers.lazy.compactMap { levels[$0] }.first
       ?? type.modifiers.first { $0 == "fileprivate" || $0 == "private" }.map { _ in "fileprivate " } ?? ""
@@ -133,7 +133,7 @@ struct EntityExpansion {
       """
   }
 
-  private var nameFunction: String {
+  var nameFunction: String {
     let head = """
         \(access)static func _names<_Root: \(type.name)>(_ root: _Root.Type) -> [AnyKeyPath: String] {
       """
@@ -166,7 +166,7 @@ struct EntityExpansion {
         static let _description: Perdure.EntityDescription = {
           \(lines.isEmpty ? "let" : "var") entity = Perdure._EntityAssembly(\(options))
       \(lines.map { $0 + "\n" }.joined())\
-          return entity.description(of: \(literal(type.name)), superclass: \(superclass).self)
+          return entity.description(of: \(literal(type.name)), superclass: \(superclass).self, after: \(superclass)._Slot._count)
         }()
       """
   }
@@ -209,7 +209,7 @@ struct EntityExpansion {
       "didTurnIntoFault", "validateForInsert", "validateForUpdate", "validateForDelete", "validateValue",
     ].map { ($0, $0) } + [("awake", "awakeFromSnapshotEvents")]
 
-  private func toManyFunctions(_ property: ManagedProperty) -> [String] {
+  func toManyFunctions(_ property: ManagedProperty) -> [String] {
     guard let element = property.toManyElement else { return [] }
     let name = property.name.prefix(1).uppercased() + property.name.dropFirst()
     let (value, access) = (property.spelling, property.access)

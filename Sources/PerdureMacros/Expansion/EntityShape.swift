@@ -6,7 +6,8 @@ extension TypeSyntax {
   /// Why the type cannot be the class of an entity, and the offset; nil if no problem is known.
   var shapeProblem: Problem? {
     guard keyword == "class" else {
-      return ("@Entity belongs on a class: objects of an entity have identity.", keywordOffset)
+      let name = entityAttributes.first?.name ?? "Entity"
+      return ("@\(name) belongs on a class: objects of an entity have identity.", keywordOffset)
     }
     guard let superclass = inheritance.first else {
       return (
@@ -30,7 +31,9 @@ extension TypeSyntax {
       )
     }
     if let again = entityAttributes.dropFirst().first {
-      return ("A class has one entity. Remove the second @Entity.", again.offset)
+      return again.name == "Accessors"
+        ? ("@Entity makes the accessors of a class too. Remove @Accessors.", again.offset)
+        : ("A class has one entity. Remove the second @Entity.", again.offset)
     }
     return nil
   }
@@ -46,7 +49,13 @@ extension TypeSyntax {
     }
   }
 
-  var entityAttributes: [AttributeSyntax] { attributes.filter { $0.name == "Entity" } }
+  /// The attributes that make it a class of managed objects, those of `@Entity` first.
+  var entityAttributes: [AttributeSyntax] {
+    attributes.filter { $0.name == "Entity" } + attributes.filter { $0.name == "Accessors" }
+  }
+
+  /// Whether its model is elsewhere.
+  var hasAccessors: Bool { entityAttributes.first?.name == "Accessors" }
 
   /// Types that can follow the colon of a class, and that are certainly not classes of managed
   /// objects.

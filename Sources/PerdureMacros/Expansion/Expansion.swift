@@ -4,7 +4,13 @@ enum Expansion {
     switch (request.typeName, request.role) {
     case ("EntityMacro", "member"): EntityExpansion.members(request)
     case ("EntityMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
-    case ("ManagedMacro", "accessor"): placed(request, ManagedExpansion.accessors(request.declaration))
+    case ("AccessorsMacro", "member"): AccessorsExpansion.members(request)
+    case ("AccessorsMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
+    case ("ManagedMacro", "accessor"):
+      placed(
+        request,
+        ManagedExpansion.accessors(
+          request.declaration, ofAccessorsClass: request.surroundingType?.hasAccessors == true))
     case ("FetchedMacro", "accessor"): placed(request, FetchedProperty.accessors(request.declaration))
     case ("FetchTemplateMacro", "body"): TemplateExpansion.body(request)
     case ("CompositeMacro", "extension"): CompositeExpansion.conformance(request)

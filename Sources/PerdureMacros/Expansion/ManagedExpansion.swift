@@ -2,44 +2,57 @@
 ///
 /// The slot is a constant of the declaring class. So an access is a load from a known position,
 /// without a dictionary or a string.
-enum ManagedExpansion {
-  static func accessors(_ declaration: SyntaxText) -> String? {
+struct ManagedExpansion {
+  private let binding: BindingSyntax
+  /// The expression for the slot.
+  private let slot: String
+
+  /// The accessors of a variable; nil for another declaration.
+  ///
+  /// - Parameter ofAccessorsClass: Whether the class has `@Accessors`, so that a container finds
+  ///   the slot by name.
+  static func accessors(_ declaration: SyntaxText, ofAccessorsClass: Bool = false) -> String? {
     guard let variable = DeclarationScanner.variable(declaration.source),
       let binding = variable.bindings.first,
       binding.name != nil
     else { return nil }
-    if ManagedProperty.isTransformed(variable) {
-      return accessors("_transformed", "_setTransformed", binding, hasSetter: !isDerived(variable))
-    }
-    if ManagedProperty.isComposite(variable) { return accessors("_composite", "_setComposite", binding) }
-    if ManagedProperty.isTransient(variable) { return transientAccessors(binding) }
-    let getter = "get { _get(_Slot.\(binding.spelling)) }"
-    if isDerived(variable) {
-      return "{\n  \(getter)\n}"
-    }
-    return "{\n  \(getter)\n  set { _set(_Slot.\(binding.spelling), newValue) }\n}"
+    let slot =
+      ofAccessorsClass ? "_slot(_Accessor.\(binding.spelling))" : "_Slot.\(binding.spelling)"
+    return ManagedExpansion(binding: binding, slot: slot).accessors(variable)
   }
 
-  private static func accessors(
-    _ getter: String, _ setter: String, _ binding: BindingSyntax, hasSetter: Bool = true
-  ) -> String {
-    let type = binding.type.map { ", (\($0)).self" } ?? ""
-    let getter = "get { \(getter)(_Slot.\(binding.spelling)\(type)) }"
-    return hasSetter
-      ? "{\n  \(getter)\n  set { \(setter)(_Slot.\(binding.spelling), newValue) }\n}" : "{\n  \(getter)\n}"
+  private func accessors(_ variable: VariableSyntax) -> String {
+    if ManagedProperty.isTransformed(variable) {
+      return accessors("_transformed", "_setTransformed", hasSetter: !Self.isDerived(variable))
+    }
+    if ManagedProperty.isComposite(variable) { return accessors("_composite", "_setComposite") }
+    if ManagedProperty.isTransient(variable) { return transientAccessors }
+    let getter = "get { _get(\(slot)) }"
+    if Self.isDerived(variable) {
+      return "{\n  \(getter)\n}"
+    }
+    return "{\n  \(getter)\n  set { _set(\(slot), newValue) }\n}"
   }
+
+  private func accessors(_ getter: String, _ setter: String, hasSetter: Bool = true) -> String {
+    let getter = "get { \(getter)(\(slot)\(type)) }"
+    return hasSetter
+      ? "{\n  \(getter)\n  set { \(setter)(\(slot), newValue) }\n}" : "{\n  \(getter)\n}"
+  }
+
+  /// The type as a further argument.
+  private var type: String { binding.type.map { ", (\($0)).self" } ?? "" }
 
   /// Accessors of a transient attribute. It makes its default at the first read, if the model does
   /// not know its type or cannot contain one value for all objects.
-  private static func transientAccessors(_ binding: BindingSyntax) -> String {
-    let type = binding.type.map { ", (\($0)).self" } ?? ""
+  private var transientAccessors: String {
     let isMade = MadeDefault.of(binding.initializer, type: binding.type ?? "") != nil
     let label = isMade ? "made" : "default"
     let value = binding.initializer.flatMap { $0 == "nil" ? nil : ", \(label): \($0)" } ?? ""
     return """
       {
-        get { _transient(_Slot.\(binding.spelling)\(type)\(value)) }
-        set { _setTransient(_Slot.\(binding.spelling), newValue) }
+        get { _transient(\(slot)\(type)\(value)) }
+        set { _setTransient(\(slot), newValue) }
       }
       """
   }

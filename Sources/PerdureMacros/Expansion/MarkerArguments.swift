@@ -53,12 +53,23 @@ struct MarkerArguments {
   }
 
   /// Whether an argument is this case of `AttributeOption`, with or without the type before it.
-  func has(option: String) -> Bool {
-    arguments.contains { argument in
-      var words = argument.map { $0.kind == .literal ? "" : $0.text }[...]
-      if words.starts(with: ["Perdure", "."]) { words = words.dropFirst(2) }
-      if words.first == "AttributeOption" { words = words.dropFirst() }
-      return words.starts(with: [".", option])
+  func has(option: String) -> Bool { arguments.contains { Self.option($0) == option } }
+
+  /// The first argument that is none of these options, as text; nil if there is none.
+  func other(than options: Set<String>) -> String? {
+    for argument in arguments where !argument.isEmpty {
+      let option = Self.option(argument)
+      if let option, options.contains(option) { continue }
+      return option.map { ".\($0)" } ?? "\"\(argument.map(\.text).joined())\""
     }
+    return nil
+  }
+
+  /// The name of the case of `AttributeOption` that an argument is; nil for any other argument.
+  private static func option(_ argument: ArraySlice<Token>) -> String? {
+    var words = argument.map { $0.kind == .literal ? "" : $0.text }[...]
+    if words.starts(with: ["Perdure", "."]) { words = words.dropFirst(2) }
+    if words.first == "AttributeOption" { words = words.dropFirst() }
+    return words.first == "." ? words.dropFirst().first : nil
   }
 }

@@ -38,26 +38,6 @@ struct PlannedProperty {
 }
 
 extension AttributeType {
-  /// The type in Swift; nil for a type that the model does not know.
-  var swiftName: String? {
-    switch self {
-    case .int16: "Int16"
-    case .int32: "Int32"
-    case .int64: "Int64"
-    case .decimal: "Decimal"
-    case .double: "Double"
-    case .float: "Float"
-    case .string: "String"
-    case .boolean: "Bool"
-    case .date: "Date"
-    case .binary: "Data"
-    case .uuid: "UUID"
-    case .uri: "URL"
-    case .objectID: "ManagedObjectID"
-    case .undefined, .transformable: nil
-    }
-  }
-
   /// Whether code with values of the type needs Foundation.
   var isOfFoundation: Bool {
     switch self {

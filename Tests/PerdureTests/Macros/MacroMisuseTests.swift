@@ -48,6 +48,13 @@ struct MacroMisuseTests {
     @Entity final class Passing: ManagedObject { @Attribute(.unique, .transient) var a: Int } // error: Remove .unique
     @Entity final class Derived: ManagedObject { @Attribute(derived: "b.@count") var a: Int = 1 } // error: no default
     @Entity final class Function: ManagedObject { @Attribute func a() {} } // error: belongs on a variable
+    @Accessors final class Listing: ManagedObject { var a: Int; var b: Good?; @Attribute(.transient) var c: Any? }
+    @Accessors struct Views { var a: Int } // error: @Accessors belongs on a class
+    @Accessors @Entity final class Doubled: ManagedObject { var a: Int } // error: Remove @Accessors
+    @Accessors final class Started: ManagedObject { var a: Int = 1 } // error: "a" has an initial value, and the model
+    @Accessors final class Ended: ManagedObject { @Relationship(inverse: "other") var a: Good? } // error: Remove @Rel
+    @Accessors final class Kept: ManagedObject { @Attribute(.unique) var a: Int? } // error: Move .unique there
+    @Accessors final class Summed: ManagedObject { @Attribute(derived: "b.@count") var a: Int } // error: Move "derived:
     @Entity final class Free: ManagedObject { @Attribute(.optional) var a: Int?; var b: Int } // error: Remove .optional
     @Entity final class Tied: ManagedObject { @Attribute(.required) var a: Int; var b: Int } // error: Remove .required
     @Entity final class Torn: ManagedObject { @Attribute(.required, .optional) var a: Int? } // error: cannot be both

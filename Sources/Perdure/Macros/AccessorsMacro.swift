@@ -1,0 +1,51 @@
+/// Makes the stored variables of a class accessors of the properties of an entity that a model in
+/// code or in a file describes.
+///
+///     @Accessors final class Worker: ManagedObject {
+///       var name: String?
+///       var salary: Double
+///       var company: Company?
+///       var projects: ToMany<Project>
+///     }
+///     let model = try ManagedObjectModel([
+///       EntityDescription("Worker", className: "Worker", properties: [.string("name"), …]), …
+///     ])
+///
+/// Each variable has the name of its property, so accessors cannot be confused. A container
+/// compares them with the model when it loads its stores: a variable without a property, or with
+/// another type, is refused with error 134080, which names the class, the variable and the entity.
+///
+/// The model alone describes the properties. The variables have no initial values, and no markers
+/// except `@Attribute(.transient)`, `.transformed(by:)` and `.composite`, for types that only the
+/// class knows. The type of a variable may differ from that of its attribute in two ways:
+///
+/// - Whether it is optional. `var age: Int16` of an attribute without a value reads as 0. `var
+///   name: String?` of a required attribute reads as nil until it is set.
+/// - A `Double` may stand for a date, as its seconds since the reference date.
+///
+/// The entity may have other properties too. The class may be the class of several entities, and
+/// its subclasses may have `@Accessors` as well. For a to-many variable, functions `addToX` and
+/// `removeFromX` are generated. A class whose model is made from its classes uses `@Entity`
+/// instead.
+@attached(
+  member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_propertyNamesByKeyPath),
+  arbitrary)
+@attached(memberAttribute)
+public macro Accessors() = #externalMacro(module: "PerdureMacros", type: "AccessorsMacro")
+
+extension ManagedObject {
+  /// The numbers of the accessors of a class with `@Accessors`, which follow those of its
+  /// superclass. For generated code.
+  public enum _Accessor {
+    /// The number of accessors: 0 for the base class.
+    @inlinable public static var _count: Int { 0 }
+  }
+
+  /// The slot of an accessor of a class with `@Accessors`, in the entity of this object. For
+  /// generated code.
+  ///
+  /// - Complexity: O(1).
+  public final func _slot(_ accessor: Int) -> Int {
+    uncountedShape._withUnsafeGuaranteedRef { $0.accessorSlots[accessor] }
+  }
+}

@@ -1,0 +1,119 @@
+/// What `@Accessors` adds to a class.
+///
+///     enum _Accessor {
+///       static var name: Int { Person._Accessor._count + 0 }       one for each variable
+///       static var _count: Int { Person._Accessor._count + 1 }
+///     }
+///     enum _Slot {
+///       static var _count: Int                                     as in the superclass
+///       static func _names<_Root: Worker>(…) -> [AnyKeyPath: String]   names by key path
+///     }
+///     override class var _accessorNames: [String]                  in the order of the numbers
+///     override class var _propertyNamesByKeyPath …
+///     func addToProjects(_:), removeFromProjects(_:)               for each to-many variable
+///
+/// The model has the slots. A container finds them by the names of the accessors, once for each
+/// entity of the class.
+struct AccessorsExpansion {
+  /// The shared parts of the generated code. Its options are not used.
+  let entity: EntityExpansion
+
+  static func members(_ request: Request.AttachedExpansion) -> Reply {
+    let declaration = request.declaration
+    let type = DeclarationScanner.type(declaration.source)
+    var diagnostics: [Diagnostic] = []
+    // Both attributes are expanded, but one error message is enough.
+    guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
+    if let problem = type.shapeProblem ?? type.initializerProblem {
+      let initializer = type.keyword == "class" ? TypeSyntax.initializer : nil
+      return .expansion(initializer, [declaration.error(problem.message, at: problem.offset)])
+    }
+    var properties: [ManagedProperty] = []
+    for variable in type.variables {
+      switch ManagedProperty.judge(variable) {
+      case .managed(let property):
+        properties.append(property)
+        if let problem = Self.problem(of: variable, property) {
+          diagnostics.append(declaration.error(problem.message, at: problem.offset))
+        }
+      case .left: break
+      case .refused(let message, let offset): diagnostics.append(declaration.error(message, at: offset))
+      }
+    }
+    let expansion = AccessorsExpansion(
+      entity: EntityExpansion(
+        type: type, superclass: type.inheritance[0], properties: properties, fetchedProperties: [],
+        options: ""))
+    let initializer = diagnostics.isEmpty ? "" : "\n\n\(TypeSyntax.initializer)"
+    return .expansion(expansion.source + initializer, diagnostics)
+  }
+
+  /// What a variable says that only the model can say.
+  private static func problem(
+    of variable: VariableSyntax, _ property: ManagedProperty
+  ) -> ManagedProperty.Problem? {
+    let name = property.name
+    if property.defaultValue != nil, let offset = variable.bindings.first?.offset {
+      return (
+        "\"\(name)\" has an initial value, and the model has the defaults of a class with @Accessors. Move it "
+          + "there.",
+        offset
+      )
+    }
+    if let marker = variable.attribute("Relationship") {
+      return (
+        "The model describes the relationship \"\(name)\" of a class with @Accessors. Remove @Relationship.",
+        marker.offset
+      )
+    }
+    guard let marker = variable.attribute("Attribute"),
+      let option = MarkerArguments(marker.arguments ?? "").other(
+        than: ["transient", "transformed", "composite"])
+    else { return nil }
+    return (
+      "The model describes \"\(name)\" of a class with @Accessors. Move \(option) there.", marker.offset
+    )
+  }
+
+  var source: String {
+    ([numbers, slots] + overrides + entity.properties.flatMap(entity.toManyFunctions)).joined(separator: "\n\n")
+  }
+
+  private var numbers: String {
+    let base = "\(entity.superclass)._Accessor._count"
+    let lines = (entity.properties.map(\.spelling) + ["_count"]).enumerated().map { number, name in
+      "  \(entity.access)static var \(name): Int { \(base) + \(number) }"
+    }
+    return "\(entity.access)enum _Accessor {\n\(lines.joined(separator: "\n"))\n}"
+  }
+
+  private var slots: String {
+    """
+    @dynamicMemberLookup
+    \(entity.access)enum _Slot {
+      \(entity.access)static var _count: Int { \(entity.superclass)._Slot._count }
+      \(entity.access)static subscript(dynamicMember name: String) -> Perdure.ManagedObject._UnknownSlot {
+        Perdure.ManagedObject._Slot[dynamicMember: name]
+      }
+    \(entity.nameFunction)
+      static let _nameTable = Perdure._PropertyNames(_names(\(entity.type.name).self))
+    }
+    """
+  }
+
+  private var overrides: [String] {
+    let names = entity.properties.map { "\"\($0.name)\"" }.joined(separator: ", ")
+    return [
+      """
+      \(entity.overrideAccess)override class var _accessorNames: [String] {
+        super._accessorNames + [\(names)]
+      }
+      """,
+      """
+      \(entity.overrideAccess)override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+        _Slot._nameTable.names
+      }
+      """,
+    ]
+  }
+}
