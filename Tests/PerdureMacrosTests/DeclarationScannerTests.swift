@@ -13,7 +13,7 @@ struct DeclarationScannerTests {
         if let initializer = binding.initializer { text += " = " + initializer }
         switch binding.accessors {
         case .none: break
-        case .computed: text += " {}"
+        case .computed(let isSettable): text += isSettable ? " {get set}" : " {}"
         case .observers: text += " {did}"
         }
         return text
@@ -35,6 +35,20 @@ struct DeclarationScannerTests {
       DeclarationScanner.type("nonisolated(unsafe) open class A: B{}").modifiers == [
         "nonisolated(unsafe)", "open",
       ])
+  }
+
+  @Test("The scanner tells a computed variable with a setter from one without")
+  func settable() {
+    #expect(
+      variables(
+        """
+        var a: Int { get { 1 } set { b = newValue } }
+        var b: Int { get { 1 } nonmutating set(value) { get { value } } }
+        var c: Int { @inline(never) get throws { 1 } }
+        var d: Int { get { 1 } }
+        var e: Int { set(1); return get { 2 } }
+        var f: Int { _read { yield x } _modify { yield &x } }
+        """) == ["a: Int {get set}", "b: Int {get set}", "c: Int {}", "d: Int {}", "e: Int {}", "f: Int {}"])
   }
 
   @Test("The scanner finds the end of each variable's type")
@@ -105,7 +119,8 @@ struct DeclarationScannerTests {
         }
         var g: Int { }
         """) == [
-          "a: Int {}", "b: Int {}", "c: Int {}", "d: Int {did}", "e: Int = 5 {did}", "f: Int {}", "g: Int {}",
+          "a: Int {}", "b: Int {get set}", "c: Int {}", "d: Int {did}", "e: Int = 5 {did}", "f: Int {}",
+          "g: Int {}",
         ])
   }
 

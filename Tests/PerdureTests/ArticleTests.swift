@@ -227,6 +227,42 @@ private enum Modelling {
       ])
   }
 
+  // Modelling 7
+  @Entity final class Meeting: ManagedObject {
+    @Attribute(.indexed) var start: Date? {
+      get { primitiveStart }
+      set {
+        willChangeValue(forKey: "start")
+        primitiveStart = newValue
+        didChangeValue(forKey: "start")
+        primitiveDay = nil
+      }
+    }
+
+    /// Computed from the start, and kept until it changes.
+    @Attribute(.transient) var day: String? {
+      get {
+        if primitiveDay == nil { primitiveDay = start?.formatted(.iso8601.year().month().day()) }
+        return primitiveDay
+      }
+      set { primitiveDay = newValue }
+    }
+  }
+  // end
+
+  static func ownAccessors() throws {
+    let container = try PersistentContainer(
+      name: "Meetings", classes: [Meeting.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let meeting = Meeting(context: context)
+    meeting.setValue(Date(timeIntervalSinceReferenceDate: 0), forKey: "start")
+    #expect(meeting.value(forKey: "day") as? String == "2001-01-01")
+    meeting.start = Date(timeIntervalSinceReferenceDate: 86_400)
+    #expect(meeting.day == "2001-01-02")
+    try context.save()
+  }
+
   static func accessors() throws {
     // Modelling 6
     @Accessors class Place: ManagedObject {
@@ -687,6 +723,7 @@ struct ArticleTests {
     try Modelling.run()
     try Modelling.describe()
     try Modelling.accessors()
+    try Modelling.ownAccessors()
   }
 
   @Test("AttributeTypes runs") func attributeTypes() throws { try AttributeTypes.run() }
@@ -701,7 +738,7 @@ struct ArticleTests {
   @Test(
     "The code blocks of the articles equal the code in this file",
     arguments: [
-      ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 6), ("AttributeTypes", 5),
+      ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 7), ("AttributeTypes", 5),
       ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 8),
     ])
   func sameText(article: String, count: Int) throws {

@@ -141,7 +141,7 @@ extension ContextCore {
 
   /// Lets the class check one value, and takes what it puts in its place.
   private func validate(_ object: ManagedObject, _ key: String, _ details: inout [PerdureError.Detail]) {
-    let before = object.value(forKey: key)
+    let before = object.storedValue(forKey: key)
     var value = before
     do { try object.validateValue(&value, forKey: key) } catch {
       details += PerdureError.details(of: error, object.objectID, key, before)

@@ -212,7 +212,7 @@ extension PerdureError {
   public static func invalid(
     _ object: ManagedObject, _ key: String, _ rule: String, code: Code = .validation
   ) -> PerdureError {
-    let value = (object.value(forKey: key) as? any PredicateArgument)?.predicateValue ?? .null
+    let value = (object.storedValue(forKey: key) as? any PredicateArgument)?.predicateValue ?? .null
     return .validation([
       Detail(code: code, objectID: object.objectID, property: key, value: value, rule: rule)
     ])

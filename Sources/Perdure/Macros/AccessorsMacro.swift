@@ -29,7 +29,7 @@
 /// instead.
 @attached(
   member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_propertyNamesByKeyPath),
-  arbitrary)
+  named(_customAccessors), named(_customValue), named(_setCustomValue), arbitrary)
 @attached(memberAttribute)
 public macro Accessors() = #externalMacro(module: "PerdureMacros", type: "AccessorsMacro")
 

@@ -48,7 +48,8 @@ public import PerdureModel
 ///   - versionHashModifier: Changes the version hash: `EntityDescription.versionHashModifier`.
 @attached(
   member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
-  named(_lifeCycle), named(_fetchTemplates), named(_validatedProperties), named(_validateProperty), arbitrary)
+  named(_lifeCycle), named(_fetchTemplates), named(_validatedProperties), named(_validateProperty),
+  named(_customAccessors), named(_customValue), named(_setCustomValue), arbitrary)
 @attached(memberAttribute)
 public macro Entity(
   _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],
@@ -69,6 +70,22 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 ///       @Relationship(inverse: "projects") var members: ToMany<Worker>
 ///       @Attribute(.indexed, derived: "members.@count") private(set) var memberCount: Int
 ///     }
+///
+/// On a computed variable with a getter and a setter, the marker makes these the accessors of the
+/// attribute. They reach the stored value by a generated variable, here `primitiveTitle`:
+///
+///     @Attribute(.length(1...80)) var title: String? {
+///       get { primitiveTitle }
+///       set {
+///         willChangeValue(forKey: "title")
+///         primitiveTitle = newValue?.trimmed
+///         didChangeValue(forKey: "title")
+///       }
+///     }
+///
+/// Without the two calls, a change of the stored value is not saved by itself; see
+/// `ManagedObject.setPrimitiveValue(_:forKey:)`. `value(forKey:)` and `setValue(_:forKey:)` call
+/// the accessors. Fetches, rules and saves use the stored value.
 ///
 /// With an index, comparisons, ranges, prefixes of text and sorting by the attribute take O(log n)
 /// instead of reading every object. Each saved object needs an index entry. A unique attribute has
@@ -152,6 +169,13 @@ public enum AttributeOption: Sendable, Hashable {
   case unique
   /// The store maintains an ordered index over the attribute.
   case indexed
+  /// The attribute may have no value, although its variable is not optional: `var age: Int16`. Then
+  /// the variable reads as the zero of its type. Setting the attribute to nil by its name removes
+  /// the value. A comparison in a fetch distinguishes no value from zero.
+  case optional
+  /// An object without a value cannot be saved, although the variable is optional: `var name:
+  /// String?`. The variable reads as nil until it is set. A save without a value throws 1570.
+  case required
   /// Values are not stored: they exist with the object in its context. The variable may have any
   /// type. A type that is not an `AttributeValue` must be optional or have an initial value, which
   /// is made at the first read.
@@ -169,13 +193,6 @@ public enum AttributeOption: Sendable, Hashable {
   /// element by name leaves the others without a value, even those with an initial value in the
   /// struct. Rules belong to the elements.
   case composite
-  /// The attribute may have no value, although its variable is not optional: `var age: Int16`. Then
-  /// the variable reads as the zero of its type. Setting the attribute to nil by its name removes
-  /// the value. A comparison in a fetch distinguishes no value from zero.
-  case optional
-  /// An object without a value cannot be saved, although the variable is optional: `var name:
-  /// String?`. The variable reads as nil until it is set. A save without a value throws 1570.
-  case required
   /// A `ValueTransformer` that is registered under this name converts the values to bytes and back.
   /// The variable may have any optional type, and has no initial value. Each read makes a new
   /// value. A change inside an object that the value references is neither noticed nor saved until

@@ -78,6 +78,9 @@ final class EntityShape: Sendable {
   /// The slots of the accessors of a class with `@Accessors`, by their numbers.
   let accessorSlots: [Int]
 
+  /// The slots of the attributes with accessors of the class's own (CustomAccessors.swift).
+  let customSlots: Set<Int>
+
   /// Whether a save has to ask objects before it writes.
   let hasSaveHooks: Bool
   /// Whether objects have to be told when their rows come and go.
@@ -121,6 +124,7 @@ final class EntityShape: Sendable {
     saveTimeSlots = parts.schema.properties.filter(\.isSetBySaves).map(\.slot)
     valueTypes = Self.valueTypes(parts)
     accessorSlots = Self.accessorSlots(parts)
+    customSlots = Set(parts.objectClass._customAccessors.compactMap(parts.schema.slot(named:)))
     let leaves = Set(parts.schema.composites.flatMap(\.slots))
     ruledSlots = parts.properties.indices.filter {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])

@@ -19,7 +19,7 @@ extension ManagedObject {
     for slot in changedSlots() + changedTransients(since: overlay?.transientsBefore) {
       let name = changedName(slot)
       if values[name] != nil { continue }
-      values.updateValue(value(forKey: name), forKey: name)
+      values.updateValue(storedValue(forKey: name), forKey: name)
     }
     return values
   }
@@ -271,7 +271,8 @@ extension ManagedObject {
     for slot in shape.slots(named: key) {
       switch shape.properties[slot] {
       case .attribute: setAttributeValue(columnValue(slot), slot)
-      case .transient: setValue(value(forKey: key), forKey: key)
+      case .transient(.undefined, _): setTransientObject(transientObject(slot), slot)
+      case .transient: setTransientValue(transientValue(slot), slot)
       case .count, .derived, .relationship: break
       }
     }

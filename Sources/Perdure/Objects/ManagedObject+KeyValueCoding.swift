@@ -28,10 +28,19 @@ extension ManagedObject {
   /// `Date`, `UUID`, `Data`, `URL` and `ManagedObjectID`. The key of an element of a composite
   /// attribute is its path: `address.street`.
   ///
+  /// If the class has accessors of its own for an attribute (`@Attribute` of a computed variable),
+  /// the getter is called, and its value is returned in the form of the table.
+  ///
   /// - Parameter key: The name of a property of the entity. A program with an unknown name stops;
   ///   `checkedValue(forKey:)` throws instead.
   /// - Complexity: O(1), O(n) for a relationship to n objects. Reads the row if it is not loaded.
   public func value(forKey key: String) -> Any? {
+    if let slot = customSlot(key) { return customValue(slot) }
+    return storedValue(forKey: key)
+  }
+
+  /// The value of a property, regardless of accessors that the class has of its own.
+  func storedValue(forKey key: String) -> Any? {
     if let composite = shape.composite(named: key) {
       return compositeValue(composite) { value(forKey: shape.propertyName($0)) }
     }
@@ -53,7 +62,7 @@ extension ManagedObject {
   /// - Parameter isChecked: Whether stored bytes that cannot be decoded are an error. Otherwise
   ///   they read as in `value(forKey:)`.
   func keyedValue(_ key: String, isChecked: Bool = true) throws(KeyedProblem) -> Any? {
-    guard shape.composite(named: key) == nil else { return value(forKey: key) }
+    guard shape.composite(named: key) == nil, customSlot(key) == nil else { return value(forKey: key) }
     if let objects = fetchedValue(key) { return objects }
     let slot = try knownSlot(key)
     guard isChecked, shape.transformableSlots.contains(slot), case .data(let data) = attributeValue(slot)
@@ -113,6 +122,9 @@ extension ManagedObject {
   /// accepts 5.0, and a decimal attribute accepts the Double 9.99 as 9.99. Instances of `NSNumber`,
   /// `NSString` and similar classes are accepted too, and `NSNull` for nil.
   ///
+  /// If the class has accessors of its own for an attribute, the setter is called. If the variable
+  /// is not optional, nil removes the value without the setter.
+  ///
   /// A value that the property cannot hold does not change it. The next
   /// `ManagedObjectContext.save()` reports it; `setCheckedValue(_:forKey:)` throws at once.
   ///
@@ -168,8 +180,9 @@ extension ManagedObject {
     set { setValue(newValue, forKey: key) }
   }
 
-  /// The value of the property called `key`, as `value(forKey:)` gives it.
-  public func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
+  /// The stored value of the property called `key`, in the form of `value(forKey:)`, without
+  /// calling an accessor of the class.
+  public func primitiveValue(forKey key: String) -> Any? { storedValue(forKey: key) }
 
   /// Changes an attribute without marking the object as changed and without calling hooks. A
   /// transient attribute gets the value as from its accessor.
@@ -199,8 +212,23 @@ extension ManagedObject {
   /// The changes that set a property. Throws before any of them is made if one is not possible.
   func changes(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
     var changes: [() -> Void] = []
-    for (slot, leaf) in try settable(value, key) { changes.append(try change(leaf, slot)) }
+    for (slot, leaf) in try settable(value, key) {
+      let isCustom = shape.customSlots.contains(slot)
+      changes.append(isCustom ? try customChange(leaf, slot) : try change(leaf, slot))
+    }
     return changes
+  }
+
+  /// The call of the class's own setter of an attribute.
+  private func customChange(_ leaf: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {
+    let stored = try change(leaf, slot)
+    let content: _CustomValue.Content
+    if case .transient(.undefined, _) = shape.properties[slot] {
+      content = .object(try untyped(leaf, slot))
+    } else {
+      content = .value(graph.shown(try kept(leaf, slot)))
+    }
+    return { if !self.setCustomValue(content, slot) { stored() } }
   }
 
   /// The changes that set a property to a value from outside of the program. The class's type of the

@@ -110,6 +110,17 @@ open class ManagedObject {
   /// generated code.
   open class var _validatedProperties: [String] { [] }
 
+  /// The attributes of this class and its superclasses with accessors of the class's own. The
+  /// macros write the list.
+  open class var _customAccessors: [String] { [] }
+
+  /// Calls the class's own getter of an attribute. For generated code.
+  open func _customValue(forKey key: String) -> Any? { nil }
+
+  /// Calls the class's own setter of an attribute; false if the value does not suit it. For
+  /// generated code.
+  open func _setCustomValue(_ value: _CustomValue, forKey key: String) -> Bool { false }
+
   // MARK: Hooks
 
   /// Called once in an object's life, when it has been inserted; properties have their defaults.

@@ -76,7 +76,8 @@ struct AccessorsExpansion {
   }
 
   var source: String {
-    ([numbers, slots] + overrides + entity.properties.flatMap(entity.toManyFunctions)).joined(separator: "\n\n")
+    ([numbers, slots] + overrides + entity.customAccessors { "_slot(_Accessor.\($0))" }
+      + entity.properties.flatMap(entity.toManyFunctions)).joined(separator: "\n\n")
   }
 
   private var numbers: String {

@@ -10,6 +10,7 @@
 ///     override class var _propertyNamesByKeyPath …
 ///     override class var _lifeCycle                                 the hooks that the class overrides
 ///     override class var _validatedProperties, func _validateProperty   for each `validateAge(_:)`
+///     override class var _customAccessors, func _customValue …      for accessors of the class
 ///     convenience init(context:email:…)                            a parameter for each property
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many property
 ///
@@ -63,8 +64,8 @@ struct EntityExpansion {
   }
 
   var source: String {
-    ([slots] + overrides + templateList + validations + properties.flatMap(toManyFunctions)).joined(
-      separator: "\n\n")
+    ([slots] + overrides + templateList + validations + customAccessors { "_Slot.\($0)" }
+      + properties.flatMap(toManyFunctions)).joined(separator: "\n\n")
   }
 
   // MARK: Access

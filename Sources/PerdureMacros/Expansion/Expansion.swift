@@ -22,7 +22,8 @@ enum Expansion {
   /// Adds `@Managed` to the variables that the context manages, and nothing to other members.
   private static func memberAttribute(_ request: Request.AttachedExpansion) -> String? {
     guard let variable = DeclarationScanner.variable(request.declaration.source),
-      variable.attribute("Managed") == nil, case .managed = ManagedProperty.judge(variable),
+      variable.attribute("Managed") == nil,
+      case .managed(let property) = ManagedProperty.judge(variable), !property.isCustom,
       request.surroundingType?.shapeProblem == nil
     else { return nil }
     return "@Managed"

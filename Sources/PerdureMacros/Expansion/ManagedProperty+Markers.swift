@@ -105,6 +105,17 @@ extension ManagedProperty {
     return nil
   }
 
+  /// Why a computed variable cannot have the accessors of its attribute; nil if it can.
+  private static func customProblem(_ name: String, _ variable: VariableSyntax) -> Problem? {
+    guard isCustom(variable), isTransformed(variable) || isComposite(variable) || isDerived(variable),
+      let marker = variable.attribute("Attribute")
+    else { return nil }
+    return (
+      "\"\(name)\" has accessors of its own, which a composite, transformed or derived attribute cannot have. "
+        + "Give the computed variable another name, and remove @Attribute.", marker.offset
+    )
+  }
+
   /// The option that a composite leaves to its elements; nil if there is none.
   private static func otherOption(_ options: String) -> String? {
     let options = MarkerArguments(options)
@@ -146,6 +157,7 @@ extension ManagedProperty {
     if !isTransient(variable), !isTransformed(variable), let message = typeProblem(name, type, variable) {
       return (message, binding.offset)
     }
+    if let problem = customProblem(name, variable) { return problem }
     if isTransformed(variable), isTransient(variable) || binding.initializer != nil {
       return (
         "\"\(name)\" has a value transformer, so it is neither transient nor has it an initial value. Set it in "

@@ -16,6 +16,8 @@ struct ManagedProperty: Hashable, Sendable {
   var isTransformed = false
   /// Whether the options contain `.composite`.
   var isComposite = false
+  /// Whether the class has accessors of its own for it.
+  var isCustom = false
   /// Whether the property is derived, or its setter is less visible than its getter.
   var isReadOnly = false
 
@@ -47,7 +49,7 @@ struct ManagedProperty: Hashable, Sendable {
     if let problem = conditionalMarker(of: variable) ?? repeatedMarker(of: variable) {
       return .refused(problem.message, problem.offset)
     }
-    if isLeft(variable) {
+    if isLeft(variable), !isCustom(variable) {
       return uselessMarker(of: variable).map { .refused($0.message, $0.offset) } ?? .left
     }
     if let problem = problem(of: variable) ?? nameProblem(of: variable) ?? markerProblem(of: variable)
@@ -66,7 +68,7 @@ struct ManagedProperty: Hashable, Sendable {
         access: access(variable.modifiers),
         options: marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 },
         isTransient: isTransient(variable), isTransformed: isTransformed(variable),
-        isComposite: isComposite(variable),
+        isComposite: isComposite(variable), isCustom: isCustom(variable),
         isReadOnly: isDerived(variable) || variable.modifiers.contains { $0.hasSuffix("(set)") }))
   }
 
@@ -84,6 +86,13 @@ struct ManagedProperty: Hashable, Sendable {
     variable.attribute("Attribute")?.arguments.map(MarkerArguments.init)?.has(label: "derived") == true
   }
 
+  /// Whether `@Attribute` marks a computed variable with a getter and a setter: the accessors of
+  /// the attribute are the program's.
+  static func isCustom(_ variable: VariableSyntax) -> Bool {
+    variable.attribute("Attribute") != nil && !isOutside(variable)
+      && variable.bindings.map(\.accessors) == [.computed(isSettable: true)]
+  }
+
   private static func hasOption(_ name: String, _ variable: VariableSyntax) -> Bool {
     variable.attribute("Attribute")?.arguments.map(MarkerArguments.init)?.has(option: name) == true
   }
@@ -95,9 +104,27 @@ struct ManagedProperty: Hashable, Sendable {
   }
 
   static func isLeft(_ variable: VariableSyntax) -> Bool {
+    isOutside(variable)
+      || variable.bindings.allSatisfy { if case .computed = $0.accessors { true } else { false } }
+  }
+
+  /// Whether a marker or modifier leaves the variable to Swift.
+  private static func isOutside(_ variable: VariableSyntax) -> Bool {
     variable.attribute("Transient") != nil
       || !Set(variable.modifiers).isDisjoint(with: ["static", "class", "lazy", "override"])
-      || variable.bindings.allSatisfy { $0.accessors == .computed }
+  }
+
+  /// Accessors of the program, as an example.
+  private static func customForm(_ name: String, _ type: String) -> String {
+    let primitive = primitiveName(name)
+    return
+      "@Attribute var \(name): \(type) { get { \(primitive) } set { willChangeValue(forKey: \"\(name)\"); "
+      + "\(primitive) = newValue; didChangeValue(forKey: \"\(name)\") } }"
+  }
+
+  /// The name of the variable with the stored value of an attribute, for its accessors.
+  static func primitiveName(_ name: String) -> String {
+    "primitive" + name.prefix(1).uppercased() + name.dropFirst()
   }
 
   private static func problem(of variable: VariableSyntax) -> Problem? {
@@ -119,8 +146,8 @@ struct ManagedProperty: Hashable, Sendable {
     }
     if case .observers(let offset) = binding.accessors {
       return (
-        "\"\(name)\" has observers, which would not be called when the context changes it. Remove them, or mark "
-          + "the property @Transient.", offset
+        "\"\(name)\" has observers, which would not be called when the context changes it. Write accessors "
+          + "instead: \(customForm(name, binding.type ?? "Int")). Or mark the property @Transient.", offset
       )
     }
     if let modifier = variable.modifiers.first(where: { $0.hasPrefix("weak") || $0.hasPrefix("unowned") }) {

@@ -135,8 +135,29 @@ extension DeclarationScanner {
 
   /// The kind of accessors in the braces at `position`.
   mutating func accessorBlock() -> AccessorSyntax {
-    guard let first = firstWordInBraces(), first.is("willSet") || first.is("didSet") else { return .computed }
-    return .observers(first.range.lowerBound)
+    if let first = firstWordInBraces(), first.is("willSet") || first.is("didSet") {
+      return .observers(first.range.lowerBound)
+    }
+    return .computed(isSettable: accessorNames().isSuperset(of: ["get", "set"]))
+  }
+
+  /// The names of the accessors in the braces at `position`; empty if they contain a getter's body.
+  private mutating func accessorNames() -> Set<String> {
+    lookAhead { inner in
+      inner.position += 1
+      var names: Set<String> = []
+      while let token = inner.next, !token.is("}") {
+        _ = inner.attributes()
+        while inner.isNext("mutating") || inner.isNext("nonmutating") { inner.position += 1 }
+        guard let name = inner.next, ["get", "set", "_modify", "_read"].contains(name.text) else { return [] }
+        names.insert(name.text)
+        inner.position += 1
+        if inner.isNext("(") { inner.skipOne() }
+        guard inner.isNext("{") else { return [] }
+        inner.skipOne()
+      }
+      return names
+    }
   }
 
   private mutating func firstWordInBraces() -> Token? {

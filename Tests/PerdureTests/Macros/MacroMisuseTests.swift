@@ -42,6 +42,10 @@ struct MacroMisuseTests {
     @Entity final class Both: ManagedObject { @Attribute @Relationship var a: Good? } // error: Remove one
     @Entity final class Held: ManagedObject { @Relationship var a: URL? } // error: Write @Attribute instead
     @Entity final class Computed: ManagedObject { @Attribute var a: Int { 1 } } // error: "a" is computed
+    @Entity final class Watched: ManagedObject { var a: Int? { willSet {} } } // error: get { primitiveA } set { willChange
+    @Entity final class Own: ManagedObject { @Attribute(.unique) var a: Int? { get { primitiveA } set { primitiveA = newValue } } }
+    @Entity final class Part: ManagedObject { @Attribute(.composite) var a: Place { get { .init() } set {} } } // error: Give the
+    @Entity final class Knot: ManagedObject { @Relationship var a: Good? { get { nil } set {} } } // error: "a" is computed
     @Entity final class Lazy: ManagedObject { @Attribute lazy var a: Int = 1 } // error: "a" is lazy
     @Entity final class Counted: ManagedObject { @Relationship(maxCount: 3) var a: Good? } // error: Remove maxCount
     @Entity final class Sure: ManagedObject { @Relationship(optional: true) var a: Good } // error: Remove "optional"

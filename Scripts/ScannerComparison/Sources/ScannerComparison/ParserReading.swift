@@ -95,10 +95,12 @@ struct ParserReading {
 
   private func accessors(_ block: AccessorBlockSyntax?) -> AccessorSyntax {
     guard let block else { return .none }
-    guard case .accessors(let accessors) = block.accessors,
-      let observer = accessors.first(where: { ["willSet", "didSet"].contains($0.accessorSpecifier.text) })
-    else { return .computed }
-    return .observers(offset(observer.accessorSpecifier))
+    guard case .accessors(let accessors) = block.accessors else { return .computed(isSettable: false) }
+    if let observer = accessors.first(where: { ["willSet", "didSet"].contains($0.accessorSpecifier.text) }) {
+      return .observers(offset(observer.accessorSpecifier))
+    }
+    let names = Set(accessors.map(\.accessorSpecifier.text))
+    return .computed(isSettable: names.isSuperset(of: ["get", "set"]))
   }
 
   func attributes(_ list: AttributeListSyntax) -> [DeclarationScanning.AttributeSyntax] {
