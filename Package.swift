@@ -84,7 +84,8 @@ let package = Package(
       name: "PerdureModelCode", dependencies: ["PerdureModel", "PerdurePredicates"], swiftSettings: settings),
     // Generates code from model files; the command and the plugin share it.
     .target(
-      name: "PerdureModelGenerating", dependencies: ["PerdureModelFiles", "PerdureModelCode"],
+      name: "PerdureModelGenerating",
+      dependencies: ["PerdureModelFiles", "PerdureModelCode", "PerdureFileIO", "PerdurePredicates"],
       swiftSettings: settings),
     // The tool of the plugin. It has few dependencies, because every package with the plugin builds it.
     .executableTarget(
@@ -285,7 +286,8 @@ let package = Package(
       name: "ConformanceTests", dependencies: ["Perdure", "PerdureTestSupport"], exclude: ["README.md"],
       swiftSettings: settings),
     .testTarget(
-      name: "PerdureKeyedArchivesTests", dependencies: ["PerdureKeyedArchives", "Perdure"],
+      name: "PerdureKeyedArchivesTests",
+      dependencies: ["PerdureKeyedArchives", "Perdure", "PerdureModelFiles"],
       swiftSettings: settings),
     .testTarget(
       name: "PerdureBundledModelsTests",

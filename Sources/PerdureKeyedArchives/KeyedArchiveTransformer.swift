@@ -25,7 +25,7 @@ public import Perdure
 /// the mutable subclasses.
 public struct KeyedArchiveTransformer: ValueTransformer {
   /// The name that Core Data uses for this kind of transformer.
-  public static let name = "NSSecureUnarchiveFromData"
+  public static let name = AttributeDescription.secureArchiveTransformerName
 
   /// The classes that Core Data allows at the top level of an archive and inside it.
   private static let standardClasses: [AnyClass] = [
@@ -59,10 +59,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   /// - Throws: `KeyedArchiveError` if the value, or a value inside it, cannot be archived. Also the
   ///   errors of `NSKeyedArchiver`.
   public func data(from value: Any) throws -> Data {
-    if let wrong = notArchivable(value) {
-      throw KeyedArchiveError(
-        "A \(wrong) cannot be archived; take values of property lists, or objects with NSSecureCoding.")
-    }
+    if let problem = problem(ofArchiving: value) { throw KeyedArchiveError(problem) }
     let data = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
     _ = try objects(of: data)
     return data
@@ -112,7 +109,8 @@ public struct KeyedArchiveTransformer: ValueTransformer {
       guard case .text(let name)? = object["$classname"] else { continue }
       if PlainArchive.classNames.contains(name) { continue }
       guard object["$classhints"] == nil, let named = NSClassFromString(name), isGiven(named) else {
-        throw KeyedArchiveError("The archive has a \(name): allow its class where the transformer is made.")
+        throw KeyedArchiveError(
+          "The archive has a \(name): list its class in KeyedArchiveTransformer.register(allowing:).")
       }
       isPlain = false
     }
@@ -128,28 +126,50 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     return false
   }
 
-  /// The type of the value that prevents archiving; nil if the value can be archived.
-  private func notArchivable(_ value: Any) -> String? {
+  /// Why a value, or a value inside it, cannot be archived; nil if it can.
+  private func problem(ofArchiving value: Any) -> String? {
     if type(of: value) is NSObject.Type, let object = value as? NSObject {
       let known = Self.standardClasses + Self.mutableClasses
       let type: AnyClass = object.classForCoder
-      if !known.contains(where: { $0 == type }), !isGiven(type) { return "\(type)" }
+      if !known.contains(where: { $0 == type }) {
+        if !isGiven(type) { return Self.unlisted(type) }
+        if !Self.isArchivable(type) {
+          return "A \(String(reflecting: type)) cannot be archived: it is private or inside another type. "
+            + "Declare it at the top level of a file."
+        }
+      }
     }
     #if !canImport(Darwin)
       // Foundation never finishes archiving an NSDecimalNumber.
-      if value is NSDecimalNumber { return "NSDecimalNumber" }
+      if value is NSDecimalNumber { return Self.unlisted(NSDecimalNumber.self) }
     #endif
     switch value {
     case is String, is Bool, is Int, is Int8, is Int16, is Int32, is Int64, is UInt, is UInt8, is UInt16,
       is UInt32, is UInt64, is Float, is Double, is Date, is Data, is URL, is UUID:
       return nil
-    case let array as [Any]: return array.lazy.compactMap(notArchivable).first
-    case let set as Set<AnyHashable>: return set.lazy.compactMap { notArchivable($0.base) }.first
+    case let array as [Any]: return array.lazy.compactMap(problem(ofArchiving:)).first
+    case let set as Set<AnyHashable>: return set.lazy.compactMap { problem(ofArchiving: $0.base) }.first
     case let table as [AnyHashable: Any]:
-      return table.lazy.compactMap { notArchivable($0.key.base) ?? notArchivable($0.value) }.first
+      return table.lazy.compactMap { problem(ofArchiving: $0.key.base) ?? problem(ofArchiving: $0.value) }
+        .first
     case is any NSObject & NSSecureCoding: return nil
-    default: return "\(type(of: value))"
+    default: return Self.unlisted(type(of: value))
     }
+  }
+
+  private static func unlisted(_ type: Any.Type) -> String {
+    "A \(type) cannot be archived. Give values of property lists; or let its class have NSSecureCoding, and list it in "
+      + "KeyedArchiveTransformer.register(allowing:)."
+  }
+
+  /// Whether Foundation can name the class in an archive. Except on Apple platforms, it traps for
+  /// others.
+  private static func isArchivable(_ type: AnyClass) -> Bool {
+    #if canImport(Darwin)
+      true
+    #else
+      String(reflecting: type).split(separator: ".").count <= 2
+    #endif
   }
 }
 

@@ -59,6 +59,12 @@ public struct AttributeDescription: Sendable, Hashable {
   /// A store that was written with another modifier cannot be opened without a migration.
   public var versionHashModifier: String?
 
+  /// The name of the transformer that reads and writes secure archives.
+  ///
+  /// Core Data uses it for transformable attributes that name no transformer, and so do attributes
+  /// from model files. `KeyedArchiveTransformer` of PerdureKeyedArchives registers itself under it.
+  public static let secureArchiveTransformerName = "NSSecureUnarchiveFromData"
+
   /// Makes a description. The model checks all its descriptions later.
   public init(
     _ name: String, _ type: AttributeType, isOptional: Bool = true, defaultValue: DefaultValue? = nil,

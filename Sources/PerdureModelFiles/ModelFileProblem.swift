@@ -47,7 +47,7 @@ public struct ModelFileProblem: Sendable, Hashable {
     case predicate
     /// A declaration that Perdure does not use.
     case unused
-    /// A transformable attribute has no value transformer.
+    /// A transformable attribute names no value transformer. It has secure archives.
     case transformer
     /// An optional number has a scalar type in Core Data, so code cannot read its absence.
     case scalar

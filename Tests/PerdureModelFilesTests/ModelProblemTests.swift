@@ -42,7 +42,7 @@ struct ModelProblemTests {
     (attribute("Integer 64", "optional='YES' usesScalarValueType='YES'"), .scalar, .note, 3),
     (attribute("String", "derived='YES'"), .missing, .error, 3),
     (attribute("String", "derivationExpression='b'"), .unused, .warning, 3),
-    (attribute("Date", "derived='YES' derivationExpression='now()'"), .model(.derivation), .error, 3),
+    (attribute("Double", "derived='YES' derivationExpression='now()'"), .model(.derivation), .error, 3),
     (attribute("String", "derived='YES' derivationExpression='b.@count.c'"), .model(.derivation), .error, 3),
     (attribute("String", "colour='red'"), .unknownContent, .warning, 3),
     (attribute("String", "\ncolour='red'"), .unknownContent, .warning, 4),

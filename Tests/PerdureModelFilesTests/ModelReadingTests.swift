@@ -154,6 +154,38 @@ struct ModelReadingTests {
     #expect(model.entities.flatMap(\.indexes).map(\.name) == ["by", "by_B"])
   }
 
+  @Test("A stored transformable attribute without a transformer has secure archives")
+  func secureArchives() throws {
+    let text = """
+      <model><entity name="Page">\
+      <attribute name="colour" optional="YES" attributeType="Transformable"/>\
+      <attribute name="marks" optional="YES" attributeType="Transformable" valueTransformerName=""/>\
+      <attribute name="view" optional="YES" transient="YES" attributeType="Transformable"/>\
+      </entity></model>
+      """
+    var document = try ModelDocument(Array(text.utf8), file: "contents")
+    let model = try document.managedObjectModel()
+    let name = AttributeDescription.secureArchiveTransformerName
+    let attributes = model.entitiesByName["Page"]?.attributes ?? []
+    #expect(attributes.map(\.valueTransformerName) == [name, name, nil])
+    #expect(document.problems().map(\.kind) == [.transformer, .transformer])
+    try document.update(to: model)
+    #expect(try document.bytes() == Array(text.utf8))
+    let written = try ModelDocument(model).managedObjectModel()
+    #expect(written.entitiesByName["Page"]?.attributes == attributes)
+  }
+
+  @Test("An attribute whose bytes no transformer reads keeps none in a file")
+  func noTransformer() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription("Page", properties: [.attribute("bytes", .transformable)])
+    ])
+    let document = try ModelDocument(model)
+    #expect(document.problems() == [])
+    let written = try document.managedObjectModel()
+    #expect(written.entitiesByName["Page"]?.attributes == model.entitiesByName["Page"]?.attributes)
+  }
+
   @Test("A derived attribute with now() is read, and written as it was")
   func saveTime() throws {
     let text = """

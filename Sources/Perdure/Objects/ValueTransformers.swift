@@ -71,10 +71,13 @@ extension ManagedObjectModel {
         else {
           continue
         }
+        let isArchive = name == AttributeDescription.secureArchiveTransformerName
         throw PerdureError(
           .openFailed,
           "\(entity.name).\(attribute.name) uses the value transformer \"\(name)\", which is not registered. Call "
-            + "ValueTransformers.register(_:named:) before the store is opened."
+            + (isArchive
+              ? "KeyedArchiveTransformer.register(allowing:) of PerdureKeyedArchives"
+              : "ValueTransformers.register(_:named:)") + " before the store is opened."
             + NearMisses.question(name, in: ValueTransformers.names))
       }
     }

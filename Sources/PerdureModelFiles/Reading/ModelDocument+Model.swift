@@ -5,9 +5,11 @@ extension ModelDocument {
   ///
   /// Entities and properties are in the order of the file. Defaults and bounds have the form of the
   /// attribute's type: the text `0` is a `Double` for an attribute of doubles. An entity without a
-  /// class has the class name `ManagedObject`. Attributes that older files mark as indexed, and
-  /// compound indexes, are ordinary indexes. Settings that are specific to Core Data, such as
-  /// scalar types, code generation and diagrams, are only in the document.
+  /// class has the class name `ManagedObject`. A stored transformable attribute without a
+  /// transformer has ``AttributeDescription/secureArchiveTransformerName``, as in Core Data.
+  /// Attributes that older files mark as indexed, and compound indexes, are ordinary indexes.
+  /// Settings that are specific to Core Data, such as scalar types, code generation and diagrams,
+  /// are only in the document.
   ///
   /// - Throws: `ModelFileError` with all problems and their lines, if one of them is an error.
   /// - Complexity: O(n) for a file of n bytes, and that of `ManagedObjectModel.init`.

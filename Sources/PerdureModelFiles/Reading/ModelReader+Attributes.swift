@@ -18,8 +18,8 @@ extension ModelReader {
     attribute.derivation = derivation(element, place)
     attribute.rules = rules(element, type, at: place, &info)
     attribute.defaultValue = defaultValue(element, type, at: place, &info)
+    attribute.valueTransformerName = transformerName(element, attribute, place, &info)
     attribute.userInfo = info
-    attribute.valueTransformerName = text("valueTransformerName", of: element)
     checkStorage(element, attribute, place)
     return .attribute(attribute)
   }
@@ -50,14 +50,28 @@ extension ModelReader {
     return isDerived ? expression : nil
   }
 
+  /// The transformer that the file names. A stored transformable attribute without one has secure
+  /// archives, as in Core Data.
+  private mutating func transformerName(
+    _ element: ModelElement, _ attribute: AttributeDescription, _ place: String,
+    _ info: inout [String: String]
+  ) -> String? {
+    if let name = text("valueTransformerName", of: element) { return name }
+    if info[ExtensionKey.transformer] == ExtensionKey.noTransformer {
+      info[ExtensionKey.transformer] = nil
+      return nil
+    }
+    guard attribute.type == .transformable, !attribute.isTransient else { return nil }
+    let name = AttributeDescription.secureArchiveTransformerName
+    warning(
+      .transformer, at: element, in: place, "The transformable attribute names no value transformer.",
+      "Name \(name), which is used, and register KeyedArchiveTransformer with the classes of its values.")
+    return name
+  }
+
   private mutating func checkStorage(
     _ element: ModelElement, _ attribute: AttributeDescription, _ place: String
   ) {
-    if attribute.type == .transformable, attribute.valueTransformerName == nil, !attribute.isTransient {
-      warning(
-        .transformer, at: element, in: place, "The transformable attribute names no value transformer.",
-        "Name one: without it, Core Data decodes any class from the stored bytes.")
-    }
     let isScalar = bool("usesScalarValueType", of: element, place)
     if isScalar, attribute.isOptional, attribute.type.isScalar, attribute.derivation == nil {
       note(

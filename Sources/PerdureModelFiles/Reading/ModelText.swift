@@ -8,9 +8,9 @@ import PerdureModel
 
 /// Values as text in model files. Numbers have a point and no grouping. Every text that is written
 /// is read as the same value.
-enum ModelText {
+package enum ModelText {
   /// A truth value: `YES`, `NO`, `true`, `false`, 1 or 0 in any case; nil for other text.
-  static func bool(_ text: String) -> Bool? {
+  package static func bool(_ text: String) -> Bool? {
     switch text.lowercased() {
     case "yes", "true", "1", "1.0": true
     case "no", "false", "0", "0.0": false
@@ -159,6 +159,11 @@ enum ExtensionKey {
   static let prefix = "perdure."
   /// The default of an attribute: `now`, `newUUID`, or bytes in base 64.
   static let defaultValue = "perdure.default"
+  /// The transformer of a transformable attribute: only ``noTransformer``. Core Data has no stored
+  /// attribute without one.
+  static let transformer = "perdure.transformer"
+  /// The value for an attribute whose bytes no transformer reads.
+  static let noTransformer = "none"
   /// Followed by a number from 1: the predicate of a validation rule.
   static let predicate = "perdure.predicate."
   /// Followed by the number of a predicate: its message.

@@ -10,6 +10,9 @@ extension ElementMaker {
         "\(owner).\(attribute.name)", "The user info has the reserved key \"\(key)\".",
         "Use a key that does not begin with \(ExtensionKey.prefix)")
     }
+    if type == .transformable, attribute.valueTransformerName == nil, !attribute.isTransient {
+      info[ExtensionKey.transformer] = ExtensionKey.noTransformer
+    }
     let bounds = bounds(attribute, in: owner, &info)
     let value = defaultText(attribute, &info)
     let isDate = type == .date
