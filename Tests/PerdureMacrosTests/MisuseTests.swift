@@ -129,6 +129,7 @@ struct MisuseTests {
     #expect(
       member("@Relationship(inverse: \"x\", maxCount: 3) var a: B?")
         == ["\"a\" leads to one object at most @ @Relation"])
+    #expect(member("@Relationship(inverse: \"x\", minCount: 1) var a: B?") == [])
     #expect(
       member("@Relationship(inverse: \"x\") var a: B? = b")
         == ["\"a\" leads to an object, and has no default @ a: B? = b"])

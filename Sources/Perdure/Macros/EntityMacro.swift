@@ -122,7 +122,7 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - deleteRule: The effect of deleting an object on the other end.
 ///   - optional: Whether an object may be saved without an object at the other end.
 ///   - minCount: The minimum number of objects at the other end of a to-many relationship that is
-///     not empty.
+///     not empty. For one object it is 0 or 1, and only a part of the model: model files have it.
 ///   - maxCount: The maximum number; 0 means no limit. It cannot be 1, which is to-one.
 ///   - transient: Whether the links are not stored: `RelationshipDescription.isTransient`. The
 ///     inverse must declare the same.

@@ -250,15 +250,18 @@ extension Optional: _MayBeNil {}
 
 extension _EntityAssembly {
   /// Adds a to-one relationship.
+  ///
+  /// - Parameter minCount: 0 or 1; nil for the usual number. It has no effect on validation.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination?.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
-    optional: Bool = true, transient: Bool = false, originalName: String? = nil,
+    optional: Bool = true, minCount: Int? = nil, transient: Bool = false, originalName: String? = nil,
     userInfo: [String: String] = [:],
     versionHashModifier: String? = nil
   ) {
     addRelationship(
       RelationshipDescription(
-        name, to: Self.entity(of: Destination.self), inverse: inverse, minCount: optional ? 0 : 1,
+        name, to: Self.entity(of: Destination.self), inverse: inverse,
+        minCount: minCount ?? (optional ? 0 : 1),
         maxCount: 1, isOptional: optional, deleteRule: deleteRule, isTransient: transient,
         renamingIdentifier: originalName, userInfo: userInfo, versionHashModifier: versionHashModifier))
   }

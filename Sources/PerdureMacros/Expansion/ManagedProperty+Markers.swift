@@ -76,9 +76,9 @@ extension ManagedProperty {
           + "\"\(type)?\".", marker.offset
       )
     }
-    if type.hasSuffix("?"), let count = ["minCount", "maxCount"].first(where: options.has(label:)) {
+    if type.hasSuffix("?"), options.has(label: "maxCount") {
       return (
-        "\"\(name)\" leads to one object at most. Remove \(count), or declare it as ToMany; optional: false demands "
+        "\"\(name)\" leads to one object at most. Remove maxCount, or declare it as ToMany; optional: false demands "
           + "an object.", marker.offset
       )
     }

@@ -49,25 +49,22 @@ struct MacroCheck {
       if let message = Self.flaw(of: attribute, property) { report(entity, property.name, message) }
     case .composite(let composite):
       if let message = Self.flaw(of: composite) { report(entity, property.name, message) }
-    case .relationship(let relationship):
-      let usualMinimum = relationship.isToMany || relationship.isOptional ? 0 : 1
-      if !relationship.isToMany, relationship.minCount != usualMinimum {
-        report(
-          entity, property.name,
-          "The relationship to one object has the least count \(relationship.minCount) and is \(relationship.isOptional ? "optional" : "required")."
-        )
-      }
+    case .relationship: break
     }
   }
 
   private static func flaw(of attribute: AttributeDescription, _ property: PlannedProperty) -> String? {
     switch property.form {
     case .transient, .transformed:
-      if property.type == "Any?" { return "The type of the values is not known." }
+      if property.form == .transient, property.type == "Any?" {
+        return "The type of the values is not known."
+      }
       if !attribute.isOptional { return "The attribute is required, and its type has no first value." }
       return attribute.defaultValue == nil ? nil : "The attribute has a default."
     case .plain where attribute.type == .transformable:
-      return "The transformable attribute has no value transformer."
+      return "No transformer reads the bytes of the transformable attribute."
+    case .plain where attribute.isOptional && !property.type.hasSuffix("?"):
+      return "The attribute is optional, and its type is not."
     default: return nil
     }
   }

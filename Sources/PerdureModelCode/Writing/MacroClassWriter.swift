@@ -107,13 +107,14 @@ struct MacroClassWriter {
 
   private static func marker(of relationship: RelationshipDescription) -> String {
     let isToMany = relationship.isToMany
+    let usualMinimum = isToMany || relationship.isOptional ? 0 : 1
     return attribute(
       "@Relationship",
       [
         ("inverse", DescriptionCode.text(relationship.inverseName)),
         ("deleteRule", relationship.deleteRule == .nullify ? nil : ".\(relationship.deleteRule)"),
         ("optional", relationship.isOptional ? nil : "false"),
-        ("minCount", isToMany && relationship.minCount != 0 ? "\(relationship.minCount)" : nil),
+        ("minCount", relationship.minCount == usualMinimum ? nil : "\(relationship.minCount)"),
         ("maxCount", isToMany && relationship.maxCount != 0 ? "\(relationship.maxCount)" : nil),
         ("transient", relationship.isTransient ? "true" : nil),
         ("originalName", DescriptionCode.text(relationship.renamingIdentifier)),
