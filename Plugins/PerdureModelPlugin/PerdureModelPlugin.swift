@@ -14,7 +14,7 @@ struct PerdureModelPlugin: BuildToolPlugin {
       return .buildCommand(
         displayName: "Generating the classes of \(model.lastPathComponent)", executable: tool,
         arguments: [model.path(percentEncoded: false), output.path(percentEncoded: false)],
-        inputFiles: try Self.files(in: model), outputFiles: [output])
+        inputFiles: try Self.files(in: model) + Self.options(of: model), outputFiles: [output])
     }
   }
 
@@ -29,6 +29,12 @@ struct PerdureModelPlugin: BuildToolPlugin {
   /// The files of a model at any depth, hidden ones included: one of them names the current version.
   private static func files(in folder: URL) throws -> [URL] {
     try contents(of: folder).flatMap { $0.hasDirectoryPath ? try files(in: $0) : [$0] }
+  }
+
+  /// The file with the choices for the code, `Notes.perdure.json` beside the model, if it exists.
+  private static func options(of model: URL) -> [URL] {
+    let file = model.deletingPathExtension().appendingPathExtension("perdure.json")
+    return FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) ? [file] : []
   }
 
   /// In the order of names, so that the commands of each build are the same.

@@ -15,6 +15,9 @@ struct ModelGenerateCommand: ConsoleCommand {
       Packages need no generated file in their sources: the plugin PerdureModelPlugin generates the code in each build, \
       with the kind of code that the model file says.
 
+      The file Notes.perdure.json beside the model has choices for the plugin and for this command: a JSON object with \
+      the members style, entities, access, scalars, module, imports and names. Options of the command replace them.
+
       Exit codes: 0 done; 2 the model has problems, which are all listed, or the file could not be written.
       """)
 
@@ -35,18 +38,25 @@ struct ModelGenerateCommand: ConsoleCommand {
   @Option(help: "The version of the model. (default: the current one)")
   var modelVersion: String?
 
-  @Option(help: "How properties are written. Accessors express every model.")
-  var style = ModelCodeStyle.accessors
+  @Option(help: "How properties are written. Accessors express every model. (default: accessors)")
+  var style: ModelCodeStyle?
 
   @Option(
     help: """
       The code for each entity: its class; an extension of a class of the program; only the description, for a \
-      class that the program writes; or as the model file says.
+      class that the program writes; or as the model file says. (default: class)
       """)
-  var entities = Entities.class
+  var entities: Entities?
 
-  @Option(help: "The access level of the code.")
-  var access = ModelCodeAccess.internal
+  @Option(
+    help: """
+      The types of optional numbers with a scalar type in the model file: exact for optional ones, file for those of \
+      Xcode, which read an absent value as 0. (default: exact)
+      """)
+  var scalars: ModelCodeScalars?
+
+  @Option(help: "The access level of the code. (default: internal)")
+  var access: ModelCodeAccess?
 
   @Option(help: "The module of the code. Classes of other modules are imported. (default: generate all)")
   var module: String?
@@ -54,22 +64,17 @@ struct ModelGenerateCommand: ConsoleCommand {
   @Option(name: .customLong("import"), help: "A module to import; may be given several times.")
   var imports: [String] = []
 
-  @Flag(inversion: .prefixedNo, help: "Whether names of entities and properties are constants.")
-  var names = true
+  @Flag(
+    inversion: .prefixedNo, help: "Whether names of entities and properties are constants. (default: --names)"
+  )
+  var names: Bool?
 
   var json: Bool { false }
 
   func perform(on console: Console) throws -> ExitCode {
-    var options = ModelCodeOptions()
-    options.style = style
-    options.entityCode = entities.code
-    options.access = access
-    options.module = module
-    options.imports = imports
-    options.hasNameConstants = names
     let (path, isNew): (String, Bool)
     do {
-      let generator = try ModelCodeGenerator(contentsOf: model, version: modelVersion, options: options)
+      let generator = try ModelCodeGenerator(contentsOf: model, version: modelVersion, options: options())
       for finding in generator.warnings where finding.severity == .warning { console.error("\(finding)") }
       (path, isNew) = try generator.write(toFolder: output)
     } catch {
@@ -81,5 +86,23 @@ struct ModelGenerateCommand: ConsoleCommand {
   }
 }
 
+extension ModelGenerateCommand {
+  /// The choices in the file beside the model, replaced by the options of the command.
+  private func options() throws -> ModelCodeOptions {
+    var options = ModelCodeOptions()
+    options.entityCode = .classDefinition
+    options = try ModelCodeOptions(besideModelAt: model) ?? options
+    if let style { options.style = style }
+    if let entities { options.entityCode = entities.code }
+    if let scalars { options.scalars = scalars }
+    if let access { options.access = access }
+    if let module { options.module = module }
+    if !imports.isEmpty { options.imports = imports }
+    if let names { options.hasNameConstants = names }
+    return options
+  }
+}
+
 extension ModelCodeStyle: ExpressibleByArgument {}
+extension ModelCodeScalars: ExpressibleByArgument {}
 extension ModelCodeAccess: ExpressibleByArgument {}

@@ -17,6 +17,15 @@ public enum EntityCode: String, Sendable, Hashable, CaseIterable {
   case manual
 }
 
+/// The types of optional numbers and truth values for which the model file has a scalar type.
+public enum ModelCodeScalars: String, Sendable, Hashable, CaseIterable {
+  /// An optional type: nil is an absent value.
+  case exact
+  /// As the file says, and as Xcode generates it: no optional type. An absent value reads as 0 or
+  /// false, and cannot be set. Only accessors express it.
+  case file
+}
+
 /// The access level of generated declarations.
 public enum ModelCodeAccess: String, Sendable, Hashable, CaseIterable {
   /// Visible in the module.
@@ -33,6 +42,8 @@ public struct ModelCodeOptions: Sendable, Hashable {
   public var style = ModelCodeStyle.accessors
   /// The code for every entity; nil to follow ``ModelCodeHints/entityCode``.
   public var entityCode: EntityCode?
+  /// The types of optional numbers with a scalar type.
+  public var scalars = ModelCodeScalars.exact
   /// The access level of all declarations.
   public var access = ModelCodeAccess.internal
   /// The module of the generated code. Classes of other modules are not generated, but imported.
@@ -55,6 +66,8 @@ public struct ModelCodeHints: Sendable, Hashable {
   public var entityCode: [String: EntityCode] = [:]
   /// The Swift types of transformable and undefined attributes, by property.
   public var attributeTypes: [String: String] = [:]
+  /// The attributes with a scalar type, by property.
+  public var scalarAttributes: Set<String> = []
   /// The names of the types of composite attributes, by the path of the attribute:
   /// `Person.address`, `Person.address.place`.
   public var compositeNames: [String: String] = [:]

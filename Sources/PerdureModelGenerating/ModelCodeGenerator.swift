@@ -14,12 +14,14 @@ public struct ModelCodeGenerator: Sendable {
   ///   - path: An `.xcdatamodeld` folder, an `.xcdatamodel` folder, or its file `contents`. The
   ///     model has the name of the folder.
   ///   - version: The name of a version in the folder; by default the current one.
-  ///   - options: The choices for the code.
-  /// - Throws: `ModelFileError` or `ModelCodeError`, with all problems.
+  ///   - options: The choices for the code; nil for those in the file beside the model, or else the
+  ///     default ones. See ``ModelCodeOptions/init(besideModelAt:)``.
+  /// - Throws: `ModelFileError`, `ModelCodeError` or `ModelCodeOptionsError`, with all problems.
   /// - Complexity: O(n) for a file of n bytes, and that of `ModelCode.file`.
   public init(
-    contentsOf path: String, version: String? = nil, options: ModelCodeOptions = ModelCodeOptions()
+    contentsOf path: String, version: String? = nil, options: ModelCodeOptions? = nil
   ) throws {
+    let options = try options ?? ModelCodeOptions(besideModelAt: path) ?? ModelCodeOptions()
     let bundle = try ModelBundle(contentsOf: path)
     let document = try bundle.document(version: version)
     let model = try document.managedObjectModel()

@@ -3,7 +3,7 @@ public import PerdureModelFiles
 
 extension ModelDocument {
   /// Information in the file about code: the kind of code for each entity, types of transformable
-  /// attributes, and the names of composites.
+  /// attributes, scalar types, and the names of composites.
   ///
   /// The hints suit the model of a document without errors.
   ///
@@ -17,6 +17,9 @@ extension ModelDocument {
       hints.entityCode[name] = Self.entityCode(entity["codeGenerationType"])
       for attribute in entity.children("attribute") {
         let path = "\(name).\(attribute["name"] ?? "")"
+        if ModelText.bool(attribute["usesScalarValueType"] ?? "") == true {
+          hints.scalarAttributes.insert(path)
+        }
         if let type = attribute["customClassName"] { hints.attributeTypes[path] = type }
         Self.addComposite(of: attribute, path: path, composites, to: &hints)
       }

@@ -25,7 +25,9 @@ struct ImportRulesTests {
       "FoundationXML", "PerdureFileIO", "PerdureModel", "PerdurePredicates",
     ],
     "PerdureModelCode": foundation + ["PerdureModel", "PerdurePredicates"],
-    "PerdureModelGenerating": ["PerdureModelCode", "PerdureModelFiles"],
+    "PerdureModelGenerating": foundation + [
+      "PerdureFileIO", "PerdureModelCode", "PerdureModelFiles", "PerdurePredicates",
+    ],
     "perdure-model-tool": system + ["PerdureFileIO", "PerdureModelGenerating"],
     "PerdureMacros": foundation + system + ["PerdureText"],
     "Perdure": foundation + [

@@ -151,7 +151,8 @@ struct CodePlanner {
     of attribute: AttributeDescription, in entity: String
   ) -> (type: String, form: PlannedProperty.Form) {
     if let name = attribute.type.swiftName {
-      return (attribute.isOptional ? "\(name)?" : name, .plain)
+      let isOptional = attribute.isOptional && !isScalar(attribute, in: entity)
+      return (Self.optional(name, if: isOptional), .plain)
     }
     let programType = programType(of: attribute, in: entity)
     if attribute.isTransient, attribute.type == .undefined {
@@ -159,6 +160,17 @@ struct CodePlanner {
     }
     if attribute.valueTransformerName != nil { return ("\(programType ?? "Any")?", .transformed) }
     return (Self.optional(programType ?? "Data", if: attribute.isOptional), .plain)
+  }
+
+  /// Whether the property of a number has no optional type although its value may be absent.
+  private func isScalar(_ attribute: AttributeDescription, in entity: String) -> Bool {
+    guard options.scalars == .file, hints.scalarAttributes.contains("\(entity).\(attribute.name)") else {
+      return false
+    }
+    switch attribute.type {
+    case .int16, .int32, .int64, .double, .float, .boolean: return true
+    default: return false
+    }
   }
 
   private static func optional(_ type: String, if isOptional: Bool) -> String {

@@ -1,4 +1,4 @@
-import PerdureFileIO
+package import PerdureFileIO
 
 /// Reads and writes whole files of models, with errors that name the file and the remedy.
 package struct ModelFolder {
@@ -12,7 +12,7 @@ package struct ModelFolder {
   init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
 
   /// The kind of file at a path; nil if there is none.
-  func kind(of path: String) throws(ModelFileError) -> FileKind? {
+  package func kind(of path: String) throws(ModelFileError) -> FileKind? {
     try calling(path) { () throws(FileIOError) in try fileSystem.kind(of: path) }
   }
 
@@ -22,7 +22,7 @@ package struct ModelFolder {
   }
 
   /// The bytes of a file.
-  func bytes(of path: String) throws(ModelFileError) -> [UInt8] {
+  package func bytes(of path: String) throws(ModelFileError) -> [UInt8] {
     let file = try calling(path) { () throws(FileIOError) in try fileSystem.open(path, .read) }
     let size = try calling(path) { () throws(FileIOError) in try file.size() }
     guard size <= Self.sizeMaxBytes else {
