@@ -1,5 +1,9 @@
-// Ids in predicates: whoever writes a predicate knows no store, so an id or an object stands there as its
-// text. A fetch looks it up; the predicate that is planned has references only.
+// Ids in predicates. A predicate is independent of stores, so an id or an object is in it as text.
+// A fetch resolves the text; the predicate that is planned has references only.
+//
+// An id of another store equals no object. As a single operand it is an error, because the
+// comparison could never hold. A list depends on data, and `!=` holds for every object: there it
+// becomes a reference that no object has.
 
 internal import PerdurePredicates
 
@@ -7,14 +11,16 @@ extension GraphSchema {
   /// The predicate with the references that its ids have in this store.
   ///
   /// - Parameter asked: The entity that is fetched.
-  /// - Throws: `FetchError` for an id of another store.
+  /// - Throws: `FetchError` for an id of another store that is neither in a list nor beside `!=`.
   func resolvingObjectIDs(
     in predicate: FetchPredicate, asked: UInt16
   ) throws(FetchError) -> FetchPredicate {
-    var unknown: String?
-    var resolved = resolve(predicate, &unknown)
+    var resolution = ObjectIDResolution(graph: self, asked: asked)
+    var resolved = resolution.resolve(predicate)
+    if let unknown = resolution.unknown {
+      throw .unknownObject(unknown, entity: shape(numbered: asked).name)
+    }
     if isJoined { resolved = resolved.mapReferences { meant($0, place: place(ofEntity: asked)) } }
-    if let unknown { throw .unknownObject(unknown, entity: shape(numbered: asked).name) }
     return resolved
   }
 
@@ -27,31 +33,55 @@ extension GraphSchema {
     else { return reference }
     return ObjectReference(entity: same.number, id: 0)
   }
+}
 
-  private func resolve(_ predicate: FetchPredicate, _ unknown: inout String?) -> FetchPredicate {
-    var (first, second) = (unknown, unknown)
-    let resolved = predicate.mapChildren(
-      predicate: { resolve($0, &first) }, expression: { resolve($0, &second) })
-    unknown = first ?? second
-    return resolved
+private struct ObjectIDResolution {
+  let graph: GraphSchema
+  /// The reference for an id of another store, where such an id is no mistake.
+  let nothing: ObjectReference
+  /// The first id that is an error.
+  private(set) var unknown: String?
+
+  init(graph: GraphSchema, asked: UInt16) {
+    self.graph = graph
+    nothing = ObjectReference(entity: graph.store.entity(asked).concrete.first ?? asked, id: 0)
   }
 
-  private func resolve(_ expression: FetchExpression, _ unknown: inout String?) -> FetchExpression {
-    if case .constant(let value) = expression { return .constant(resolve(value, &unknown)) }
-    var (first, second) = (unknown, unknown)
+  mutating func resolve(_ predicate: FetchPredicate) -> FetchPredicate {
+    if case .comparison(let comparison) = predicate {
+      var resolved = comparison
+      let differs = comparison.op == .notEqual
+      resolved.left = resolve(comparison.left, acceptsForeign: differs)
+      resolved.right = resolve(comparison.right, acceptsForeign: differs || comparison.op == .in)
+      return .comparison(resolved)
+    }
+    return predicate.mapChildren(predicate: { resolve($0) }, expression: { $0 })
+  }
+
+  /// - Parameter acceptsForeign: Whether the expression may be an id of another store, or a list
+  ///   that contains one.
+  private mutating func resolve(_ expression: FetchExpression, acceptsForeign: Bool) -> FetchExpression {
+    var acceptsForeign = acceptsForeign
+    switch expression {
+    case .constant(let value): return .constant(resolve(value, acceptsForeign))
+    case .aggregate: break
+    default: acceptsForeign = false
+    }
+    var (first, second) = (self, self)
     let resolved = expression.mapChildren(
-      predicate: { resolve($0, &first) }, expression: { resolve($0, &second) })
-    unknown = first ?? second
+      predicate: { first.resolve($0) },
+      expression: { second.resolve($0, acceptsForeign: acceptsForeign) })
+    unknown = first.unknown ?? second.unknown
     return resolved
   }
 
-  private func resolve(_ value: Value, _ unknown: inout String?) -> Value {
+  private mutating func resolve(_ value: Value, _ acceptsForeign: Bool) -> Value {
     switch value {
-    case .list(let list): return .list(list.map { resolve($0, &unknown) })
+    case .list(let list): return .list(list.map { resolve($0, acceptsForeign) })
     case .objectID(let text):
-      if let reference = ManagedObjectID(uri: text).flatMap({ reference(of: $0) }) {
-        return .reference(reference)
-      }
+      let id = ManagedObjectID(uri: text)
+      if let reference = id.flatMap({ graph.reference(of: $0) }) { return .reference(reference) }
+      if acceptsForeign, id != nil { return .reference(nothing) }
       unknown = unknown ?? text
       return value
     default: return value

@@ -33,9 +33,55 @@ struct ObjectIDFetchTests {
         #expect(found?.message.contains("managedObjectID(forURI:)") == true)
       }
     }
-    let list = FetchPredicate.query(Employee.self) { $0.in([worker.objectID, stranger.objectID]) }
-    #expect(error(here, list)?.code == .unknownObjectID)
     #expect(error(here, .query(Employee.self) { $0.is(stranger) })?.code == .unknownObjectID)
+    #expect(error(here, .query(Employee.self) { !$0.is(stranger) })?.code == .unknownObjectID)
+    let name = try FetchPredicate(format: "name != %@", stranger)
+    #expect(error(here, name)?.code == .typeMismatch)
+    let names = try FetchPredicate(format: "name IN %@", [stranger])
+    #expect(error(here, names)?.code == .typeMismatch)
+  }
+
+  @Test("An id or object of another store in a list matches nothing, and every object differs from it")
+  func otherStoreInLists() throws {
+    let (context, worker) = try saved("here")
+    let other = context.worker("other")
+    (worker.mentor, other.company) = (other, context.company("C"))
+    worker.friends.insert(other)
+    other.company?.chief = worker
+    let (_, stranger) = try saved("there")
+    let all = ["here", "other"]
+    for isSaved in [false, true] {
+      func check(_ format: String, _ arguments: [any PredicateArgument], _ names: [String]) throws {
+        let predicate = try FetchPredicate(format: format, argumentArray: arguments)
+        let found = try context.fetch(FetchRequest<Employee>(predicate: predicate))
+        #expect(found.map(\.name).sorted() == names, "\(format), saved: \(isSaved)")
+        let inHand = try [worker, other].filtered(by: predicate).map(\.name)
+        #expect(inHand.sorted() == names, "\(format) in hand")
+      }
+      for (mine, both) in [
+        ([stranger.objectID], [stranger.objectID, other.objectID]), ([stranger], [stranger, other]),
+      ] as [(any PredicateArgument, any PredicateArgument)] {
+        for path in ["SELF", "mentor", "objectID", "company.chief"] {
+          try check("\(path) IN %@", [mine], [])
+          try check("NOT \(path) IN %@", [mine], all)
+        }
+        try check("SELF IN %@", [both], ["other"])
+        try check("NOT SELF IN %@", [both], ["here"])
+        try check("mentor IN %@", [both], ["here"])
+        try check("ANY friends IN %@", [both], ["here"])
+        try check("NONE friends IN %@", [both], ["other"])
+        try check("ANY friends IN %@", [mine], [])
+      }
+      for argument in [stranger.objectID, stranger] as [any PredicateArgument] {
+        try check("SELF IN {%@, %@}", [argument, worker], ["here"])
+        for format in ["SELF != %@", "%@ != SELF", "mentor != %@", "ANY friends != %@"] {
+          try check(format, [argument], all)
+        }
+      }
+      try context.save()
+    }
+    let list = FetchPredicate.query(Employee.self) { $0.in([worker.objectID, stranger.objectID]) }
+    #expect(try context.fetch(FetchRequest<Employee>(predicate: list)) == [worker])
   }
 
   @Test("An id that was printed and parsed finds its object in every kind of request")
