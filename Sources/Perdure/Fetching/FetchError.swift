@@ -157,7 +157,7 @@ extension FetchError {
     if name.hasPrefix("\\") {
       return FetchError(
         .unknownProperty,
-        "\(name.shortened) does not read exactly one stored attribute of \(entity.name). Name one; write a path "
+        "\(name.shortened) does not read exactly one stored property of \(entity.name). Name one; write a path "
           + "through a relationship or a composite attribute as a closure, as in { $0.company.name }.",
         entity: entity.name, key: name)
     }

@@ -4,22 +4,27 @@
 //
 // The probe makes an object of the class in a private store in memory. In each of several rounds, it
 // gives the attributes other values, reads the key path, and notes what that asked the object for
-// (ProbedReads.swift). The key path is that of an attribute if every round read this attribute once,
-// read nothing else, and returned its value.
+// (ProbedReads.swift). A key path is that of an attribute or a to-one relationship if every round
+// read this property once, read nothing else, and returned what it gave. It is that of a to-many
+// relationship if it returns this relationship's view and reads nothing.
 //
 //   K1. The probe calls no hook of the class and saves nothing.
 //   K2. A computed property that reads a second property, or the same one twice, gets no name. Nor
 //       does one that changes the value in some round. Only a function of one attribute that returns
-//       all values of ProbeValues.swift unchanged cannot be recognized.
+//       all values of ProbeValues.swift unchanged cannot be recognized. If the type of a property
+//       is not optional and it reads by name, it is not asked without a value, because `as!` would
+//       stop: `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
 //   K3. No read of a property stops the program: a to-many relationship is empty, an optional to-one
 //       relationship leads to no object, a required one to an object of the same kind as the probe's.
-//       Two reads cannot have a value: that of a required transformable attribute, and of a required
-//       transient one of any type. They stop with the name of the property or of its type. A path
-//       to an element of a composite is recognized by its parts, without a probe.
+//       Three reads cannot have a value: that of a required transformable attribute, of a required
+//       transient one of any type, and one by name with `as!` inside another property. They stop
+//       with the name of the property or of its type. A path to an element of a composite is
+//       recognized by its parts, without a probe.
 //   K4. The entity of a class without a description is the one that the newest container gives it;
 //       of several, the last in the model.
 //   K5. An attribute of an enumeration is found if the enumeration is `CaseIterable` and has several
 //       cases.
+//   K6. A to-one relationship is found if the property's type is the class of its destination.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -54,7 +59,7 @@ enum KeyPathProbe {
 
   private static let knowledge = Mutex(Knowledge())
 
-  /// The name of the attribute that a key path of a class reads; nil unless it reads exactly one.
+  /// The name of the property that a key path of a class reads; nil unless it reads exactly one.
   static func name(of keyPath: AnyKeyPath, in type: ManagedObject.Type) -> String? {
     let question = Question(type: ObjectIdentifier(type), keyPath: keyPath)
     if let known = knowledge.withLock({ $0.answers[question] }) { return known }
@@ -70,7 +75,7 @@ enum KeyPathProbe {
   /// - Parameter classes: The classes of a container by the names of their entities.
   static func note(_ classes: [String: ManagedObject.Type], of model: ManagedObjectModel) {
     // The probe's own container has no news.
-    guard model.entitiesByName[destination] == nil else { return }
+    guard model.entitiesByName[mark] == nil else { return }
     for entity in model.entities {
       guard let type = classes[entity.name], type._entityName != entity.name else { continue }
       let identifier = ObjectIdentifier(type)
@@ -110,24 +115,58 @@ enum KeyPathProbe {
     defer { probe.end() }
     let object = try probe.object(of: type, entities)
     probe.reads.object = object
-    probe.reads.cases = ProbedType.cases(of: keyPath)
-    return attribute(keyPath, of: object, probe.reads)
+    probe.reads.question = question(keyPath, of: object, probe.reads)
+    return property(keyPath, of: object, probe.reads).map(object.shape.propertyName)
   }
 
-  private static func attribute(
+  private static func question(
     _ keyPath: AnyKeyPath, of object: ManagedObject, _ reads: ProbedReads
-  ) -> String? {
+  ) -> ProbedReads.Question {
+    var question = ProbedReads.Question(
+      cases: ProbedType.cases(of: keyPath), needsValue: !ProbedType.isOptional(keyPath))
+    guard let type = ProbedType.objectClass(of: keyPath), let name = entities(of: type).last?.name else {
+      return question
+    }
+    let slots = object.shape.relationships.filter {
+      object.core.graph.shape(numbered: $0.destination).name == name
+    }.map(\.slot)
+    if slots.isEmpty { return question }
+    question.target = reads.standIn(of: type)
+    question.slots = Set(slots)
+    return question
+  }
+
+  private static func property(
+    _ keyPath: AnyKeyPath, of object: ManagedObject, _ reads: ProbedReads
+  ) -> Int? {
     let root: Any = object
     var slot: Int?
     for round in 0..<ProbedReads.roundCount {
       reads.begin(round: round)
-      guard let result = (root[keyPath: keyPath] as? any PredicateArgument)?.predicateValue,
-        let read = reads.onlyRead, slot == nil || slot == read.slot,
-        isSame(result, read.value, object.shape.storage.properties[read.slot].form)
-      else { return nil }
-      slot = read.slot
+      let result = root[keyPath: keyPath]
+      guard let found = property(result, of: object, reads), slot == nil || slot == found else { return nil }
+      slot = found
     }
-    return slot.map(object.shape.propertyName)
+    return slot
+  }
+
+  /// The property whose value the round returned; nil if it is not that of one property.
+  private static func property(_ result: Any?, of object: ManagedObject, _ reads: ProbedReads) -> Int? {
+    if let view = result as? any RelationshipView {
+      return reads.isEmpty && view.owner === object ? view.slot : nil
+    }
+    switch reads.onlyRead {
+    case .attribute(let slot, let given):
+      guard let value = (result as? any PredicateArgument)?.predicateValue else { return nil }
+      return isSame(value, given, object.shape.storage.properties[slot].form) ? slot : nil
+    case .relationship(let slot, let given):
+      let isGiven =
+        object.shape.relationship(slot).isToMany
+        ? ProbedType.objects(in: result) == (given.map { [$0] } ?? [])
+        : result as? ManagedObject === given
+      return isGiven ? slot : nil
+    case nil: return nil
+    }
   }
 
   private static func isSame(_ result: Value, _ value: Value, _ form: PropertyStorage.Form) -> Bool {
@@ -156,7 +195,7 @@ enum KeyPathProbe {
       guard let name = entities.last?.name else { preconditionFailure("A class without an entity.") }
       let container = PersistentContainer(
         name: "Probe",
-        model: try ManagedObjectModel(entities + [EntityDescription(destination, properties: [])]),
+        model: try ManagedObjectModel(entities + destinations(of: entities)),
         classesByEntityName: [name: type], description: .inMemory)
       try container.loadPersistentStores()
       let core = container.newContext().core
@@ -174,10 +213,17 @@ enum KeyPathProbe {
     }
   }
 
-  private static let destination = "PerdureProbeDestination"
+  /// The name of an entity that only models of probes have.
+  private static let mark = "PerdureProbeDestination"
 
-  /// The entities of a class and of its superclasses, the root first. All relationships lead to the
-  /// probe's own entity, which has no objects.
+  /// The entities that relationships lead to, without properties.
+  private static func destinations(of entities: [EntityDescription]) -> [EntityDescription] {
+    let names = entities.flatMap(\.relationships).map(\.destinationEntityName) + [mark]
+    return Set(names).subtracting(entities.map(\.name)).sorted().map { EntityDescription($0, properties: []) }
+  }
+
+  /// The entities of a class and of its superclasses, the root first. Relationships have no
+  /// inverse.
   private static func entities(of type: ManagedObject.Type) -> [EntityDescription] {
     if let known = knowledge.withLock({ $0.entities[ObjectIdentifier(type)] }) { return known }
     var entities: [EntityDescription] = []
@@ -207,8 +253,8 @@ enum KeyPathProbe {
           isTransient: attribute.type == .undefined, valueTransformerName: attribute.valueTransformerName))
     case .relationship(let relationship):
       relationship.isToMany
-        ? .toMany(relationship.name, destination, ordered: relationship.isOrdered)
-        : .toOne(relationship.name, destination)
+        ? .toMany(relationship.name, relationship.destinationEntityName, ordered: relationship.isOrdered)
+        : .toOne(relationship.name, relationship.destinationEntityName)
     case .composite: property
     }
   }
@@ -226,7 +272,46 @@ private enum ProbedType {
   private static func values<T: AttributeValue & CaseIterable>(_ type: T.Type) -> [Value] {
     type.allCases.map(\.predicateValue)
   }
+
+  static func isOptional(_ keyPath: AnyKeyPath) -> Bool {
+    Swift.type(of: keyPath).valueType is any MayBeNothing.Type
+  }
+
+  /// The class of the value, or of its elements; nil if the value is neither an object nor a
+  /// collection of objects.
+  static func objectClass(of keyPath: AnyKeyPath) -> ManagedObject.Type? {
+    let type = keyPath.plainValueType
+    if let object = type as? ManagedObject.Type { return object }
+    if let elements = type as? any QueryableCollection.Type { return elementClass(elements) }
+    return (type as? any ObjectList.Type)?.elementClass
+  }
+
+  private static func elementClass<C: QueryableCollection>(_ type: C.Type) -> ManagedObject.Type? {
+    C.QueryElement.self as? ManagedObject.Type
+  }
+
+  /// The objects of a set or an array; nil for other values.
+  static func objects(in value: Any?) -> [ManagedObject]? {
+    (value as? [ManagedObject]) ?? (value as? Set<ManagedObject>).map(Array.init)
+  }
 }
+
+private protocol ObjectList {
+  static var elementClass: ManagedObject.Type { get }
+}
+
+extension Array: ObjectList where Element: ManagedObject {
+  fileprivate static var elementClass: ManagedObject.Type { Element.self }
+}
+
+/// A live view of a to-many relationship.
+private protocol RelationshipView {
+  var owner: ManagedObject { get }
+  var slot: Int { get }
+}
+
+extension ToMany: RelationshipView {}
+extension OrderedToMany: RelationshipView {}
 
 extension AnyKeyPath {
   /// Whether the key path has one component. A longer one reads the value of a property, and may

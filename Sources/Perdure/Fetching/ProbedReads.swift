@@ -10,14 +10,33 @@ final class ProbedReads {
   /// The number of rounds. In the last one, optional attributes have no value.
   static let roundCount = ProbeValues.count + 1
 
+  /// The only read of a round.
+  enum Read {
+    case attribute(slot: Int, value: Value)
+    /// A relationship that led to this object, or to none.
+    case relationship(slot: Int, ManagedObject?)
+  }
+
+  /// The facts about a key path before it is read.
+  struct Question {
+    /// Values for attributes of a type with few values, such as an enumeration; nil for others.
+    var cases: [Value]?
+    /// Whether the type of the value is not optional.
+    var needsValue = false
+    /// The object that relationships with `slots` lead to; nil if the value is no object.
+    var target: ManagedObject?
+    var slots: Set<Int> = []
+  }
+
   /// The object that the key path is read on; nil before it is made.
   var object: ManagedObject?
-  /// Values for attributes of a type with few values, such as an enumeration; nil for other types.
-  var cases: [Value]?
+  var question = Question()
+  /// Whether the round reads a property by its name. The code behind the key path may then use
+  /// `as!`, which stops without a value.
+  private var readsByName = false
   private var round = 0
   private var readCount = 0
-  private var slot: Int?
-  private var given: Value = .null
+  private var read: Read?
   private var readsOther = false
   /// One object of each class that a required relationship leads to.
   private var standIns: [ObjectIdentifier: ManagedObject] = [:]
@@ -31,15 +50,16 @@ final class ProbedReads {
   }
 
   func begin(round: Int) {
-    (self.round, readCount, slot, given, readsOther) = (round, 0, nil, .null, false)
+    (self.round, readCount, read, readsOther, readsByName) = (round, 0, nil, false, false)
   }
 
-  /// The slot and the value of the only read of the round; nil unless it was one read of an
-  /// attribute.
-  var onlyRead: (slot: Int, value: Value)? {
-    guard readCount == 1, !readsOther, let slot else { return nil }
-    return (slot, given)
-  }
+  /// The only read of the round; nil unless it was one read of a property of the object.
+  var onlyRead: Read? { readCount == 1 && !readsOther ? read : nil }
+
+  /// Whether the round read nothing.
+  var isEmpty: Bool { readCount == 0 && !readsOther }
+
+  private var needsValue: Bool { readsByName && question.needsValue }
 
   /// The value of a column. Notes the read.
   func value(_ slot: Int, of reader: ManagedObject) -> Value {
@@ -49,27 +69,51 @@ final class ProbedReads {
       readsOther = true
       return .null
     }
-    if reader === object { self.slot = slot } else { readsOther = true }
     let place = readCount > Self.steadyReadsMax ? readCount % Self.roundCount : round
-    if place == Self.roundCount - 1 {
-      given = reader.shape.isOptional(slot) ? .null : value(kind, 0) ?? .null
-    } else {
-      given = value(kind, place) ?? .null
-    }
+    let isLast = place == Self.roundCount - 1
+    let isNull = isLast && reader.shape.isOptional(slot) && !needsValue
+    let given = isNull ? .null : value(kind, isLast ? 0 : place) ?? .null
+    if reader === object { read = .attribute(slot: slot, value: given) } else { readsOther = true }
     return given
   }
 
   private func value(_ kind: FieldKind, _ place: Int) -> Value? {
-    if let cases, readCount == 1, let fitting = cases[place % cases.count].stored(as: kind) { return fitting }
+    if let cases = question.cases, readCount == 1,
+      let fitting = cases[place % cases.count].stored(as: kind)
+    {
+      return fitting
+    }
     return ProbeValues.value(of: kind, place)
   }
 
-  /// Notes that the code asks for something that is no attribute.
+  /// The object that a relationship leads to: the target in every other round. Notes the read.
+  func related(_ slot: Int, of reader: ManagedObject) -> ManagedObject? {
+    readCount += 1
+    guard reader === object, readCount == 1, question.slots.contains(slot) else {
+      readsOther = true
+      return nil
+    }
+    let given = round % 2 == 0 || needsValue ? question.target : nil
+    read = .relationship(slot: slot, given)
+    return given
+  }
+
+  /// Notes that the code asks for something that is no property with a value.
   func noteOther() { readsOther = true }
 
-  /// The object at the other end of a required relationship: always the same of a class, and the
+  /// Notes that the code reads a property by its name.
+  func noteName() { readsByName = true }
+
+  /// The object at the other end of a required relationship that led to none: the target, if the
+  /// key path may be that of the relationship. Otherwise always the same of a class, and the
   /// probe's own if it is of the class. So a walk that ends where an object leads to itself ends.
   func standIn(of type: ManagedObject.Type) -> ManagedObject? {
+    if case .relationship(let slot, nil) = onlyRead, let target = question.target,
+      Swift.type(of: target) == type
+    {
+      read = .relationship(slot: slot, target)
+      return target
+    }
     readsOther = true
     if let object, Swift.type(of: object) == type { return object }
     if let known = standIns[ObjectIdentifier(type)] { return known }
@@ -81,6 +125,7 @@ final class ProbedReads {
   /// Releases the objects, which retain their contexts and so this record.
   func end() {
     object = nil
+    question = Question()
     standIns = [:]
   }
 }

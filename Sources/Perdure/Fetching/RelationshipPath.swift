@@ -25,10 +25,7 @@ public struct RelationshipPath<End: QueryableObject> {
   ) -> RelationshipPath<C.QueryElement> { appending(keyPath) }
 
   private func appending<Next>(_ keyPath: AnyKeyPath) -> RelationshipPath<Next> {
-    guard let name = End._propertyNamesByKeyPath[keyPath] else {
-      stop("\(keyPath) is not a relationship of \(End.self). Prefetch a path of relationships.")
-    }
-    return RelationshipPath<Next>(names + [name])
+    RelationshipPath<Next>(names + [End.propertyName(of: keyPath)])
   }
 }
 
@@ -37,6 +34,9 @@ extension FetchRequest where Root: QueryableObject {
   ///
   ///     var request = Company.fetchRequest()
   ///     request.prefetch { $0.workers.projects }
+  ///
+  /// A fetch throws `FetchError.unknownProperty` for a property that is no relationship of the
+  /// class.
   ///
   /// - Parameter path: Runs once, on a stand-in for the object.
   public mutating func prefetch<End>(_ path: (RelationshipPath<Root>) -> RelationshipPath<End>) {
@@ -49,8 +49,8 @@ extension StoreSchema {
   ///
   /// - Throws: `FetchError` where it has something else on the way.
   func relationshipNames(_ path: String, from entity: EntityStorage) throws(FetchError) -> [String] {
-    let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     var here = entity
+    let names = Self.names(in: path)
     for name in names {
       guard let slot = here.slot(named: name) else { throw .unknownProperty(name, of: here) }
       if case .attribute(.absent) = here.properties[slot].form { throw .transientAttribute(name, of: here) }
@@ -64,6 +64,13 @@ extension StoreSchema {
       here = self.entity(destination)
     }
     return names
+  }
+
+  /// The names in a path. The description of a key path that reads no property is the last name.
+  private static func names(in path: String) -> [String] {
+    let end = path.firstIndex(of: "\\") ?? path.endIndex
+    let names = path[..<end].split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    return end == path.endIndex ? names : names.dropLast() + [String(path[end...])]
   }
 }
 

@@ -44,8 +44,11 @@ extension ManagedObject {
     if let composite = shape.composite(named: key) {
       return compositeValue(composite) { value(forKey: shape.propertyName($0)) }
     }
-    // An object that stands in for one of a class without an entity has no properties.
-    if core.probedReads != nil, shape.schema.slot(named: key) == nil { return nil }
+    if let reads = core.probedReads {
+      reads.noteName()
+      // An object that stands in for one of a class without an entity has no properties.
+      if shape.schema.slot(named: key) == nil { return nil }
+    }
     if let objects = fetchedValue(key) { return objects }
     return value(ofSlot: shape.slot(named: key))
   }
@@ -111,6 +114,10 @@ extension ManagedObject {
     case .transient(.transformable, _): return transformedValue(slot)
     case .transient(let type, _): return attributeValue(slot).swiftValue(of: FieldKind(type))
     case .relationship(let relationship):
+      if let reads = core.probedReads, relationship.isToMany {
+        let objects = reads.related(slot, of: self).map { [$0] } ?? []
+        return relationship.order != nil ? objects : Set(objects)
+      }
       if relationship.order != nil { return Array(OrderedToMany<ManagedObject>(self, slot)) }
       return relationship.isToMany ? Set(ToMany<ManagedObject>(self, slot)) : related(slot)
     }

@@ -232,6 +232,7 @@ extension ManagedObject {
         }
         return core.instance(of: target, at: slot, of: self)
       }
+      if header.pointee.isGone, let reads = core.probedReads { return reads.related(slot, of: self) }
       let relationship = shape.relationship(slot)
       if relationship.form == .column {
         guard let target = relatedReference(relationship) else { return nil }

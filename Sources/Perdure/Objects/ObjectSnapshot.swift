@@ -278,7 +278,8 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   }
 
   private static func name(_ keyPath: PartialKeyPath<Root>) -> String {
-    guard let name = Root._propertyNamesByKeyPath[keyPath] else {
+    let name = Root.propertyName(of: keyPath)
+    if name.hasPrefix("\\") {
       stop(
         "\(keyPath) is not a managed property of \(Root.self). A snapshot has attributes and relationships.")
     }

@@ -63,6 +63,73 @@ private protocol Dated {
   override func awakeFromInsert() { Self.insertions.withLock { $0 += 1 } }
 }
 
+private protocol Housed {
+  associatedtype Home: ManagedObject & QueryableObject
+  associatedtype Neighbour: ManagedObject & QueryableObject
+  var home: Home { get }
+  var towedBy: Neighbour? { get }
+  var tows: ToMany<Neighbour> { get }
+}
+
+private protocol Sorted {
+  associatedtype Part: ManagedObject & QueryableObject
+  var parts: OrderedToMany<Part> { get }
+}
+
+@Entity private final class Box: ManagedObject {
+  @Relationship(inverse: "box") var parts: OrderedToMany<Item>
+  var allParts: OrderedToMany<Item> { parts }
+  @Relationship(inverse: "lid") var lidOf: Box?
+  @Relationship(inverse: "lidOf") var lid: Box?
+  @Relationship(inverse: "spareBox") var spares: ToMany<Item>
+  var isOpen: Bool = false
+  var shown: ToMany<Item> { isOpen ? spares : ToMany.init(reading: self) }
+  var anyLid: Box { lid ?? lidOf ?? self }
+  var lidOrSelf: Box { lid ?? self }
+  var noLid: Box? {
+    _ = lid
+    return nil
+  }
+}
+
+@Entity private final class Item: ManagedObject {
+  var number: Int = 0
+  @Relationship(inverse: "parts") var box: Box?
+  @Relationship(inverse: "spares") var spareBox: Box?
+  var place: Box? { box ?? spareBox }
+  var boxAlias: Box? { box }
+}
+
+extension Box: Sorted {}
+
+extension ToMany where Element == Item {
+  fileprivate init(reading box: Box) { self = box.spares }
+}
+
+/// A class without its own description, whose accessors trust that the values are there.
+private final class Strict: ManagedObject {
+  var title: String { value(forKey: "title") as! String }
+  var size: Int { value(forKey: "size") as! Int }
+  var note: String? { value(forKey: "note") as? String }
+  var owner: Strict { value(forKey: "owner") as! Strict }
+  var heir: Strict? { value(forKey: "heir") as? Strict }
+  var owned: Set<Strict> { value(forKey: "owned") as! Set<Strict> }
+  var ownedView: ToMany<ManagedObject> { mutableSetValue(forKey: "owned") }
+  var loud: String { title + "!" }
+  var big: Set<Strict> { owned.filter { $0.size > 1 } }
+
+  static func model() throws -> ManagedObjectModel {
+    try ManagedObjectModel([
+      EntityDescription(
+        "Strict",
+        properties: [
+          .string("title"), .int64("size"), .string("note"), .toOne("owner", "Strict", inverse: "owned"),
+          .toMany("owned", "Strict", inverse: "owner"), .toOne("heir", "Strict"),
+        ])
+    ])
+  }
+}
+
 /// A class without its own description. Its accessors use names.
 private final class Plain: ManagedObject {
   var title: String {
@@ -133,6 +200,7 @@ private protocol Moored {
 }
 
 extension Ship: Moored {}
+extension Ship: Housed {}
 
 extension Place: Named {}
 extension Harbour: Dated {}
@@ -186,6 +254,24 @@ struct GenericQueryTests {
     #expect("\(nicked(Place.self).predicate ?? .false)" == "nick BEGINSWITH \"n\" AND nick != NULL")
   }
 
+  @Test("An order comparison of an optional date finds objects with a date only")
+  func optionalDates() throws {
+    let context = try context()
+    let day = { Date(timeIntervalSince1970: $0) }
+    let harbours = [day(1), day(3), nil].map { day in
+      let harbour = Harbour(context: context)
+      (harbour.name, harbour.day) = ("H", day)
+      return harbour
+    }
+    for _ in 0..<2 {
+      #expect(try context.fetch(Harbour.fetchRequest { $0.day > day(2) }) == [harbours[1]])
+      #expect(try context.fetch(Harbour.fetchRequest { $0.day <= day(2) }) == [harbours[0]])
+      #expect(try context.fetch(Harbour.fetchRequest { $0.day == nil }) == [harbours[2]])
+      #expect(try context.count(for: Harbour.fetchRequest { $0.day != day(1) }) == 2)
+      try context.save()
+    }
+  }
+
   @Test("A fetch throws for a computed property, also for a negated attribute")
   func computed() throws {
     let context = try context()
@@ -198,7 +284,7 @@ struct GenericQueryTests {
     for request in request(Place.self) {
       let error = #expect(throws: FetchError.self) { try context.fetch(request) }
       #expect(error?.code == .unknownProperty)
-      #expect(error?.message.contains("does not read exactly one stored attribute of Place") == true)
+      #expect(error?.message.contains("does not read exactly one stored property of Place") == true)
     }
     for request in [
       Place.fetchRequest { $0.shownName == "X" }, Place.fetchRequest { $0.label == "X" },
@@ -299,5 +385,104 @@ struct GenericQueryTests {
     #expect(try context.fetch(ordered).map { "\($0.title)\($0.size)" } == ["a1", "a2", "b1"])
     let error = #expect(throws: FetchError.self) { try context.fetch(Plain.fetchRequest { $0.loud == "a!" }) }
     #expect(error?.code == .unknownProperty)
+  }
+
+  @Test("Key paths of a protocol find relationships in queries, prefetching and snapshots")
+  func relationships() throws {
+    let container = try PersistentContainer(
+      name: "Ships", classes: [Ship.self, Quay.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let quay = Quay(context: context)
+    let ships = ["A", "B", "C"].map { name in
+      let ship = Ship(context: context)
+      (ship.name, ship.home, ship.port) = (name, quay, quay.objectID)
+      return ship
+    }
+    (quay.name, quay.owner, ships[1].towedBy) = ("Q", ships[0], ships[0])
+    func check<T: ManagedObject & Housed>(_ type: T.Type) throws {
+      func names(_ request: FetchRequest<T>) throws -> [String] {
+        try context.fetch(request).compactMap { $0.value(forKey: "name") as? String }.sorted()
+      }
+      let home = try #require(quay as? T.Home)
+      let first = try #require(ships[0] as? T.Neighbour)
+      #expect(try names(T.fetchRequest { $0.home.is(home) }) == ["A", "B", "C"])
+      #expect(try names(T.fetchRequest { $0.towedBy.is(first) }) == ["B"])
+      #expect(try names(T.fetchRequest { $0.tows.count > 0 }) == ["A"])
+      var request = FetchRequest<T>()
+      request.prefetch { $0.home }
+      request.prefetch { $0.tows }
+      #expect(request.relationshipKeyPathsForPrefetching == ["home", "tows"])
+      #expect(try names(request) == ["A", "B", "C"])
+      let ship = try #require(ships[0] as? T)
+      let picture = try TypedSnapshot<T>(ship, including: \.home, \.tows, \.towedBy)
+      #expect(picture.home.objectID == quay.objectID && picture.towedBy == nil)
+      #expect(picture.tows.map(\.objectID) == [ships[1].objectID])
+    }
+    try check(Ship.self)
+    try context.save()
+    try check(Ship.self)
+  }
+
+  @Test("A property that reads more than one relationship is an error, and another name for one is not")
+  func computedRelationships() throws {
+    let container = try PersistentContainer(
+      name: "Boxes", classes: [Box.self, Item.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let (box, item) = (Box(context: context), Item(context: context))
+    box.parts.append(item)
+    func sorted<T: ManagedObject & Sorted>(_ type: T.Type) throws -> Int {
+      try context.count(for: T.fetchRequest { $0.parts.count == 1 })
+    }
+    #expect(try sorted(Box.self) == 1)
+    #expect(try context.count(for: Box.fetchRequest { $0.allParts.count == 1 }) == 1)
+    #expect(try context.fetch(Item.fetchRequest { $0.boxAlias.is(box) }) == [item])
+    for request in [
+      Box.fetchRequest { $0.shown.count == 0 }, Box.fetchRequest { $0.anyLid.is(box) },
+      Box.fetchRequest { $0.lidOrSelf.is(box) }, Box.fetchRequest { $0.noLid.is(box) },
+    ] {
+      let error = #expect(throws: FetchError.self) { try context.fetch(request) }
+      #expect(error?.code == .unknownProperty && error?.message.contains("reads exactly one") == false)
+    }
+    var request = FetchRequest<Item>()
+    request.prefetch { $0.place }
+    let error = #expect(throws: FetchError.self) { try context.fetch(request) }
+    #expect(error?.code == .unknownProperty && error?.key?.hasPrefix("\\") == true)
+    request.relationshipKeyPathsForPrefetching = []
+    request.prefetch { $0.boxAlias.shown }
+    #expect(throws: FetchError.self) { try context.fetch(request) }
+  }
+
+  @Test("Accessors by name may cast by force, also of optional attributes and relationships")
+  func forcedCasts() throws {
+    let container = PersistentContainer(
+      name: "Strict", model: try Strict.model(), classes: [Strict.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let (first, second) = (Strict(context: context), Strict(context: context))
+    for (object, title, size) in [(first, "a", 1), (second, "b", 2)] {
+      object.setValue(title, forKey: "title")
+      object.setValue(size, forKey: "size")
+      object.setValue(first, forKey: "owner")
+    }
+    second.setValue(first, forKey: "heir")
+    #expect(try context.fetch(Strict.fetchRequest { $0.title == "a" && $0.size > 0 }) == [first])
+    #expect(try context.fetch(Strict.fetchRequest { $0.note == nil && $0.size == 2 }) == [second])
+    let order = FetchOrder(\Strict.title, ascending: false)
+    #expect(try context.fetch(FetchRequest<Strict>(sortDescriptors: [order])) == [second, first])
+    #expect(try context.count(for: Strict.fetchRequest { $0.owner.is(first) }) == 2)
+    #expect(try context.fetch(Strict.fetchRequest { $0.heir.is(first) }) == [second])
+    #expect(try context.fetch(Strict.fetchRequest { $0.owned.count == 2 }) == [first])
+    #expect(try context.fetch(Strict.fetchRequest { $0.ownedView.count == 2 }) == [first])
+    #expect(throws: FetchError.self) { try context.fetch(Strict.fetchRequest { $0.loud == "a!" }) }
+    #expect(throws: FetchError.self) { try context.fetch(Strict.fetchRequest { $0.big.count == 1 }) }
+    var request = FetchRequest<Strict>()
+    request.prefetch { $0.owner.owned }
+    #expect(request.relationshipKeyPathsForPrefetching == ["owner.owned"])
+    #expect(try context.fetch(request).count == 2)
+    let picture = try TypedSnapshot(second, including: \.owner, \.heir, \.owned)
+    #expect(picture.title == "b" && picture.size == 2 && picture.note == nil)
+    #expect(picture.owner.title == "a" && picture.heir?.title == "a")
   }
 }
