@@ -322,6 +322,47 @@ struct RemovedInstanceTests {
     kept.name = "new"
     #expect(refused(mine) == ["133000 name", "133000 region"])
     try mine.save()
+  @Test("A new object whose required target this context deletes shows a deleted object, and a save fails")
+  func targetDeletedHere() throws {
+    for isStored in [true, false] {
+      let context = newContext()
+      let (seats, wearers) = (
+        (0..<2).map { _ in Seat(context: context) }, (0..<2).map { _ in Wearer(context: context) }
+      )
+      (seats[0].number, wearers[0].number) = (7, 8)
+      if isStored { try context.save() }
+      let (ticket, badge) = (Ticket(context: context), Badge(context: context))
+      (ticket.seat, badge.wearer) = (seats[0], wearers[0])
+      context.delete(seats[0])
+      context.delete(wearers[0])
+      context.processPendingChanges()
+      #expect(ticket.seat.isDeleted && badge.wearer.isDeleted, "stored: \(isStored)")
+      let picture = try TypedSnapshot(ticket, including: \.seat)
+      #expect(picture.seat.number == 0)
+      #expect(ticket.value(forKey: "seat") == nil && badge.value(forKeyPath: "wearer.number") == nil)
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.details.map(\.code.rawValue) == [1570, 1570], "stored: \(isStored)")
+      #expect(ticket.seat.isDeleted && badge.wearer.isDeleted, "stored: \(isStored)")
+      (ticket.seat, badge.wearer) = (seats[1], wearers[1])
+      try context.save()
+      #expect(ticket.seat === seats[1] && badge.wearer === wearers[1])
+    }
+  }
+
+  @Test("A required relationship of a new object that was never set shows a deleted object")
+  func neverSet() throws {
+    let context = newContext()
+    let (ticket, badge) = (Ticket(context: context), Badge(context: context))
+    #expect(ticket.seat.isDeleted && badge.wearer.isDeleted && ticket.seat.number == 0)
+    ticket.seat.number = 3
+    #expect(refused(context) == ["133000 number"])
+    #expect(refused(context) == ["1570 seat", "1570 wearer"])
+    try ticket.setCheckedValue(nil, forKey: "seat")
+    #expect(ticket.seat.isDeleted)
+    (ticket.seat, badge.wearer) = (Seat(context: context), Wearer(context: context))
+    try context.save()
+  }
+
     #expect(try stored("k")?.name == "new")
     kept.region = region
     mine.rollback()

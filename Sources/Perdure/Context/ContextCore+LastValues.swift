@@ -57,18 +57,13 @@ extension ContextCore {
     }
   }
 
-  /// The target of a required to-one relationship whose object is gone: the object that it had
-  /// last, or a deleted object without values. nil if the program has never set the relationship of
-  /// a new object.
+  /// The target of a required to-one relationship that has no object: the object that it had last,
+  /// or a deleted object without values. nil if no entity can have such an object.
   func lastTarget(of owner: ManagedObject, _ relationship: RelationshipShape) -> ManagedObject? {
     if relationship.form == .column, case .reference(let target) = owner.heldColumnValue(relationship.slot) {
       return lastInstance(of: target)
     }
-    // A target of a new object may have been removed after the program set it. A saved object had a
-    // target once.
-    let isAbsent =
-      owner.header.pointee.isGone || readFailure != nil || !vanished.isEmpty || owner.overlay?.isNew != true
-    return isAbsent ? absentInstance(of: relationship.destination) : nil
+    return absentInstance(of: relationship.destination)
   }
 
   /// The instance that a relationship of a gone object leads to. It may itself be gone, if the

@@ -6,7 +6,7 @@ extension ContextCore {
   func object(with id: ManagedObjectID) -> ManagedObject {
     checkOwner()
     guard let reference = graph.reference(of: id) else {
-      stop("\("\(id)".shortened) \(Self.isUnknown)")
+      stop("\("\(id)".shortened) \(Self.isUnknown) existingObject(with:) throws instead.")
     }
     // The first read of an object that the state lacks removes its instance for good. So merges the
     // save that inserted it before the program gets an instance to read.

@@ -111,7 +111,9 @@ extension ManagedObjectContext {
   /// existence is checked when it is touched. An absent object then reads as having no values and
   /// counts as deleted.
   ///
-  /// The id must belong to this context's store.
+  /// The id must belong to a store of this context: any other id stops the program. For ids from
+  /// outside of the program use `existingObject(with:)`, which throws, or
+  /// `managedObjectID(forURI:)`, which returns nil.
   public func object(with id: ManagedObjectID) -> ManagedObject { core.object(with: id) }
 
   /// The object with an identity, after making sure that it exists. A context that merges

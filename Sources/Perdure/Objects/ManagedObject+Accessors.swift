@@ -64,17 +64,17 @@ extension ManagedObject {
     return object
   }
 
-  /// The value of a required relationship without an object, if another context has removed an
-  /// object or the store could not be read. Otherwise the program has never set the relationship,
-  /// and stops.
+  /// The value of a required relationship without an object: the program has not set it, a delete
+  /// rule or another context has removed the object, or the store could not be read. Data may cause
+  /// any of these, so the program does not stop. A save throws 1570.
   @usableFromInline
   @inline(never)
   final func absentTarget(_ slot: Int, _ type: ManagedObject.Type) -> ManagedObject {
     if let object = core.probedReads?.standIn(of: type) { return object }
     if let target = core.lastTarget(of: self, shape.relationship(slot)) { return target }
     stop(
-      "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no object. Set it first, or declare the "
-        + "property as optional.")
+      "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no object, and its destination is an "
+        + "abstract entity without subentities.")
   }
 
   /// This object as the class that a property promises.

@@ -3,14 +3,6 @@ import Perdure
 import PerdureModel
 import Testing
 
-@Entity private final class Payer: ManagedObject {
-  var name: String = ""
-}
-
-@Entity private final class Bill: ManagedObject {
-  var payer: Payer
-}
-
 /// Calls that stop the program, each with its line. They are outside the tests, because a macro
 /// expands the bodies of exit tests.
 private enum Mistake: String, CaseIterable {
@@ -96,16 +88,14 @@ private enum Mistake: String, CaseIterable {
       #expect(said(connected).contains("Connect the instance of this context"))
     }
 
-    @Test("The message about a required relationship without an object names property and object")
-    func absent() async {
+    @Test("The message about an id of another store names the id and the ids to use")
+    func foreignID() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        let container = try PersistentContainer(
-          name: "Bills", classes: [Bill.self, Payer.self], description: .inMemory)
-        try container.loadPersistentStores()
-        _ = Bill(context: container.newContext()).payer
+        let foreign = try Staff.context().worker("w").objectID
+        _ = try Staff.context().object(with: foreign)
       }
-      #expect(said(result).contains("Bill.payer of x-perdure://"), "\(said(result))")
-      #expect(said(result).contains("has no object. Set it first, or declare the property as optional."))
+      #expect(said(result).contains("/Employee/p1 belongs to another store"), "\(said(result))")
+      #expect(said(result).contains("existingObject(with:) throws instead"))
     }
 
     @Test("No crash report names the function that stops the program")
