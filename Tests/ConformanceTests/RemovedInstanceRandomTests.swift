@@ -27,19 +27,25 @@ struct RemovedInstanceRandomTests {
       (self.context, self.parent) = (context, parent)
     }
 
+    /// Whether the context refuses changes of an object, as far as the test knows: the object is
+    /// gone, or it was deleted before its first save.
+    private func refusesChanges(_ object: ManagedObject) -> Bool {
+      object.managedObjectContext == nil || object.isDeleted && object.objectID.isTemporaryID
+    }
+
     /// Sets the name of an instance. The context accepts the name, or refuses it and reports that
     /// in the next save.
     func name(_ customer: Customer, _ name: String, byName: Bool) {
       let set = { if byName { customer.setValue(name, forKey: "name") } else { customer.name = name } }
       // The next save deletes the object, so its name does not matter.
-      if customer.isDeleted, customer.managedObjectContext != nil {
+      if customer.isDeleted, !refusesChanges(customer) {
         set()
         names[ObjectIdentifier(customer)] = .some(customer.name)
         return
       }
-      let wasGone = customer.managedObjectContext == nil
+      let isRefused = refusesChanges(customer)
       set()
-      if customer.name == name, !wasGone {
+      if customer.name == name, !isRefused {
         named.insert(customer)
         names[ObjectIdentifier(customer)] = .some(name)
       } else {
@@ -52,9 +58,17 @@ struct RemovedInstanceRandomTests {
       (named, names) = ([], [:])
     }
 
-    func link(_ bill: Bill, _ customer: Customer) {
-      bill.customer = customer
-      if bill.customer !== customer { refusedCount += 1 }
+    /// Sets a primitive value, which is reported only if it is refused.
+    func number(_ customer: Customer, _ number: Int) {
+      let isRefused = refusesChanges(customer)
+      customer.setPrimitiveValue(number, forKey: "number")
+      if isRefused { refusedCount += 1 }
+    }
+
+    func link(_ bill: Bill, _ customer: Customer, fromCustomer: Bool) {
+      let isRefused = refusesChanges(bill) || refusesChanges(customer)
+      if fromCustomer { customer.bills.insert(bill) } else { bill.customer = customer }
+      if isRefused || bill.customer !== customer { refusedCount += 1 }
     }
   }
 
@@ -126,7 +140,7 @@ struct RemovedInstanceRandomTests {
   ) throws {
     let context = holder.context
     let store = random.pick(container.persistentStores)
-    switch Int.random(in: 0..<12, using: &random) {
+    switch Int.random(in: 0..<13, using: &random) {
     case 0, 1:
       let customer = Customer(context: context)
       try context.assign(customer, to: store)
@@ -145,13 +159,17 @@ struct RemovedInstanceRandomTests {
       if let customer = holder.customers.randomElement(using: &random) {
         holder.name(customer, text, byName: random.chance(30))
       }
+    case 12:
+      if let customer = holder.customers.randomElement(using: &random) {
+        holder.number(customer, Int.random(in: 0..<9, using: &random))
+      }
     case 7, 8:
       let (bill, customer) = (
         holder.bills.randomElement(using: &random), holder.customers.randomElement(using: &random)
       )
       // A save refuses links between stores.
       if let bill, let customer, bill.objectID.storeIdentifier == customer.objectID.storeIdentifier {
-        holder.link(bill, customer)
+        holder.link(bill, customer, fromCustomer: random.chance(50))
       }
     default:
       if let customer = holder.customers.randomElement(using: &random) {

@@ -55,6 +55,21 @@ import Testing
   @Relationship(inverse: "wearer") var badge: Badge?
 }
 
+@Entity private final class Shop: ManagedObject {
+  var size: Int = 0
+  @Relationship(inverse: "shop", deleteRule: .cascade) var counters: ToMany<Counter>
+}
+
+/// Its preparation changes the object that takes it along.
+@Entity private final class Counter: ManagedObject {
+  @Relationship(inverse: "counters") var shop: Shop?
+
+  override func prepareForDeletion() {
+    guard let shop else { return }
+    shop.size -= 1
+  }
+}
+
 @Suite("Instances of objects that a save, a merge or another context has removed")
 struct RemovedInstanceTests {
   private let container: PersistentContainer
@@ -445,3 +460,44 @@ struct RemovedInstanceTests {
     #expect(try merging.existingObject(with: id).value(forKey: "key") as? String == "b")
   }
 }
+  @Test("A new object refuses values and links as soon as it is deleted")
+  func deletedNewRefuses() throws {
+    let context = newContext()
+    let (region, bill) = (Region(context: context), Bill(context: context))
+    try context.save()
+    func deleted() -> Customer {
+      let new = customer("k", "name", context)
+      context.delete(new)
+      return new
+    }
+    let changes: [(String, (Customer) -> Void)] = [
+      ("name", { $0.name = "late" }), ("name", { $0.setValue("late", forKey: "name") }),
+      ("number", { $0.setPrimitiveValue(3, forKey: "number") }), ("mood", { $0.mood = "sad" }),
+      ("mood", { $0.setPrimitiveValue("sad", forKey: "mood") }), ("region", { $0.region = region }),
+      ("bills", { $0.bills.insert(bill) }), ("customer", { bill.customer = $0 }),
+      ("customers", { region.customers.insert($0) }),
+    ]
+    for (property, change) in changes {
+      let new = deleted()
+      change(new)
+      #expect(new.name == "name" && new.number == 0 && new.mood == nil && new.region == nil)
+      #expect(new.bills.isEmpty && bill.customer == nil && region.customers.isEmpty)
+      #expect(refused(context) == ["133000 \(property)"])
+      try context.save()
+    }
+    #expect(try stored("k") == nil)
+  }
+
+  @Test("prepareForDeletion can change new objects that are deleted with the object")
+  func preparedTogether() throws {
+    let context = try Sandbox(Shop.self, Counter.self).container.newContext()
+    let shop = Shop(context: context)
+    let counters = (0..<2).map { _ in Counter(context: context) }
+    for counter in counters { counter.shop = shop }
+    context.delete(shop)
+    context.delete(counters[0])
+    context.processPendingChanges()
+    #expect(!context.hasChanges && shop.isDeleted && counters.allSatisfy(\.isDeleted))
+    try context.save()
+  }
+

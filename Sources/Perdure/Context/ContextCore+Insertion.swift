@@ -113,6 +113,7 @@ extension ContextCore {
   @inline(__always)
   func setAttribute(of object: ManagedObject, _ slot: Int, _ value: Value) {
     if let overlay = object.overlay, overlay.changesRow {
+      if overlay.isDiscarded, isDiscarded(object) { return refuseChange(of: object, slot, value) }
       overlay.setValue(value, slot)
     } else if object.header.pointee.wakefulness.contains(.waking) {
       setRowValue(of: object, slot, value)

@@ -2,6 +2,7 @@
 //
 // A property setter cannot throw. Without a report, two kinds of changes would be lost silently: a
 // change of an object that the context no longer has, and a value that an attribute cannot hold.
+// A new object that was deleted counts as one that the context no longer has.
 // The context notes each of them, and the next save throws before it writes anything.
 //
 // Invariants
@@ -32,11 +33,25 @@ struct RefusedChanges {
 }
 
 extension ContextCore {
+  /// Whether an object takes no changes, because its context no longer has it or will never save
+  /// it. A `prepareForDeletion` may change objects that are deleted with its own.
+  @inline(__always)
+  func refusesChanges(_ object: ManagedObject) -> Bool {
+    object.header.pointee.isGone || isDiscarded(object)
+  }
+
+  /// Whether an object was deleted before its first save, and no deletion is being prepared.
+  @inline(__always)
+  func isDiscarded(_ object: ManagedObject) -> Bool {
+    guard let overlay = object.overlay, overlay.isDiscarded else { return false }
+    return !isPropagating && preparing.isEmpty
+  }
+
   /// Notes that a property was not set because the context no longer has the object.
   func refuseChange(of object: ManagedObject, _ slot: Int, _ value: Value = .null) {
     // Ignores changes by `didSave` of a deleted object, and transient values that
     // `didTurnIntoFault` clears.
-    guard object.header.pointee.isGone, object.header.pointee.savedState == nil else { return }
+    guard refusesChanges(object), object.header.pointee.savedState == nil else { return }
     if case .transient = object.shape.properties[slot], turnedIntoFault == object.reference { return }
     noteUnset(object, slot, value)
   }
@@ -69,7 +84,7 @@ extension ContextCore {
     guard readFailure == nil, owner.header.pointee.savedState == nil else { return }
     if turnedIntoFault == owner.reference, owner.shape.relationship(slot).isTransient { return }
     let reason: String
-    if let target, !owner.header.pointee.isGone {
+    if let target, !refusesChanges(owner) {
       reason = "was not connected with \(target.objectID): \(goneReason(target.reference))"
     } else {
       reason = "was not changed: \(goneReason(owner.reference))"
@@ -87,6 +102,7 @@ extension ContextCore {
   }
 
   private func goneReason(_ reference: ObjectReference) -> String {
+    if tracker[reference]?.isDiscarded == true { return "the object was deleted before its first save" }
     let survivor = survivor(of: reference)
     if survivor == reference { return "the object is not in this context any more" }
     return "a save has merged the object into \(objectID(of: survivor))"

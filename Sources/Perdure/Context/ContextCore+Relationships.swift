@@ -219,6 +219,7 @@ extension ContextCore {
   /// store cannot say, nothing is connected, and the save says why.
   func isThere(_ object: ManagedObject) -> Bool {
     if object.header.pointee.isReady { return true }
+    if isDiscarded(object) { return false }
     let hasRow = hasRow(object)
     if hasRow == false { vanish(object) }
     return hasRow == true

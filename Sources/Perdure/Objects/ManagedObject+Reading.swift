@@ -169,7 +169,7 @@ extension ManagedObject {
   func setPrimitiveAttributeValue(_ value: Value, _ slot: Int) {
     core.checkOwner()
     checkSlot(slot)
-    if header.pointee.isGone { return core.refuseChange(of: self, slot, value) }
+    if core.refusesChanges(self) { return core.refuseChange(of: self, slot, value) }
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
     guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) ?? value.date(for: kind)

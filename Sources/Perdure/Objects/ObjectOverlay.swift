@@ -79,6 +79,10 @@ final class ObjectOverlay {
   /// the references that the rule no action has left.
   var isUnknownToStore: Bool { isNew && !isInsertedAgain }
 
+  /// Whether the program has deleted the object before its first save. No save writes it.
+  @inline(__always)
+  var isDiscarded: Bool { isDeleted && isNew }
+
   var hasTemporaryID: Bool { isNew && !hasPermanentID }
 
   /// Whether the row has to be written.

@@ -140,7 +140,7 @@ extension ManagedObject {
   /// Sets a transient attribute of the type undefined without marking the object as changed.
   func setPrimitiveObject(_ object: Any?, _ slot: Int) {
     core.checkOwner()
-    if header.pointee.isGone { return core.refuseChange(of: self, slot) }
+    if core.refusesChanges(self) { return core.refuseChange(of: self, slot) }
     hold(object.map { .object($0) } ?? .value(.null), slot)
   }
 
@@ -193,7 +193,7 @@ extension ManagedObject {
 extension ContextCore {
   /// Sets a transient attribute (T2). What is gone stays as it is.
   func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
-    guard !object.header.pointee.isGone, object.overlay?.isNew == true || wake(object) else {
+    guard !refusesChanges(object), object.overlay?.isNew == true || wake(object) else {
       return refuseChange(of: object, slot, held.typedValue)
     }
     noteTransients(of: object)
