@@ -236,6 +236,43 @@ struct RemovedInstanceTests {
   }
 
   @Test(
+    "A removed object is registered until the merge ends, and its values stay readable",
+    arguments: [true, false])
+  func registration(mergesAutomatically: Bool) async throws {
+    let (mine, theirs) = (newContext(), newContext())
+    let region = Region(context: theirs)
+    let town = Town(context: theirs)
+    (region.name, town.name, town.region) = ("North", "Ville", region)
+    try theirs.save()
+    mine.refreshAllObjects()
+    mine.automaticallyMergesChangesFromParent = mergesAutomatically
+    let read = try #require(try mine.existingObject(with: town.objectID) as? Town)
+    let area = read.region
+    #expect(read.name == "Ville" && area.name == "North")
+    var told: [String] = []
+    let observation = mine.observe { note in
+      guard note.deletedObjects.contains(read) else { return }
+      let isRegistered = read.managedObjectContext != nil
+      told.append("\(note.kind) \(isRegistered) \(read.isDeleted) \(read.name) \(read.region.name)")
+    }
+    let events = theirs.events()
+    theirs.delete(region)
+    try theirs.save()
+    for await event in events where event.kind == .didSave {
+      if !mergesAutomatically { mine.mergeChanges(fromContextDidSave: event) }
+      break
+    }
+    mine.processPendingChanges()
+    #expect(told == ["objectsDidChange true true Ville North", "didMerge false true Ville North"])
+    #expect(read.isDeleted && read.name == "Ville" && read.region === area && area.name == "North")
+    #expect(read.managedObjectContext == nil && mine.registeredObject(for: town.objectID) == nil)
+    #expect(mine.registeredObjects.isEmpty && !mine.hasChanges)
+    let committed = read.committedValues(forKeys: ["name"])
+    #expect(committed["name"] as? String == "Ville" && read.changedValues().isEmpty)
+    observation.cancel()
+  }
+
+  @Test(
     "A required relationship of a removed object that was never read has an object without values"
   )
   func neverRead() throws {
@@ -283,6 +320,47 @@ struct RemovedInstanceTests {
     (ticket.seat, badge.wearer) = (seats[2], wearers[2])
     try mine.save()
     #expect(ticket.seat === seats[2] && badge.wearer === wearers[2])
+  }
+
+  @Test("A new object whose required target this context deletes shows a deleted object, and a save fails")
+  func targetDeletedHere() throws {
+    for isStored in [true, false] {
+      let context = newContext()
+      let (seats, wearers) = (
+        (0..<2).map { _ in Seat(context: context) }, (0..<2).map { _ in Wearer(context: context) }
+      )
+      (seats[0].number, wearers[0].number) = (7, 8)
+      if isStored { try context.save() }
+      let (ticket, badge) = (Ticket(context: context), Badge(context: context))
+      (ticket.seat, badge.wearer) = (seats[0], wearers[0])
+      context.delete(seats[0])
+      context.delete(wearers[0])
+      context.processPendingChanges()
+      #expect(ticket.seat.isDeleted && badge.wearer.isDeleted, "stored: \(isStored)")
+      let picture = try TypedSnapshot(ticket, including: \.seat)
+      #expect(picture.seat.number == 0)
+      #expect(ticket.value(forKey: "seat") == nil && badge.value(forKeyPath: "wearer.number") == nil)
+      let error = #expect(throws: PerdureError.self) { try context.save() }
+      #expect(error?.details.map(\.code.rawValue) == [1570, 1570], "stored: \(isStored)")
+      #expect(ticket.seat.isDeleted && badge.wearer.isDeleted, "stored: \(isStored)")
+      (ticket.seat, badge.wearer) = (seats[1], wearers[1])
+      try context.save()
+      #expect(ticket.seat === seats[1] && badge.wearer === wearers[1])
+    }
+  }
+
+  @Test("A required relationship of a new object that was never set shows a deleted object")
+  func neverSet() throws {
+    let context = newContext()
+    let (ticket, badge) = (Ticket(context: context), Badge(context: context))
+    #expect(ticket.seat.isDeleted && badge.wearer.isDeleted && ticket.seat.number == 0)
+    ticket.seat.number = 3
+    #expect(refused(context) == ["133000 number"])
+    #expect(refused(context) == ["1570 seat", "1570 wearer"])
+    try ticket.setCheckedValue(nil, forKey: "seat")
+    #expect(ticket.seat.isDeleted)
+    (ticket.seat, badge.wearer) = (Seat(context: context), Wearer(context: context))
+    try context.save()
   }
 
   @Test("A changed object that another context deleted shows its changes on top of its last values")
@@ -337,47 +415,6 @@ struct RemovedInstanceTests {
     kept.name = "new"
     #expect(refused(mine) == ["133000 name", "133000 region"])
     try mine.save()
-  @Test("A new object whose required target this context deletes shows a deleted object, and a save fails")
-  func targetDeletedHere() throws {
-    for isStored in [true, false] {
-      let context = newContext()
-      let (seats, wearers) = (
-        (0..<2).map { _ in Seat(context: context) }, (0..<2).map { _ in Wearer(context: context) }
-      )
-      (seats[0].number, wearers[0].number) = (7, 8)
-      if isStored { try context.save() }
-      let (ticket, badge) = (Ticket(context: context), Badge(context: context))
-      (ticket.seat, badge.wearer) = (seats[0], wearers[0])
-      context.delete(seats[0])
-      context.delete(wearers[0])
-      context.processPendingChanges()
-      #expect(ticket.seat.isDeleted && badge.wearer.isDeleted, "stored: \(isStored)")
-      let picture = try TypedSnapshot(ticket, including: \.seat)
-      #expect(picture.seat.number == 0)
-      #expect(ticket.value(forKey: "seat") == nil && badge.value(forKeyPath: "wearer.number") == nil)
-      let error = #expect(throws: PerdureError.self) { try context.save() }
-      #expect(error?.details.map(\.code.rawValue) == [1570, 1570], "stored: \(isStored)")
-      #expect(ticket.seat.isDeleted && badge.wearer.isDeleted, "stored: \(isStored)")
-      (ticket.seat, badge.wearer) = (seats[1], wearers[1])
-      try context.save()
-      #expect(ticket.seat === seats[1] && badge.wearer === wearers[1])
-    }
-  }
-
-  @Test("A required relationship of a new object that was never set shows a deleted object")
-  func neverSet() throws {
-    let context = newContext()
-    let (ticket, badge) = (Ticket(context: context), Badge(context: context))
-    #expect(ticket.seat.isDeleted && badge.wearer.isDeleted && ticket.seat.number == 0)
-    ticket.seat.number = 3
-    #expect(refused(context) == ["133000 number"])
-    #expect(refused(context) == ["1570 seat", "1570 wearer"])
-    try ticket.setCheckedValue(nil, forKey: "seat")
-    #expect(ticket.seat.isDeleted)
-    (ticket.seat, badge.wearer) = (Seat(context: context), Wearer(context: context))
-    try context.save()
-  }
-
     #expect(try stored("k")?.name == "new")
     kept.region = region
     mine.rollback()
@@ -441,25 +478,6 @@ struct RemovedInstanceTests {
     #expect(try container.newContext().count(for: Customer.fetchRequest()) == 0)
   }
 
-  // MARK: Ids
-
-  @Test("A context that merges automatically finds an object that a background save inserted")
-  func idOfLaterSave() async throws {
-    let (merging, plain) = (newContext(), newContext())
-    merging.automaticallyMergesChangesFromParent = true
-    let id = try await container.performBackgroundTask { context in
-      let customer = Customer(context: context)
-      customer.key = "b"
-      try context.save()
-      return customer.objectID
-    }
-    let error = #expect(throws: PerdureError.self) { try plain.existingObject(with: id) }
-    #expect(error?.code == .objectNotFound && error?.message.contains("refreshAllObjects()") == true)
-    plain.refreshAllObjects()
-    #expect(try plain.existingObject(with: id).value(forKey: "key") as? String == "b")
-    #expect(try merging.existingObject(with: id).value(forKey: "key") as? String == "b")
-  }
-}
   @Test("A new object refuses values and links as soon as it is deleted")
   func deletedNewRefuses() throws {
     let context = newContext()
@@ -501,3 +519,22 @@ struct RemovedInstanceTests {
     try context.save()
   }
 
+  // MARK: Ids
+
+  @Test("A context that merges automatically finds an object that a background save inserted")
+  func idOfLaterSave() async throws {
+    let (merging, plain) = (newContext(), newContext())
+    merging.automaticallyMergesChangesFromParent = true
+    let id = try await container.performBackgroundTask { context in
+      let customer = Customer(context: context)
+      customer.key = "b"
+      try context.save()
+      return customer.objectID
+    }
+    let error = #expect(throws: PerdureError.self) { try plain.existingObject(with: id) }
+    #expect(error?.code == .objectNotFound && error?.message.contains("refreshAllObjects()") == true)
+    plain.refreshAllObjects()
+    #expect(try plain.existingObject(with: id).value(forKey: "key") as? String == "b")
+    #expect(try merging.existingObject(with: id).value(forKey: "key") as? String == "b")
+  }
+}

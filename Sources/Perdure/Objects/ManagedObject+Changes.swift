@@ -98,7 +98,9 @@ extension ManagedObject {
   ///
   /// They are those of the state of the store that the context sees. A new object has none: its
   /// attributes give nil, its to-many relationships nothing. A transient attribute has none either;
-  /// a transient relationship has the value after the last save.
+  /// a transient relationship has the value after the last save. An object that the context no
+  /// longer has gives its attributes, and the to-one relationships of its row, as they were last
+  /// read.
   ///
   /// Transformable attributes without a named transformer give their bytes.
   ///
@@ -155,7 +157,7 @@ extension ManagedObject {
   private func shown(_ value: Value, _ slot: Int, _ kind: FieldKind? = nil) -> Any? {
     if shape.isRelationship(slot) {
       guard case .reference(let target) = value else { return nil }
-      return core.instance(of: target)
+      return header.pointee.isGone ? core.lastInstance(of: target) : core.instance(of: target)
     }
     let value = core.graph.shown(value)
     if case .data(let data) = value, let transformer = shape.transformers[slot] {
@@ -164,9 +166,18 @@ extension ManagedObject {
     return value.swiftValue(of: kind ?? shape.attributeKinds[slot])
   }
 
+  /// The value of a column in the row that an object read last before its context lost it. nil if
+  /// the row was never in the store.
+  private func lastStoredValue(_ slot: Int) -> Value? {
+    guard header.pointee.isGone, header.pointee.version != RowVersion(rawValue: 0),
+      let row = header.pointee.loadedRow, let layouts = shape.storage.layouts
+    else { return nil }
+    return layouts.value(slot, of: row)
+  }
+
   private func committedValue(_ slot: Int, _ stored: inout StoredColumns?) -> Any? {
     if shape.isColumn(slot) {
-      guard let value = stored?.value(slot) else { return nil }
+      guard let value = stored?.value(slot) ?? lastStoredValue(slot) else { return nil }
       return shown(value, slot)
     }
     switch shape.properties[slot] {
