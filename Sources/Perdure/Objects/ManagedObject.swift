@@ -77,6 +77,9 @@ open class ManagedObject {
   /// A class without an override has the empty description, without a name. It can be between the
   /// classes of entities and `ManagedObject`, and be the class of any entities that the container
   /// or their descriptions name it for; it accesses properties by their names.
+  ///
+  /// Name other entities as text: two static descriptions that read each other wait forever. A
+  /// container then stops the program with a message. Code that reads descriptions itself waits.
   open class var entityDescription: EntityDescription { EntityDescription("", properties: []) }
 
   /// The name of this class's entity, by itself: descriptions may name each other's entities in a

@@ -255,7 +255,10 @@ struct LifetimeTests {
     #expect(ManagedObjectID(uri: "x-perdure://store/Employee/p0") == nil)
     #expect(ManagedObjectID(uri: "x-perdure://store/Employee/p01") == nil)
     #expect(ManagedObjectID(uri: "x-perdure://store/Employee/1") == nil)
-    #expect(ManagedObjectID(uri: "http://store/Employee/p1") == nil)
+    for scheme in ["http", "x-coredata", "x-perdures", "X-PERDURE", ""] {
+      let uri = "\(scheme):\(id.uri.dropFirst("x-perdure:".count))"
+      #expect(ManagedObjectID(uri: uri) == nil && container.managedObjectID(forURI: uri) == nil, "\(uri)")
+    }
     let foreign = try #require(ManagedObjectID(uri: "x-perdure://elsewhere/Employee/p1"))
     let error = #expect(throws: PerdureError.self) { try context.existingObject(with: foreign) }
     #expect(error?.code == .unknownObjectID)

@@ -86,6 +86,27 @@ struct MembershipTests {
     }
   }
 
+  @Test("!= and NOT find objects without a value, saved or not, with an index or without")
+  func withoutValue() throws {
+    let (context, workers, _) = try context()
+    workers[0].email = nil
+    let named = context.worker("named", email: "s")
+    for isSaved in [false, true] {
+      for format in ["email != 's'", "NOT email == 's'", "NOT email IN {'s'}", "NOT (email BEGINSWITH 's')"] {
+        let predicate = try FetchPredicate(format: format)
+        let found = try context.fetch(FetchRequest<Employee>(predicate: predicate))
+        #expect(Set(found) == Set(workers), "\(format), saved: \(isSaved)")
+        let strict = try FetchPredicate(format: "\(format) AND email != nil")
+        #expect(try context.fetch(FetchRequest<Employee>(predicate: strict)) == [workers[1]], "\(format)")
+      }
+      for format in ["mentor != %@", "NOT mentor == %@"] {
+        let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: format, named))
+        #expect(try context.count(for: request) == 3, "\(format)")
+      }
+      try context.save()
+    }
+  }
+
   @Test("The message names the operator of the format string")
   func operatorAsWritten() throws {
     let (context, _, _) = try context()
