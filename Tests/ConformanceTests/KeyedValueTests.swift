@@ -134,6 +134,43 @@ struct KeyedValueTests {
     }
   }
 
+  @Test("Setting unfit values along a key path changes nothing, and the save reports them")
+  func unfitAlongPaths() throws {
+    let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
+    let (sheet, binder) = (sheet(context), Binder(context: context))
+    (sheet.binder, binder.weight) = (binder, 4)
+    for (value, held) in Self.table {
+      for (key, expected) in zip(Self.keys, held.split(separator: " ")) where expected == "." {
+        let before = shown(sheet[key])
+        binder.setValue(value, forKeyPath: "sheets.\(key)")
+        #expect(shown(sheet[key]) == before, "\(value) for \(key)")
+        #expect(refusals(context) == ["1550 \(key)"], "\(value) for \(key)")
+      }
+    }
+    for value in [5.5, "x", NSNull(), [1], UInt64.max] as [Any] {
+      sheet.setValue(value, forKeyPath: "binder.weight")
+      #expect(binder.weight == 4 || value is NSNull)
+      #expect(!refusals(context).isEmpty, "\(value)")
+      binder.weight = 4
+    }
+    try context.save()
+  }
+
+  @Test("A primitive value that does not fit its attribute changes nothing, and the save reports it")
+  func unfitPrimitives() throws {
+    let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
+    let sheet = sheet(context)
+    for (value, held) in Self.table {
+      for (key, expected) in zip(Self.keys, held.split(separator: " ").map(String.init)) {
+        let place: Comment = "\(type(of: value)) \(value) for \(key)"
+        let before = shown(sheet[key])
+        sheet.setPrimitiveValue(value, forKey: key)
+        #expect(shown(sheet[key]) == (expected == "." ? before : expected), place)
+        #expect(refusals(context) == (expected == "." ? ["1550 \(key)"] : []), place)
+      }
+    }
+  }
+
   @Test("A number in an NSNumber gives the same result as the Swift number")
   func sameAsSwift() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
