@@ -8,8 +8,11 @@ import Testing
 @Suite("Indexes of functions of text")
 struct TextIndexTests {
   private static func schema(_ elements: [[FetchIndexDescription.Element]]) throws -> StoreSchema {
-    let indexes = elements.enumerated().map { FetchIndexDescription("i\($0)", $1) }
-    return StoreSchema(
+    try schema(with: elements.enumerated().map { FetchIndexDescription("i\($0)", $1) })
+  }
+
+  private static func schema(with indexes: [FetchIndexDescription]) throws -> StoreSchema {
+    StoreSchema(
       try .initial(
         for: ManagedObjectModel([
           EntityDescription(
@@ -101,7 +104,9 @@ struct TextIndexTests {
       switch op {
       case .in: .list((0..<Int.random(in: 0...3, using: &random)).map { _ in text() })
       case .between: .list([text(), text()])
-      case .like: .string(random.pick(texts) + random.pick(["*", "?", ""]))
+      case .like:
+        .string(
+          random.pick(texts) + random.pick(["*", "?", ""]) + random.pick(["", "", "\u{301}", "\u{301}*"]))
       default: text()
       }
     return .comparison(FetchComparison(left, op, .constant(right), options: random.pick(options)))
@@ -162,6 +167,17 @@ struct TextIndexTests {
     #expect(title == "index Item.canonical:(name) descending+size")
   }
 
+  /// A schema without indexes, and one with an index of each kind.
+  private static func wildcardSchemas() throws -> [StoreSchema] {
+    try [
+      schema([]), schema([[.init("name")]]), schema([[.init("name", ascending: false)]]),
+      schema([[.init("canonical:(name)")]]), schema([[.init("lowercase:(name)")]]),
+      schema([[.init("uppercase:(name)")]]), schema([[.init("name"), .init("size")]]),
+      schema([[.init("size"), .init("canonical:(name)")]]),
+      schema(with: [FetchIndexDescription("p", [.init("name")], where: "size > 1")]),
+    ]
+  }
+
   @Test("A wildcard before a combining mark gives the same result with every index")
   func wildcardBeforeMark() throws {
     let texts = [
@@ -172,25 +188,26 @@ struct TextIndexTests {
       "*\u{301}", "*\u{301}*", "*\u{301}x", "a*\u{301}", "?\u{301}", "?\u{301}*", "e*", "a\\*\u{301}*",
       "\\\u{301}*",
     ]
-    let schemas = try [
-      Self.schema([]), Self.schema([[.init("name")]]), Self.schema([[.init("name", ascending: false)]]),
-      Self.schema([[.init("canonical:(name)")]]),
-    ]
-    for pattern in patterns {
-      for options in Self.options {
-        let predicate = FetchPredicate.comparison(
-          FetchComparison(
-            .keyPath(PropertyPath("name")), .like, .constant(.string(pattern)), options: options))
-        for schema in schemas {
-          let entity = schema.entity(named: "Item")!.number
-          let objects = texts.enumerated().map { number, text in
-            TestObject(
-              reference: ObjectReference(entity: entity, id: UInt64(number + 1)),
-              values: ["name": .string(text)])
+    let name = FetchExpression.keyPath(PropertyPath("name"))
+    for schema in try Self.wildcardSchemas() {
+      let entity = schema.entity(named: "Item")!.number
+      let objects = texts.enumerated().map { number, text in
+        TestObject(
+          reference: ObjectReference(entity: entity, id: UInt64(number + 1)),
+          values: ["name": .string(text), "size": .integer(Int64(number % 4))])
+      }
+      let graph = try TestGraph(objects, schema)
+      for pattern in patterns {
+        for options in Self.options {
+          for left in [name, .function(.lowercase, [name]), .function(.uppercase, [name])] {
+            let like = FetchPredicate.comparison(
+              FetchComparison(left, .like, .constant(.string(pattern)), options: options))
+            for predicate in [like, .and([like, try FetchPredicate(format: "size > 1")])] {
+              var query = FetchQuery(entity: entity)
+              query.predicate = predicate
+              _ = try AllPlans(graph: graph, query: query).compared()
+            }
           }
-          var query = FetchQuery(entity: entity)
-          query.predicate = predicate
-          _ = try AllPlans(graph: TestGraph(objects, schema), query: query).compared()
         }
       }
     }
