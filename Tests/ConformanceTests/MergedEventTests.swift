@@ -57,6 +57,32 @@ struct MergedEventTests {
     for round in 0..<20 { try history(round, &random) }
   }
 
+  @Test("A merge registers no inserted object unless an observer of it holds the object")
+  func unregistered() throws {
+    let container = try Sandbox(Leaf.self).container
+    let (mine, theirs) = (container.newContext(), container.newContext())
+    mine.automaticallyMergesChangesFromParent = true
+    func inserted() throws -> ManagedObjectID {
+      let leaf = Leaf(context: theirs)
+      try theirs.save()
+      mine.processPendingChanges()
+      return leaf.objectID
+    }
+    let first = try inserted()
+    #expect(mine.registeredObject(for: first) == nil && mine.registeredObjects.isEmpty)
+    var held: [ManagedObject] = []
+    let observation = mine.observe { note in
+      if note.kind == .didMerge { held += note.insertedObjects }
+    }
+    let second = try inserted()
+    #expect(held.map(\.objectID) == [second])
+    #expect(mine.registeredObject(for: second) === held.first && mine.registeredObject(for: first) == nil)
+    held = []
+    #expect(mine.registeredObjects.isEmpty)
+    #expect(try mine.count(for: Leaf.fetchRequest()) == 2)
+    observation.cancel()
+  }
+
   private func history(_ round: Int, _ random: inout SeededGenerator) throws {
     let container = try Sandbox(Leaf.self).container
     let sides = [Side(container), Side(container)]

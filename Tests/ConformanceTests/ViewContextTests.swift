@@ -41,6 +41,9 @@ struct ViewContextTests {
     reopened.book("three", isbn: "3")
     try reopened.save()
     #expect(told.contains(.didSave))
+    reopened.book("again", isbn: "3")
+    try reopened.save()
+    #expect(try reopened.titles(FetchRequest { $0.isbn == "3" }) == ["again"])
     observation.cancel()
     told = []
     reopened.book("four", isbn: "4")

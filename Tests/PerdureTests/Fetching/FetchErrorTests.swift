@@ -39,6 +39,26 @@ struct FetchErrorTests {
     #expect(try error("nmae == 'x'")?.suggestions == ["name"])
   }
 
+  @Test("A fetch whose pattern takes too many steps throws matchTooLong, and other patterns end")
+  func longMatches() throws {
+    let context = try Staff.context()
+    let other = context.worker(String(repeating: "a", count: 24))
+    try context.save()
+    func request(_ pattern: String) throws -> FetchRequest<Employee> {
+      FetchRequest<Employee>(predicate: try FetchPredicate(format: "name MATCHES %@", pattern))
+    }
+    for pattern in ["(a+)+b", "(a|a)*b", "(a*)*c"] {
+      #expect(try context.count(for: request(pattern)) == 0)
+    }
+    #expect(try context.fetch(request("(a+)+")) == [other])
+    context.worker(String(repeating: "abcdefghij", count: 3_000) + "x")
+    try context.save()
+    let error = #expect(throws: PredicateEvaluationError.self) {
+      try context.fetch(request("(?:(?=.*x)[a-z]{0,50})*"))
+    }
+    #expect(error?.code == .matchTooLong)
+  }
+
   @Test("An unknown key after a relationship gets suggestions from the related entity")
   func unknownKeyBehind() throws {
     let error = try #require(try error("company.fonded == nil"))

@@ -8,6 +8,21 @@ import Testing
 
 /// A class without macros, because the macros warn about these names.
 private final class Word: ManagedObject {
+  override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+    [\Word.no: "no", \Word.yes: "yes", \Word.null: "null"]
+  }
+  var no: String {
+    get { _get(0) }
+    set { _set(0, newValue) }
+  }
+  var yes: String {
+    get { _get(1) }
+    set { _set(1, newValue) }
+  }
+  var null: String {
+    get { _get(2) }
+    set { _set(2, newValue) }
+  }
   override class var entityDescription: EntityDescription {
     EntityDescription(
       "Word",
@@ -102,6 +117,38 @@ struct PredicateMistakeTests {
     #expect(try code("1 == 'x'") == .typeMismatch)
     for format in ["YES == YES", "1 == 1", "TRUE == 1", "NULL == 'x'", "'a' < 'b'", "NO == FALSE"] {
       #expect(try code(format) == nil, "\(format)")
+    }
+  }
+
+  @Test("Orders and typed queries name attributes that are called like constants")
+  func typedConstantNames() throws {
+    let container = try PersistentContainer(name: "Words", classes: [Word.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let words = (0..<3).map { number in
+      let word = Word(context: context)
+      (word.no, word.yes, word.null) = ("\(number)", "\((number + 1) % 3)", "\((number + 2) % 3)")
+      return word
+    }
+    for isSaved in [false, true] {
+      let place: Comment = "saved: \(isSaved)"
+      for (name, keyPath, first) in [
+        ("no", \Word.no, 0), ("yes", \.yes, 2), ("null", \.null, 1),
+      ] as [(String, KeyPath<Word, String>, Int)] {
+        let expected = (0..<3).map { words[(first + $0) % 3] }
+        for (order, reversed) in [
+          (FetchOrder(name), FetchOrder(name, ascending: false)),
+          (FetchOrder(keyPath), FetchOrder(keyPath, ascending: false)),
+        ] {
+          #expect(try context.fetch(FetchRequest<Word>(sortDescriptors: [order])) == expected, place)
+          let found = try context.fetch(FetchRequest<Word>(sortDescriptors: [reversed]))
+          #expect(found == expected.reversed(), place)
+        }
+      }
+      #expect(try context.fetch(Word.fetchRequest { $0.no == "1" }) == [words[1]], place)
+      #expect(try context.fetch(Word.fetchRequest { $0.yes == "1" && $0.null != "x" }) == [words[0]], place)
+      #expect(try context.count(for: Word.fetchRequest { $0.null > "0" }) == 2, place)
+      try context.save()
     }
   }
 
