@@ -247,7 +247,8 @@ let package = Package(
     .testTarget(
       name: "PerdureModelFilesTests",
       dependencies: [
-        "PerdureModelFiles", "PerdureFileIO", "PerdureModel", "PerdurePredicates", "PerdureTestSupport",
+        "PerdureModelFiles", "PerdureFileIO", "Perdure", "PerdureModel", "PerdurePredicates",
+        "PerdureTestSupport",
       ],
       swiftSettings: settings),
     // Models whose generated code PerdureGeneratedCodeTests compiles.
