@@ -96,7 +96,7 @@ struct CheckpointBesideWritersTests {
     #expect(call > 4)
   }
 
-  @Test("A commit completes while a checkpoint pauses at any call, and is not in that checkpoint")
+  @Test("A commit completes while a checkpoint pauses at any call, and is in it only before its turn")
   func commits() throws {
     var call = 0
     var isThrough = false
@@ -119,7 +119,8 @@ struct CheckpointBesideWritersTests {
       store.engine.abandon()
       memory.options.fileSystem = memory.fileSystem
       let again = try memory.open()
-      #expect(again.recoveryReport.checkpointSequence == before)
+      // Call 0 is the check of the folder, before the checkpoint's turn.
+      #expect(again.recoveryReport.checkpointSequence == (call == 0 ? before + 1 : before))
       let snapshot = again.snapshot()
       for id in 0..<300 as Range<UInt64> {
         let byte: UInt8 = (100..<150).contains(id) && !isThrough ? 2 : 1
