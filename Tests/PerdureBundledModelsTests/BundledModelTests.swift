@@ -47,6 +47,7 @@ struct BundledModelTests {
           name: "Wine", bundle: Bundle.module.bundlePath, files: ["Broken.xcdatamodel", "Staff.xcdatamodeld"]
         ))
     let text = try #require(error?.errorDescription)
+    #expect(error?.localizedDescription == text && error?.description == text)
     for part in [
       "has no Wine.xcdatamodeld.", "It has Broken.xcdatamodel, Staff.xcdatamodeld.",
       "resources: [.copy(\"Wine.xcdatamodeld\")]", ".product(name: \"PerdureBundledModels\"",
