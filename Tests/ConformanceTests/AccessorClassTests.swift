@@ -25,6 +25,11 @@ import Testing
   @Attribute(.transformed(by: "AccessorClassTests")) var colour: [UInt8]?
   @Transient var seen: Int = 0
   var shout: String { label.uppercased() }
+
+  func validateAge(_ age: Int16) throws {
+    if age > 100 { throw PerdureError.invalid(self, "age", "must be at most 100") }
+  }
+  override func willSave() { seen += 1 }
 }
 
 @Composite private struct Home: Equatable { var city: String? }
@@ -139,6 +144,16 @@ struct AccessorClassTests {
     #expect(refusals(context) == [])
     hand.email = nil
     #expect(refusals(context) == ["1570 email"])
+  }
+
+  @Test("Hooks and validation functions of a class with @Accessors are called")
+  func hooks() throws {
+    let context = try context()
+    let hand = Hand(context: context)
+    (hand.email, hand.age) = ("a@b", 101)
+    #expect(refusals(context) == ["1550 age"] && hand.seen == 1)
+    hand.age = 100
+    #expect(refusals(context) == [] && hand.seen == 2)
   }
 
   @Test("A variable of the type TimeInterval has the seconds of a date since the reference date")

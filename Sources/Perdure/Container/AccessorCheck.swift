@@ -91,8 +91,9 @@ struct AccessorCheck {
     if type == .transformable, accessor is any CodableCollection.Type || accessor == Data.self { return true }
     guard let accessor = accessor as? any AttributeValue.Type else { return false }
     if accessor.attributeType == type { return true }
+    if type == .date { return accessor == Double.self }
     if property.derivation != nil { return accessor.attributeType.isSummed && type.isSummed }
-    return type == .date && accessor == Double.self
+    return false
   }
 
   private static func swift(_ type: AttributeType) -> String {

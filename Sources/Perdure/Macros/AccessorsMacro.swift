@@ -25,10 +25,11 @@
 ///
 /// The entity may have other properties too. The class may be the class of several entities, and
 /// its subclasses may have `@Accessors` as well. For a to-many variable, functions `addToX` and
-/// `removeFromX` are generated. A class whose model is made from its classes uses `@Entity`
-/// instead.
+/// `removeFromX` are generated. Hooks and validation functions of the class are called as those of
+/// a class with `@Entity`, which a model that is made from its classes needs.
 @attached(
   member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_propertyNamesByKeyPath),
+  named(_lifeCycle), named(_validatedProperties), named(_validateProperty),
   named(_customAccessors), named(_customValue), named(_setCustomValue), arbitrary)
 @attached(memberAttribute)
 public macro Accessors() = #externalMacro(module: "PerdureMacros", type: "AccessorsMacro")

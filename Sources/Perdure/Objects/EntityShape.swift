@@ -123,8 +123,7 @@ final class EntityShape: Sendable {
       })
     saveTimeSlots = parts.schema.properties.filter(\.isSetBySaves).map(\.slot)
     valueTypes = Self.valueTypes(parts)
-    accessorSlots = Self.accessorSlots(parts)
-    customSlots = Set(parts.objectClass._customAccessors.compactMap(parts.schema.slot(named:)))
+    (accessorSlots, customSlots) = Self.accessors(parts)
     let leaves = Set(parts.schema.composites.flatMap(\.slots))
     ruledSlots = parts.properties.indices.filter {
       parts.rules[$0] != nil || PropertyRules.apply(to: parts.properties[$0])
@@ -140,10 +139,12 @@ final class EntityShape: Sendable {
   }
 
   /// Names that the entity does not have are refused before (AccessorCheck.swift).
-  private static func accessorSlots(_ parts: EntityShapeParts) -> [Int] {
-    parts.objectClass._accessorNames.map { name in
-      parts.schema.slot(named: name) ?? parts.schema.composite(named: name)?.slots.lowerBound ?? -1
+  private static func accessors(_ parts: EntityShapeParts) -> (slots: [Int], custom: Set<Int>) {
+    let (type, schema) = (parts.objectClass, parts.schema)
+    let slots = type._accessorNames.map { name in
+      schema.slot(named: name) ?? schema.composite(named: name)?.slots.lowerBound ?? -1
     }
+    return (slots, Set(type._customAccessors.compactMap(schema.slot(named:))))
   }
 
   private static func valueTypes(_ parts: EntityShapeParts) -> [Any.Type?] {

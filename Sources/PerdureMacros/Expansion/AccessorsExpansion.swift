@@ -9,7 +9,7 @@
 ///       static func _names<_Root: Worker>(…) -> [AnyKeyPath: String]   names by key path
 ///     }
 ///     override class var _accessorNames: [String]                  in the order of the numbers
-///     override class var _propertyNamesByKeyPath …
+///     override class var _propertyNamesByKeyPath, _lifeCycle …     as for @Entity
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many variable
 ///
 /// The model has the slots. A container finds them by the names of the accessors, once for each
@@ -76,7 +76,7 @@ struct AccessorsExpansion {
   }
 
   var source: String {
-    ([numbers, slots] + overrides + entity.customAccessors { "_slot(_Accessor.\($0))" }
+    ([numbers, slots] + overrides + entity.validations + entity.customAccessors { "_slot(_Accessor.\($0))" }
       + entity.properties.flatMap(entity.toManyFunctions)).joined(separator: "\n\n")
   }
 
@@ -115,6 +115,7 @@ struct AccessorsExpansion {
         _Slot._nameTable.names
       }
       """,
+      entity.lifeCycleOverride,
     ]
   }
 }

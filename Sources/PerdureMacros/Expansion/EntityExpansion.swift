@@ -187,10 +187,13 @@ struct EntityExpansion {
         _Slot._nameTable.names
       }
       """,
-      """
-      \(overrideAccess)override class var _lifeCycle: Perdure._LifeCycle { \(lifeCycle) }
-      """,
+      lifeCycleOverride,
     ]
+  }
+
+  /// Tells which hooks the class has, so that the others cost nothing.
+  var lifeCycleOverride: String {
+    "\(overrideAccess)override class var _lifeCycle: Perdure._LifeCycle { \(lifeCycle) }"
   }
 
   /// The life cycle hooks of the class. Functions of a class can be overridden only in its body, so

@@ -94,7 +94,7 @@ extension ManagedProperty {
     guard let option = given.first else { return nil }
     if given.count > 1 { return "\"\(name)\" cannot be both optional and required. Remove one." }
     if options.has(label: "derived") {
-      return "\"\(name)\" is derived, so no object is saved with it. Remove .\(option)."
+      return "\"\(name)\" is derived, so a save does not ask for a value. Remove .\(option)."
     }
     if option == "optional", type.hasSuffix("?") {
       return "\"\(name)\" is optional by its type. Remove .optional, or the question mark."
