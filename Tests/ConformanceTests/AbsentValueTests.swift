@@ -5,7 +5,7 @@ import Testing
 
 private struct Refusal: Error {}
 
-/// A type without a zero. Its encoder refuses one value.
+/// A type without a zero value. Its encoder refuses one theme.
 private struct Style: CodableAttributeValue, Equatable {
   var theme: String
 
@@ -22,7 +22,7 @@ private struct Style: CodableAttributeValue, Equatable {
   }
 }
 
-/// A type with a zero of its own.
+/// A type that declares its zero value.
 private struct Crest: CodableAttributeValue, Equatable {
   var figure: String
   static var zeroValue: Crest { Crest(figure: "zero") }
@@ -56,7 +56,7 @@ private struct Crest: CodableAttributeValue, Equatable {
   @Relationship(inverse: "windows") var house: House
 }
 
-/// An entity whose model is made by hand.
+/// A class whose entity is also described in code, with another default.
 @Entity private final class Sign: ManagedObject {
   var style: Style = Style("dark")
 }
@@ -75,7 +75,7 @@ private struct Crest: CodableAttributeValue, Equatable {
   @Attribute(.composite) var frame: BareFrame?
 }
 
-@Suite("Required attributes of types without a zero, where data leaves no value to read")
+@Suite("Required attributes without a readable value")
 struct AbsentValueTests {
   private func container(in directory: TemporaryDirectory) throws -> PersistentContainer {
     let container = try PersistentContainer(
@@ -95,7 +95,7 @@ struct AbsentValueTests {
     return house
   }
 
-  /// The values that a house shows.
+  /// The values of a house's attributes.
   private func values(_ house: House) -> [String] {
     [
       house.style.theme, house.crest.figure, house.plan.style.theme, house.plan.crest.figure,
@@ -105,7 +105,7 @@ struct AbsentValueTests {
 
   private static let absent = ["dark", "zero", "plan", "zero", "calm"]
 
-  @Test("They read as initial values or zeros on an object that another context deleted before it was read")
+  @Test("Attributes of an unread object that another context deleted read as initial values or zeros")
   func deletedElsewhere() throws {
     let container = try Sandbox(House.self, Street.self, Window.self).container
     let (mine, theirs) = (container.newContext(), container.newContext())
@@ -122,7 +122,7 @@ struct AbsentValueTests {
     #expect(fault.street.isDeleted && fault.notes.isEmpty && !mine.hasChanges)
   }
 
-  @Test("They read as initial values or zeros after the container was closed")
+  @Test("Attributes of an unread object read as initial values or zeros after the container is closed")
   func closed() throws {
     let directory = try TemporaryDirectory()
     let container = try container(in: directory)
@@ -133,13 +133,13 @@ struct AbsentValueTests {
     #expect(values(fault) == Self.absent && fault.owner == ManagedObjectID.zeroValue)
   }
 
-  @Test("They read as initial values or zeros for JSON that the type cannot decode, and the JSON stays")
+  @Test("Attributes with undecodable JSON read as initial values or zeros, and the stored JSON stays")
   func otherVersion() throws {
     let container = try Sandbox(House.self, Street.self, Window.self).container
     let context = container.newContext()
     let house = try house(context)
     let keys = ["style", "crest", "plan.style", "plan.crest"]
-    // The checked form refuses bytes that the type cannot decode.
+    // setCheckedValue would refuse these bytes, because the type cannot decode them.
     for key in keys { house.setValue(Data([1]), forKey: key) }
     try context.save()
     let other = container.newContext()
@@ -166,7 +166,7 @@ struct AbsentValueTests {
     #expect(kept["plan.floors"]?.value == .integer(4) && kept["name"]?.value == .string("new"))
   }
 
-  @Test("They read as initial values until a value that cannot be encoded is replaced")
+  @Test("Attributes with a value that cannot be encoded read as initial values until it is replaced")
   func notEncodable() throws {
     let container = try Sandbox(House.self, Street.self, Window.self).container
     let context = container.newContext()
@@ -178,7 +178,7 @@ struct AbsentValueTests {
     #expect(refusals(context).isEmpty && values(house) == ["a", "lion", "b", "lion", "c"])
   }
 
-  @Test("A class's initial value is read where that of a model made by hand cannot be decoded")
+  @Test("If the default of a handwritten model cannot be decoded, the class's initial value is read")
   func otherModel() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -190,7 +190,7 @@ struct AbsentValueTests {
     #expect(throws: PerdureError.self) { try sign.checkedValue(forKey: "style") }
   }
 
-  @Test("A typed snapshot shows a removed target of a required to-one relationship as one without values")
+  @Test("In a typed snapshot, the removed target of a required to-one relationship has no values")
   func snapshotOfTarget() throws {
     let container = try Sandbox(House.self, Street.self, Window.self).container
     let (mine, theirs) = (container.newContext(), container.newContext())

@@ -50,7 +50,7 @@ struct ChangedTransientTests {
     #expect(names(desk) == ["tool"])
   }
 
-  @Test("T1 A default that is only read or set to itself has not changed")
+  @Test("T1 Reading a default, or setting an attribute to its default, is not a change")
   func defaults() throws {
     let (_, desk) = try desk()
     desk.zoom = 2

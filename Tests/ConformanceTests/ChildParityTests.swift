@@ -36,7 +36,7 @@ struct ChildParityTests {
     context = container.newContext()
   }
 
-  @Test("X15 A save goes one level up and writes no file")
+  @Test("X15 A child's save passes its changes to the parent and writes no file")
   func oneLevel() throws {
     let child = try context.newChildContext()
     Jar(context: child).content = "salt"
@@ -106,7 +106,7 @@ struct ChildParityTests {
     #expect(same.grams == 1 && !child.hasChanges)
   }
 
-  @Test("Q6 Prefetching, and Q5 batches, work in children")
+  @Test("Q6 Q5 Prefetching and fetch batches work in children")
   func prefetching() throws {
     let shelf = Shelf(context: context)
     for grams in 0..<10 {
@@ -127,7 +127,7 @@ struct ChildParityTests {
     #expect(other.statistics.rowRequestCount == 3)
   }
 
-  @Test("A child sees the parent's order of an ordered relationship, and saves another order")
+  @Test("A child reads the parent's order of an ordered relationship, and can save another order")
   func orders() throws {
     let list = List(context: context)
     let shelves = (0..<4).map { number in

@@ -154,7 +154,7 @@ struct CompositeTypeTests {
     #expect(ware.span == Span(from: 2, to: 5))
   }
 
-  @Test("A composite without required elements needs no value, even in a variable that is not optional")
+  @Test("A composite without required elements needs no value, even if its variable is not optional")
   func empty() throws {
     let context = try context()
     let ware = Ware(context: context)

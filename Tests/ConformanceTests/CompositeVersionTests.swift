@@ -45,7 +45,7 @@ private struct Note: CodableAttributeValue, Equatable {
   var height: Int = 2
 }
 
-/// A type whose values differ from its description.
+/// A type whose description differs from its raw values.
 private struct Odd: CompositeAttributeValue {
   var from = 0
 
@@ -131,7 +131,7 @@ struct CompositeVersionTests {
     #expect(try bytes(shop, "mark.note") != stored)
   }
 
-  @Test("Setting an unreadable element to its shown value keeps the stored value")
+  @Test("Setting an unreadable element to the value that is read from it keeps the stored value")
   func shownValues() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -201,7 +201,7 @@ struct CompositeVersionTests {
     #expect(try problems([], [["c"]]).count == 1)
   }
 
-  @Test("Values that a struct shows for absent elements are stored when the struct is set")
+  @Test("Setting a struct also stores the values that it has for absent elements")
   func zeros() throws {
     let context = try context()
     let shop = Shop(context: context)

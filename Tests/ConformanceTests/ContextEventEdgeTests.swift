@@ -46,7 +46,7 @@ struct ContextEventEdgeTests {
     return letter
   }
 
-  @Test("X10 An object that is reported as inserted and saved unobserved is not reported as deleted")
+  @Test("X10 An inserted object that is reported and then saved unobserved is not reported as deleted")
   func savedUnobserved() throws {
     let first = diary()
     let letter = Letter(context: context)
@@ -96,7 +96,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("X10 A rollback reports the deletion of a new object that was reported before")
+  @Test("X10 A rollback reports a new object as deleted if it was reported as inserted")
   func takenBack() throws {
     let (diary, observation) = diary()
     let letter = Letter(context: context)

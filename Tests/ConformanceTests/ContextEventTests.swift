@@ -79,7 +79,7 @@ struct ContextEventTests {
     #expect(diary.notes.isEmpty)
   }
 
-  @Test("X10 An event reports its changes, each once")
+  @Test("X10 An event reports each of its changes once")
   func events() throws {
     let old = Song(context: context)
     try context.save()

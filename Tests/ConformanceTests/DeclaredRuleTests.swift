@@ -63,7 +63,7 @@ struct DeclaredRuleTests {
     #expect(refusals(context) == ["1640 at"])
   }
 
-  @Test("V5 Text: 1660 if too long, 1670 if too short, 1680 for the pattern; URIs: 1690")
+  @Test("V5 Text: 1660 if too long, 1670 if too short, 1680 if the pattern fails; URIs: 1690")
   func texts() throws {
     let context = try Sandbox(Item.self, Box.self).container.newContext()
     let item = item(context)
@@ -164,7 +164,7 @@ struct DeclaredRuleTests {
     #expect(try sandbox.container.newContext().fetch(FetchRequest<Item>()).count == 2)
   }
 
-  @Test("V2 An update is checked by the rules of all attributes, and a deletion by none")
+  @Test("V2 An update is checked by the rules of all attributes; a deletion is checked by no rule")
   func updates() throws {
     let sandbox = try Sandbox(Item.self, Box.self)
     let context = sandbox.container.newContext()

@@ -149,7 +149,7 @@ struct DerivedAttributeTests {
     try check()
   }
 
-  @Test("D4 A derivation that may lack a value is optional, and saves do not validate derivations")
+  @Test("D4 A derived attribute that may have no value is optional; saves do not validate derived values")
   func optional() throws {
     let context = try sandbox().container.newContext()
     _ = Hand(context: context)
@@ -244,7 +244,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("A property shows the nearest value of its type, and predicates use the exact sum")
+  @Test("A property reads as the nearest value of its type, and predicates use the exact sum")
   func tooLarge() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -280,7 +280,7 @@ struct DerivedAttributeTests {
   }
 
   @Test(
-    "A property shows the greatest decimal, and predicates use a decimal sum out of range")
+    "A sum out of range reads as the greatest decimal, and predicates use the exact sum")
   func decimalOutOfRange() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

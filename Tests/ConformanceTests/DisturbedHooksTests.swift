@@ -79,7 +79,7 @@ struct DisturbedHooksTests {
   }
 
   @Test(
-    "X7 An object that becomes a fault gets one call of each hook, despite actions of hooks",
+    "X7 Each hook of an object that becomes a fault is called once, whatever the hooks do",
     arguments: ["willTurnIntoFault", "didTurnIntoFault"], Disturbance.allCases)
   func turning(hook: String, inside: Disturbance) throws {
     for outside in Disturbance.allCases {
@@ -117,7 +117,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 A setter runs the refresh hook first if another context has replaced the values")
+  @Test("X6 If another context replaced the values, a setter first runs the refresh hook")
   func setting() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, bystander) = (context.member("m"), context.member("x"))
@@ -134,7 +134,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 After a save, an object still gets the refresh hook for earlier changes by others")
+  @Test("X6 The refresh hook for changes by other contexts is also called after an own save")
   func savedBeforeTold() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, bystander, club) = (context.member("m"), context.member("x"), Club(context: context))
@@ -152,7 +152,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 Refresh hooks do not run during a save, and their later changes stay pending")
+  @Test("X6 Refresh hooks run after a save, not during it, and their changes stay pending")
   func awakingInSave() throws {
     let container = try Sandbox(Watcher.self).container
     let context = container.newContext()

@@ -32,7 +32,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X2 An event has both ends of a changed relationship, with the earlier objects")
+  @Test("X2 The event of a changed relationship has the earlier objects of both ends")
   func relationships() throws {
     try Clubhouse.visit { _, context, _ in
       let (old, new, member) = (Club(context: context), Club(context: context), context.member("m"))
@@ -56,7 +56,7 @@ struct EventChangeTests {
     }
   }
 
-  @Test("X2 A new object's event has values other than defaults, until a rollback")
+  @Test("X2 The event of a new object has the changed values and their defaults, until a rollback")
   func inserted() throws {
     try Clubhouse.visit { _, context, _ in
       let member = context.member("m")

@@ -16,8 +16,7 @@ import Testing
   }
 }
 
-/// A class whose validation replaces the instance in `mark`, and the objects of `papers` by an
-/// array.
+/// A class whose validation replaces the value of `mark`, and sets `papers` to an array.
 @Entity private final class Drawer: ManagedObject {
   final class Mark {}
   @Attribute(.transient) var mark: Mark?
@@ -61,7 +60,7 @@ struct HookOrderTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("X9 A validation error of an object that another validation deletes is ignored")
+  @Test("X9 If one validation deletes an object, the validation error of that object is ignored")
   func refusalOfTheDeleted() throws {
     try Clubhouse.visit { container, context, diary in
       let (first, second) = (context.member("a"), context.member("b"))
@@ -86,7 +85,7 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 A validation inside willSave does not prevent willSave calls of changed objects")
+  @Test("X9 After a validation inside willSave, changed objects still get willSave calls")
   func validatingInWillSave() throws {
     try Clubhouse.visit { _, context, diary in
       let first = context.member("a")

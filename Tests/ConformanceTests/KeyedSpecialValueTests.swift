@@ -92,7 +92,7 @@ struct KeyedSpecialValueTests {
     "size", "level", "sender", "options", "numbers", "ink", "spot", "spot.code", "spot.city", "spot.size",
   ]
 
-  /// Each value, with the results of setting each attribute in `keys` to it.
+  /// Each row has a value, and the results of setting each attribute of `keys` to this value.
   ///
   /// | result | meaning |
   /// |---|---|

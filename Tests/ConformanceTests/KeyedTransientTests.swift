@@ -17,7 +17,7 @@ private enum Level: Equatable { case low, high }
   @Attribute(.transient) var next: Sheet?
 }
 
-/// A class with accessors written by hand: its type of the attribute is unknown.
+/// A class with handwritten accessors. Perdure does not know the types of its attributes.
 private final class Plain: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription("Plain", properties: [.string("title"), .transient("hint"), .transient("level")])
@@ -36,7 +36,7 @@ private final class Plain: ManagedObject {
 struct KeyedTransientTests {
   private static let keys = ["hint", "level", "words", "marker", "next"]
 
-  /// Values, with the keys of the attributes that hold them.
+  /// Values, each with the keys of the attributes that accept it.
   private static var table: [(value: Any, fits: [String])] {
     [
       (Hint(text: "h"), ["hint", "marker"]), (Level.high, ["level"]), (["a"], ["words"]),
@@ -46,7 +46,7 @@ struct KeyedTransientTests {
     ]
   }
 
-  /// Reads all of them by their properties.
+  /// Reads all attributes by their properties.
   private func shown(_ sheet: Sheet) -> String {
     let marker = sheet.marker as? Hint
     let next = sheet.next.map { $0 === sheet }
@@ -94,7 +94,7 @@ struct KeyedTransientTests {
     }
   }
 
-  @Test("NSNull and an empty optional take the value away, and a property with a default reads as it")
+  @Test("NSNull and an empty optional remove the value, and a property then reads as its default")
   func nothing() throws {
     let context = try Sandbox(Sheet.self).container.newContext()
     for null in [NSNull(), Optional<Hint>.none as Any, Optional<NSNumber>.none as Any] {
@@ -115,7 +115,7 @@ struct KeyedTransientTests {
     #expect(refusals(context).isEmpty)
   }
 
-  @Test("An attribute of objects refuses one of another class, and takes one of its own")
+  @Test("An attribute of objects refuses an object of another class, and accepts one of its own class")
   func objects() throws {
     let context = try Sandbox(Sheet.self, Plain.self).container.newContext()
     let sheet = Sheet(context: context)
@@ -127,7 +127,7 @@ struct KeyedTransientTests {
     sheet.next = nil
   }
 
-  @Test("Where the type is not known, a property reads a value of another type as none")
+  @Test("If the attribute's type is unknown, a property reads a value of another type as absent")
   func unknownType() throws {
     let context = try Sandbox(Plain.self).container.newContext()
     let plain = Plain(context: context)

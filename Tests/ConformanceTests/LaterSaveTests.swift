@@ -2,7 +2,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-@Suite("Objects that another context saved after this one last read")
+@Suite("Objects that another context saves after the last read of a context")
 struct LaterSaveTests {
   private let container: PersistentContainer
 
@@ -23,7 +23,7 @@ struct LaterSaveTests {
     }
   }
 
-  @Test("In a context that merges automatically, object(with:) gives an instance that can be read and linked")
+  @Test("In an automatically merging context, object(with:) returns an instance that can be read and linked")
   func objectWithID() async throws {
     let context = container.newContext()
     context.automaticallyMergesChangesFromParent = true
@@ -39,7 +39,7 @@ struct LaterSaveTests {
     #expect(stored?.customer?.objectID == ids[1])
   }
 
-  @Test("A child that merges automatically does the same, below a parent that does")
+  @Test("In an automatically merging child of such a context, object(with:) does the same")
   func childContext() async throws {
     let parent = container.newContext()
     parent.automaticallyMergesChangesFromParent = true
@@ -56,7 +56,7 @@ struct LaterSaveTests {
     #expect(try container.newContext().fetch(Bill.fetchRequest()).first?.customer?.key == "a")
   }
 
-  @Test("An instance that was requested before the save, and is requested again after it, can be read")
+  @Test("An instance that is requested before the save, and again after the save, can be read")
   func requestedBefore() throws {
     let (writer, context) = (container.newContext(), container.newContext())
     context.automaticallyMergesChangesFromParent = true

@@ -52,7 +52,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 A value set by awakeFromFetch is no change, and is saved with the next change")
+  @Test("X6 A value set by awakeFromFetch is not a change, and is saved with the next change")
   func untrackedWhileAwaking() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")
@@ -164,7 +164,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X8 prepareForDeletion is called before an object is marked, or when the cascade runs")
+  @Test("X8 prepareForDeletion is called before an object is marked as deleted, or during the cascade")
   func deletion() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)

@@ -97,7 +97,7 @@ struct MergeParityTests {
   }
 
   @Test(
-    "C10 Changed here and deleted there: the policy rejects, deletes or inserts the object",
+    "C10 Changed here and deleted elsewhere: the policy rejects, deletes or inserts the object",
     arguments: StandardPolicy.allCases)
   private func deletedThere(_ policy: StandardPolicy) throws {
     mine.title = "here"
@@ -119,7 +119,7 @@ struct MergeParityTests {
   }
 
   @Test(
-    "C10 Deleted here and changed there: the policy rejects, keeps or deletes the object",
+    "C10 Deleted here and changed elsewhere: the policy rejects, keeps or deletes the object",
     arguments: StandardPolicy.allCases)
   private func deletedHere(_ policy: StandardPolicy) throws {
     here.delete(mine)

@@ -15,7 +15,7 @@ import Testing
 @Suite("Events of merges, and transient values in saves of children")
 struct MergeToldTests {
   @Test(
-    "Before didMerge, a merge reports changed objects as refreshed and removed objects as deleted"
+    "Before it sends didMerge, a merge reports changed objects as refreshed, and removed ones as deleted"
   )
   func refreshed() throws {
     let container = try Sandbox(Car.self, Garage.self).container

@@ -69,7 +69,7 @@ struct ModelParityTests {
     #expect(error.map { "\($0)" }?.contains("Thing") == true)
   }
 
-  @Test("M9 Entities and properties have userInfo, which does not affect the version")
+  @Test("M9 Entities and properties have userInfo, and userInfo does not affect the version")
   func userInfo() throws {
     var attribute = AttributeDescription("name", .string)
     attribute.userInfo = ["sync.key": "n"]
@@ -150,7 +150,7 @@ struct ModelParityTests {
     #expect(same.note == nil && same.weight == 0)
   }
 
-  @Test("A11 An earlier name is kept with its property, and must not be shared")
+  @Test("A11 A property keeps its earlier name, and two properties cannot have the same earlier name")
   func earlierNames() throws {
     func attribute(_ name: String) -> PropertyDescription {
       .attribute(AttributeDescription(name, .string, renamingIdentifier: "old"))

@@ -45,7 +45,7 @@ struct PrimitiveValueTests {
     }
   }
 
-  @Test("X2 A change by a manual accessor that a setter reverts stays reverted")
+  @Test("X2 If a setter reverts a manual accessor's change, the change stays reverted")
   func setBack() throws {
     try Clubhouse.visit { container, context, _ in
       let (member, bystander) = (context.member("m"), context.member("x"))

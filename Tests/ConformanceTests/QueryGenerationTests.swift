@@ -127,7 +127,7 @@ struct QueryGenerationTests {
     try context.save()
   }
 
-  @Test("X16 A context merges automatically at its next fetch if requested")
+  @Test("X16 A context with automatic merging merges at its next fetch")
   func automatic() throws {
     let context = container.newContext()
     context.automaticallyMergesChangesFromParent = true

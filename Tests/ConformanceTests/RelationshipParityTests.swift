@@ -62,7 +62,8 @@ struct RelationshipParityTests {
     }
     try context.save()
     let other = container.newContext()
-    // The context also retains objects that would exist only for a moment.
+    // The context retains its objects here, so objects that exist only temporarily are also
+    // counted.
     other.retainsRegisteredObjects = true
     let same = try #require(try other.existingObject(with: band.objectID) as? Band)
     other.delete(same)

@@ -13,14 +13,14 @@ private struct Mark: Equatable { var red = 0 }
   @Relationship(transient: true) var others: ToMany<Card>
 }
 
-/// A class that clears its computed values, as programs do.
+/// A class that clears its computed value when the object becomes a fault.
 @Entity private final class Cache: ManagedObject {
   var title: String = ""
   @Attribute(.transient) var result: Mark?
   override func didTurnIntoFault() { result = nil }
 }
 
-@Suite("Transient values and links of objects that a save, a merge or another context has removed")
+@Suite("Transient values and links of removed objects")
 struct RemovedTransientTests {
   private let container: PersistentContainer
 
@@ -43,7 +43,7 @@ struct RemovedTransientTests {
     try theirs.save()
   }
 
-  /// The refusals that a save reports once.
+  /// The refusals of the next save. A second save reports no refusals.
   private func refusedOnce(_ context: ManagedObjectContext) -> Set<String> {
     #expect(context.hasChanges)
     let refused = refusals(context)
@@ -51,7 +51,7 @@ struct RemovedTransientTests {
     return Set(refused)
   }
 
-  @Test("The next save refuses, once, transient values and links that are set after a saved deletion")
+  @Test("Transient values and links that are set after a saved deletion are refused once, by the next save")
   func ownDeletion() throws {
     let context = container.newContext()
     let cards = try cards(2, context)
@@ -72,7 +72,7 @@ struct RemovedTransientTests {
   }
 
   @Test(
-    "The next save refuses, once, those of an object that another context has deleted",
+    "Transient values and links of an object that another context deleted are refused once",
     arguments: [true, false])
   func deletedElsewhere(isMerged: Bool) throws {
     let context = container.newContext()
@@ -106,7 +106,9 @@ struct RemovedTransientTests {
     #expect(!context.hasChanges && cards[1].zoom == 6 && cards[0].isDeleted)
   }
 
-  @Test("A rollback, a reset and a refresh without merging discard them without an error", arguments: 0..<3)
+  @Test(
+    "A rollback, a reset or a refresh without merging discards transient values without an error",
+    arguments: 0..<3)
   func discardedOnRequest(way: Int) throws {
     let context = container.newContext()
     let cards = try cards(2, context)
@@ -168,7 +170,7 @@ struct RemovedTransientTests {
     #expect(cards[0].front === cards[1])
   }
 
-  @Test("A child's transient link to an object that the parent no longer has is refused by the parent's save")
+  @Test("The parent's save refuses a child's transient link to an object that the parent no longer has")
   func childLinkToRemoved() throws {
     let parent = container.newContext()
     let cards = try cards(2, parent)
@@ -183,7 +185,7 @@ struct RemovedTransientTests {
     try parent.save()
   }
 
-  @Test("Links of random saves of a child are those of the parent, at both ends")
+  @Test("After random saves of a child, parent and child have the same links at both ends")
   func randomChildLinks() throws {
     var random = SeededGenerator.forTest("transient links of a child")
     for _ in 0..<10 {

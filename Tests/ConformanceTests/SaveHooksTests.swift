@@ -1,8 +1,8 @@
 import Perdure
 import Testing
 
-// The hooks that a save calls, and their order: rows X8, X9 and X10, and the methods in rows V1 to
-// V6.
+// The hooks of a save and their order (rows X8, X9 and X10), and validation methods (rows V1 to
+// V6).
 
 @Suite("Hooks of a save")
 struct SaveHooksTests {
@@ -36,7 +36,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X8 An object inserted and deleted calls no hooks of a save, also after a cascade")
+  @Test("X8 A save calls no hooks of a new object that was deleted, also by a cascade")
   func insertedAndDeleted() throws {
     try Clubhouse.visit { _, context, diary in
       let club = Club(context: context)
@@ -52,7 +52,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 Changes by willSave are validated and saved, and call willSave again for changed objects")
+  @Test("X9 Changes by willSave are validated and saved, and willSave is called again for changed objects")
   func mutatingWillSave() throws {
     try Clubhouse.visit { container, context, diary in
       let (one, two) = (context.member("1"), context.member("2"))
@@ -78,7 +78,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V6 A willSave that always changes its object is an error that names the object")
+  @Test("V6 A willSave that always changes its object causes an error that names the object")
   func endless() throws {
     try Clubhouse.visit { container, context, diary in
       let (calm, restless) = (context.member("calm"), context.member("restless"))
@@ -94,7 +94,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V6 A validation that always changes an object throws the same error")
+  @Test("V6 A validation that always changes an object causes the same error")
   func endlessValidation() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")
@@ -145,7 +145,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V1 A validation that calls super reports a declared rule once")
+  @Test("V1 If a validation calls super, a violated declared rule is reported once")
   func superclassRules() throws {
     try Clubhouse.visit { _, context, _ in
       let child = Child(context: context)

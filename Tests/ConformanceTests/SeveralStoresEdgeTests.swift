@@ -145,7 +145,7 @@ struct SeveralStoresEdgeTests {
       storeDescriptions: configurations.map(Library.memory))
   }
 
-  @Test("Loading again inside the handler opens no store twice")
+  @Test("A second load inside the handler of a load opens no store twice")
   func loadingInHandler() throws {
     let container = try unloaded("Books", "Notes", "Archive")
     var calls = 0

@@ -254,7 +254,7 @@ struct SeveralStoresTests {
     try Library.container(at(path, "Notes")).close()
   }
 
-  @Test("M8 A configuration with a relationship to an outside entity opens no store")
+  @Test("M8 No store is opened for a configuration with a relationship to an entity outside of it")
   func crossing() throws {
     let error = #expect(throws: PerdureError.self) { try Library.container("Authors", "Notes") }
     #expect(error?.code == .openFailed && error?.description.contains("lead out of it") == true)

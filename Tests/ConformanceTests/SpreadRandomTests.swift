@@ -24,8 +24,8 @@ private struct Worlds {
   private let containers: [PersistentContainer]
   private var contexts: [ManagedObjectContext]
   private var random: SeededGenerator
-  /// The objects by world, and by their store in the second world. Equal objects have the same
-  /// positions in both worlds.
+  /// The objects of each world. In the second world, they are grouped by store. Equal objects have
+  /// the same positions in both worlds.
   private var authors: [[[LibraryAuthor]]] = [[[], []], [[], []]]
   private var books: [[[LibraryBook]]] = [[[], []], [[], []]]
   private var made = 0

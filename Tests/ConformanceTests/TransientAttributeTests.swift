@@ -34,7 +34,7 @@ struct TransientAttributeTests {
     try Sandbox(Sketch.self, Folder.self).container.newContext()
   }
 
-  @Test("T1 Transient attributes have values of any type, and defaults until values are set")
+  @Test("T1 Transient attributes have values of any type, and their defaults until a value is set")
   func values() throws {
     let context = try context()
     let sketch = try stored(context)
@@ -63,7 +63,7 @@ struct TransientAttributeTests {
     try other.save()
     sketch.zoom = 3
     #expect(sketch.isUpdated && context.hasChanges && context.updatedObjects == [sketch])
-    // Another context has written the row since then. A save that writes nothing causes no
+    // Meanwhile, another context has written the row. A save that writes nothing causes no
     // conflict.
     try context.save()
     #expect(!sketch.hasChanges && sketch.zoom == 3)
@@ -193,7 +193,7 @@ struct TransientAttributeTests {
     #expect(all.filter { $0.zoom > 4 } == [sketch])
   }
 
-  @Test("T4 A transient attribute may have a copy of its value in a stored attribute")
+  @Test("T4 A class can keep a copy of a transient value in a stored attribute")
   func shadow() throws {
     let context = try context()
     let sketch = try stored(context)

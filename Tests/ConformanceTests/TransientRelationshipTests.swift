@@ -38,7 +38,7 @@ struct TransientRelationshipTests {
     return (tracks, players)
   }
 
-  @Test("T5 R10 Both ends change together, and a to-one end loses its earlier object")
+  @Test("T5 R10 Both ends change together, and a to-one end drops its earlier object")
   func ends() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -76,7 +76,7 @@ struct TransientRelationshipTests {
     players[0].playing = tracks[0]
     #expect(players[0].isUpdated && tracks[0].isUpdated && !players[0].hasPersistentChangedValues)
     #expect(players[0].changedValues().keys.sorted() == ["playing"])
-    // Another context has written the row since then. A save that writes nothing causes no
+    // Meanwhile, another context has written the row. A save that writes nothing causes no
     // conflict.
     same.name = "z"
     try other.save()
@@ -209,7 +209,7 @@ struct TransientRelationshipTests {
     #expect(refusals(other) == [])
   }
 
-  @Test("Links to an object end when another context deletes the object")
+  @Test("Links to an object are removed when another context deletes the object")
   func vanished() throws {
     let container = try Sandbox(Track.self, Player.self).container
     let context = container.newContext()
@@ -236,7 +236,7 @@ struct TransientRelationshipTests {
     #expect(tracks[1].players.isEmpty && tracks[1].objectIDs(forRelationshipNamed: "players").isEmpty)
   }
 
-  @Test("T3 A fetch that uses a transient relationship throws an error")
+  @Test("T3 A fetch with a transient relationship in its predicate or order throws an error")
   func predicates() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -281,7 +281,7 @@ struct TransientRelationshipTests {
     #expect(track.managedObjectContext == nil && player.managedObjectContext == nil)
     #expect(player.playing == nil && track.follower == nil)
     #expect(track.players.isEmpty && track.players.count == 0)
-    // Unsaved links still exist, as in a stored relationship.
+    // Unsaved links stay, as they do in a stored relationship.
     #expect(Array(player.queue) == [track] && player.queue.count == 1)
     #expect(track.objectIDs(forRelationshipNamed: "players").isEmpty)
   }
@@ -315,7 +315,7 @@ struct TransientRelationshipTests {
   }
 
   @Test(
-    "A child begins without links, its save passes new ones to the parent, and its deletions end links there")
+    "A new child has no links, and its save passes new links and deletions to the parent")
   func children() throws {
     let context = try context()
     let (tracks, players) = try band(context)

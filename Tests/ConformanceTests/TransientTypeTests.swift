@@ -28,7 +28,7 @@ struct TransientTypeTests {
     Palette(context: try Sandbox(Palette.self).container.newContext())
   }
 
-  @Test("An attribute of an optional type is nil until set, and again after nil is set")
+  @Test("An attribute of an optional type is nil until it is set, and after it is set to nil")
   func optional() throws {
     let palette = try palette()
     #expect(palette.name == nil && palette.tint == nil && palette.number == nil && palette.other == nil)
@@ -45,7 +45,7 @@ struct TransientTypeTests {
     #expect(palette.name == nil && palette.tint == nil && palette.number == nil && palette.other == nil)
   }
 
-  @Test("An attribute of an optional type has its default until nil is set")
+  @Test("An attribute of an optional type has its default until it is set to nil")
   func defaults() throws {
     let palette = try palette()
     #expect(palette.first == "n" && palette.shade == Colour(red: 5) && palette.plain == Colour(red: 4))

@@ -14,7 +14,7 @@ import Testing
   @Relationship(inverse: "residents") var household: Household?
 }
 
-@Suite("Typed conditions on texts without a value and on dates of many objects")
+@Suite("Typed conditions on absent texts and on dates of many objects")
 struct TypedConditionTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -36,7 +36,7 @@ struct TypedConditionTests {
 
   private static func date(_ seconds: Double) -> Date { Date(timeIntervalSinceReferenceDate: seconds) }
 
-  /// The names of the found households, before and after a save, which must be the same.
+  /// The names of the found households. Checks that they are the same before and after a save.
   private func names(_ query: (EntityRef<Household>) -> FetchPredicate) throws -> [String] {
     let request = FetchRequest<Household>(where: query)
     let unsaved = try context.fetch(request).map(\.name).sorted()

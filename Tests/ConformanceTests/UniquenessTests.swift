@@ -66,7 +66,7 @@ struct UniquenessTests {
     try context.save()
   }
 
-  @Test("C12 The error names a stored object, which any context may have saved")
+  @Test("C12 The error names the stored object, whichever context saved it")
   func store() throws {
     let container = try container()
     let first = container.newContext()

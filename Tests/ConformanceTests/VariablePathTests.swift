@@ -28,7 +28,7 @@ struct VariablePathTests {
     return try context.fetch(FetchRequest<Person>(predicate: predicate)).map(\.name).sorted()
   }
 
-  @Test("A path after a variable has the object's current value, saved or unsaved")
+  @Test("A path after a variable yields the object's current value, saved or unsaved")
   func values() throws {
     let (ada, bob) = (person("Ada", 3), person("Bob", 2))
     let cid = person("Cid", 1, boss: bob)
