@@ -86,7 +86,7 @@ struct CrashExplorerTests {
     CrashContext(operation: violation.operation, begun: [1], acknowledged: [1], losses: violation.losses)
   }
 
-  @Test("A log whose name is not synced is detected")
+  @Test("A log that does not sync its file's name is detected")
   func unsyncedName() throws {
     let violation = try #require(try run(syncsDirectory: false).violation)
     #expect(violation.losses.contains(.creation))
@@ -141,7 +141,7 @@ struct CrashExplorerTests {
     #expect(recoveries > report.checkedCount)
   }
 
-  @Test("A small store leads to thousands of distinct disks")
+  @Test("A small store yields thousands of distinct disks")
   func many() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.sectorLength = 16

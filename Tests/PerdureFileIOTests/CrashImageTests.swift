@@ -21,7 +21,7 @@ private func remains(
   return explorer.images(of: fileSystem.journal, after: fileSystem.operationCount)
 }
 
-/// A disk with a durable file `/f`, which contains the given bytes.
+/// A disk with a durable file `/f` that contains the given bytes.
 private func diskWithFile(_ bytes: [UInt8] = []) throws -> CrashImage {
   let fileSystem = SimulatedFileSystem()
   try fileSystem.open("/f", .create).write(bytes, at: 0)
@@ -69,7 +69,7 @@ struct CrashImageTests {
     #expect(Set(disks.map(\.paths)) == [[], ["/d/", "/d/a"]])
   }
 
-  @Test("A rename is lost or done, and the destination always has a file")
+  @Test("A rename is lost or complete, and the destination always names a file")
   func rename() throws {
     let start = SimulatedFileSystem()
     try start.open("/old", .create).write(utf8: "old", at: 0)
@@ -164,7 +164,7 @@ struct CrashImageTests {
     #expect(contents.contains(filled(1, 512) + filled(2, 12) + filled(1, 500)))
   }
 
-  @Test("A file may have its new length without its bytes, as zeros or, on request, garbage")
+  @Test("A file may have its new length without its new bytes: they are zeros or, on request, garbage")
   func zerosAndGarbage() throws {
     var explorer = explorer()
     explorer.makesGarbage = false
@@ -183,7 +183,7 @@ struct CrashImageTests {
     #expect(noisy.allSatisfy { $0.prefix(100) == filled(1, 100)[...] })
   }
 
-  @Test("A lost write to a new file may, on request, read as bytes of a removed file")
+  @Test("On request, a lost write to a new file may leave bytes of a removed file")
   func staleBytes() throws {
     func contents(makesStaleBytes: Bool, syncsRemoval: Bool) throws -> [[UInt8]] {
       var explorer = explorer()
@@ -209,7 +209,8 @@ struct CrashImageTests {
   @Test("A lost sector is zeros or garbage only if the write replaced it completely")
   func replacedSectors() throws {
     let disks = try remains(on: try diskWithFile(filled(1, 2048))) { fileSystem in
-      // Replaces half of the first sector and the second sector, and repeats the third.
+      // Replaces half of the first sector and the whole second sector, and rewrites the third
+      // unchanged.
       let bytes = filled(2, 256) + filled(2, 512) + filled(1, 512)
       try fileSystem.open("/f", .readWrite).write(bytes, at: 256)
     }
@@ -264,7 +265,7 @@ struct CrashImageTests {
     #expect(disks.count > 100)
   }
 
-  @Test("If a write after an ordered sync is durable, all writes before the sync are")
+  @Test("If a write after an ordered sync is durable, all writes before the sync are durable")
   func barrier() throws {
     let start = SimulatedFileSystem()
     _ = try start.open("/f", .create)
@@ -300,7 +301,7 @@ struct CrashImageTests {
     #expect(disks.first?.bytes(at: "/f") == Array("ab".utf8))
   }
 
-  @Test("Writes dropped by a failed sync may be lost even after a successful sync")
+  @Test("Writes that a failed sync dropped may be lost, even after a later successful sync")
   func forgotten() throws {
     let disks = try remains(on: try diskWithFile()) { fileSystem in
       let file = try fileSystem.open("/f", .readWrite)
@@ -314,7 +315,7 @@ struct CrashImageTests {
     #expect(Set(disks.compactMap { $0.bytes(at: "/f") }) == [[0, 0x62], [0x61, 0x62]])
   }
 
-  @Test("A durable write is not replaced by an older write that a sync dropped")
+  @Test("An older write that a failed sync dropped does not replace a durable write")
   func forgottenOverwritten() throws {
     let disks = try remains(on: try diskWithFile()) { fileSystem in
       let file = try fileSystem.open("/f", .readWrite)

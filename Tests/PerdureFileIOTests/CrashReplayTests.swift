@@ -4,7 +4,7 @@ import Testing
 
 private struct Lost: Error {}
 
-/// Creates three directories. The last directory is acknowledged without a sync.
+/// Creates three directories. The last one is acknowledged although it is not synced.
 private func report(_ explorer: CrashExplorer) throws -> CrashReport {
   try explorer.explore { fileSystem, marker in
     for number in 1...3 {
@@ -37,7 +37,7 @@ struct CrashReplayTests {
     #expect(violation.description.hasPrefix("init(): after a loss of power behind operation #5 "))
   }
 
-  @Test("The place of a violation repeats this crash alone")
+  @Test("The place in a violation's report repeats only this crash")
   func only() throws {
     var explorer = CrashExplorer(seed: violation.seed)
     explorer.only = violation.place
@@ -47,7 +47,7 @@ struct CrashReplayTests {
     #expect(again.trace == violation.trace)
   }
 
-  @Test("A place without a crash is reported, and an invalid text is not a place")
+  @Test("A place at which no crash occurs is reported, and an invalid text is not a place")
   func nowhere() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.only = "4.17"
@@ -60,14 +60,14 @@ struct CrashReplayTests {
     #expect(CrashPlace("19.3/4.0").description == "19.3/4.0")
   }
 
-  @Test("A repeated crash may pass its check, even if no step was acknowledged before it")
+  @Test("A repeated crash may pass its check, even if no step was acknowledged before the crash")
   func passing() throws {
     var explorer = CrashExplorer(seed: 5)
     explorer.only = "0.0"
     try report(explorer).check()
   }
 
-  @Test("A disk can be written to files and read back")
+  @Test("A disk can be written to files and read from them")
   func files() throws {
     var disk = CrashImage.empty.fileSystem()
     try disk.createDirectory("/a")
@@ -92,7 +92,7 @@ struct SeedWordsTests {
     return violation.description.components("To run it again: ")
   }
 
-  @Test("For a seed from the environment, or a default seed, the command sets PERDURE_SEED")
+  @Test("If the seed is from the environment or the default, the command sets PERDURE_SEED")
   func environment() throws {
     let explorer = CrashExplorer()
     #expect(try again(explorer).hasPrefix("PERDURE_SEED=\(explorer.seed) swift test --filter environment\n"))
@@ -100,7 +100,7 @@ struct SeedWordsTests {
     #expect(try again(CrashExplorer(seed: seed)).hasPrefix("PERDURE_SEED=\(seed) "))
   }
 
-  @Test("For an explorer seeded by a derived generator, the command has the original seed")
+  @Test("If a derived generator seeds the explorer, the command has the original seed")
   func generator() throws {
     let random = SeededGenerator.forTest("a generator and its explorer")
     var part = random.derived(3).derived(1)
@@ -112,7 +112,7 @@ struct SeedWordsTests {
     #expect(try again(explorer).contains("which has CrashExplorer(seed: \(0x5EED_0001 as UInt64))"))
   }
 
-  @Test("For a seed in the code, the command quotes the expression with the seed")
+  @Test("If the seed is in the code, the command quotes the expression with the seed")
   func code() throws {
     let text = "swift test --filter code, which has "
     let seed = 0x5EED_0002 as UInt64
@@ -121,7 +121,7 @@ struct SeedWordsTests {
     #expect(try again(CrashExplorer(using: &random)).hasPrefix("\(text)SeededGenerator(seed: \(seed))"))
   }
 
-  @Test("A sweep's violation has the call that repeats its run alone")
+  @Test("The violation of a failure sweep has the Swift call that repeats only this run")
   func sweeps() throws {
     func alone(_ report: FailureReport) throws -> String {
       try #require(report.violation).description.components("This run alone: ")
@@ -165,7 +165,7 @@ extension String {
   }
 }
 
-@Suite("A trap leaves a note about its step")
+@Suite("A trap leaves a note that describes the step in which it occurred")
 struct RunNotesTests {
   private func path(in output: [UInt8]) throws -> String {
     let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
@@ -195,7 +195,7 @@ struct RunNotesTests {
     try POSIXFileSystem().remove(path)
   }
 
-  @Test("The note of a failure sweep has the call that repeats the run")
+  @Test("The note of a failure sweep has the Swift call that repeats the run")
   func sweep() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var sweep = FailureSweep(seed: 1, name: "mine")

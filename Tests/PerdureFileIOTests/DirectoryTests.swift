@@ -2,14 +2,14 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// A file system that implements only the methods with paths.
+/// A file system that implements only the methods that take paths.
 private final class PathsOnly: ForwardingFileSystem {
   let behind: any FileSystem = InMemoryFileSystem()
 }
 
 @Suite("An open directory")
 struct DirectoryTests {
-  @Test("The operations by name have the same effects as those by path", arguments: Subject.all)
+  @Test("Operations by name have the same effects as operations by path", arguments: Subject.all)
   func names(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -48,7 +48,8 @@ struct DirectoryTests {
   }
 
   @Test(
-    "An open directory stays the same if it is renamed and another takes its path", arguments: Subject.all)
+    "An open directory stays the same if it is renamed and another directory gets its path",
+    arguments: Subject.all)
   func moved(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }

@@ -52,7 +52,7 @@ struct FailureSweepTests {
     #expect(report.runs == sweep.run(program: Self.program, verify: Self.verify).runs)
   }
 
-  @Test("The report of an ignored sync error has the call and a command to repeat it")
+  @Test("The report of an ignored sync error names the failed call and a command that repeats it")
   func broken() throws {
     let program = { (fileSystem: SimulatedFileSystem) throws -> [String] in
       let file = try fileSystem.open("/a", .create)
@@ -87,7 +87,7 @@ struct FailureSweepTests {
     #expect(violation.reason.contains("after 100 calls had failed"))
   }
 
-  @Test("A report has the number of runs of each failure, and the seed")
+  @Test("A report has the seed, and the number of runs for each kind of failure")
   func described() {
     let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
     #expect(report.description.hasPrefix("described(): 12 calls, 210 runs in which one failed (EIO 24, "))

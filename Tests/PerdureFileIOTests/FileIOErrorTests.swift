@@ -37,7 +37,7 @@ struct FileIOErrorTests {
     #expect(error.errno == ENOSPC && error.offset == 4096 && error.path == "/a/b")
   }
 
-  @Test("EAGAIN means a held lock only if the operation is a lock")
+  @Test("EAGAIN means a held lock only if the failed operation is a lock")
   func again() {
     #expect(FileIOError(errno: EAGAIN, operation: "lock", path: "/a").code == .locked)
     for operation in ["open", "read", "write", "sync"] {
@@ -45,7 +45,7 @@ struct FileIOErrorTests {
     }
   }
 
-  @Test("The detail of an error follows its reason")
+  @Test("In a message, the detail of an error follows the reason")
   func detail() {
     let error = FileIOError(.locked, operation: "lock", path: "/l", detail: "held by me")
     #expect(error.message.contains("the lock is taken: held by me. "))

@@ -27,7 +27,8 @@ struct FileLockTests {
     }
     lock.release()
     let next = try fileSystem.lock("\(root)/lock", .exclusive, holder: "third")
-    // The first lock is released already. A second release must not release the next holder's lock.
+    // The first lock is already released. Releasing it again must not release the next holder's
+    // lock.
     lock.release()
     let error = #expect(throws: FileIOError.self) {
       _ = try fileSystem.lock("\(root)/lock", .exclusive, holder: "fourth")
@@ -65,7 +66,7 @@ struct FileLockTests {
     let fileSystem = POSIXFileSystem()
     let lock = try #require(
       try fileSystem.lock(directory.file("lock"), .exclusive, holder: "one") as? POSIXFileLock)
-    // A child has such a copy between fork and exec.
+    // Between fork and exec, a child process has such a copy of the descriptor.
     let copy = try lock.file.withDescriptor("test") { dup($0) }
     defer { close(copy) }
     lock.release()
@@ -73,7 +74,8 @@ struct FileLockTests {
   }
 
   @Test(
-    "A range lock excludes other openings from its bytes until its file is closed", arguments: Subject.all)
+    "A range lock excludes other open files from its bytes until its own file is closed",
+    arguments: Subject.all)
   func ranges(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -85,7 +87,7 @@ struct FileLockTests {
     #expect(try two.isLocked(0..<1) && !two.isLocked(64..<200) && !one.isLocked(0..<64))
     #expect(try reader.isLocked(0..<64) && reader.isLocked(100..<101) && !reader.isLocked(128..<192))
     expectError(.permissionDenied) { _ = try reader.tryLock(200..<201) }
-    // Closing another opening of the file releases no lock.
+    // Closing another handle of the same file releases no lock.
     try reader.close()
     #expect(try two.isLocked(0..<64))
     try one.unlock(0..<32)
@@ -107,13 +109,13 @@ struct FileLockTests {
   func killedHolder() async throws {
     let directory = try TemporaryDirectory()
     let fileSystem = POSIXFileSystem()
-    // The observer sees the lock held before the holder is killed.
+    // Before the holder is killed, the observer finds the lock held.
     let observer = Task {
       while true {
         do {
           try fileSystem.lock(directory.file("lock"), .exclusive, holder: "observer").release()
         } catch let error as FileIOError {
-          // The holder has no name between acquiring the lock and writing its text.
+          // Between acquiring the lock and writing its text, the holder's name is unknown.
           if error.message.contains("held by the child") { break }
         }
         try await Task.sleep(for: .milliseconds(1))
@@ -124,7 +126,7 @@ struct FileLockTests {
       let fileSystem = POSIXFileSystem()
       var lock: (any FileLock)?
       while lock == nil {
-        // The observer may hold the lock at this moment.
+        // At this moment, the observer may hold the lock.
         lock = try? fileSystem.lock("\(path)/lock", .exclusive, holder: "the child")
       }
       while try fileSystem.kind(of: "\(path)/die") == nil { usleep(1000) }

@@ -153,7 +153,9 @@ struct FileSystemConformanceTests {
     #expect(try successor.size() == 0)
   }
 
-  @Test("A mapping shows later writes of any opening, and stays valid after closing", arguments: Subject.all)
+  @Test(
+    "A mapping shows later writes through any handle, and stays valid after its file is closed",
+    arguments: Subject.all)
   func mapping(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }

@@ -16,7 +16,7 @@ struct HardLinkTests {
   }
 
   @Test(
-    "Two names of a file lead to the same bytes and locks, until both are removed", arguments: Subject.all)
+    "Two names of a file have the same bytes and locks until both names are removed", arguments: Subject.all)
   func twoNames(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -75,7 +75,7 @@ struct HardLinkTests {
     #expect(try fileSystem.open("\(root)/a", .read).linkCount() == 1)
   }
 
-  @Test("A file with two names occupies its bytes once, and until its last name is removed")
+  @Test("A file with two names occupies space once, until its last name is removed")
   func capacity() throws {
     let fileSystem = SimulatedFileSystem(capacityBytes: 100)
     try create("/a", String(repeating: "x", count: 60), fileSystem)
@@ -134,7 +134,7 @@ struct HardLinkDurabilityTests {
     #expect(synced[0].bytes(at: "/d/b") == Array("text".utf8))
   }
 
-  @Test("A file whose new name was lost and whose old name was removed durably no longer exists")
+  @Test("If a file's new name is lost and its old name is durably removed, the file no longer exists")
   func bothLost() throws {
     let disks = try remains { fileSystem in
       try fileSystem.link("/a", to: "/d/b")
@@ -145,7 +145,7 @@ struct HardLinkDurabilityTests {
     #expect(disks.allSatisfy { $0.bytes(at: "/d/b") ?? Array("text".utf8) == Array("text".utf8) })
   }
 
-  @Test("A sync through one name makes the bytes of the other durable")
+  @Test("A sync through one name of a file also makes its bytes durable under the other name")
   func bytes() throws {
     let disks = try remains { fileSystem in
       try fileSystem.link("/a", to: "/d/b")
@@ -158,7 +158,7 @@ struct HardLinkDurabilityTests {
     for name in ["/a", "/d/b"] { #expect(disks[0].bytes(at: name) == Array("TEXT".utf8)) }
   }
 
-  @Test("After a loss of power, names of one file are still names of one file, and others are not")
+  @Test("After a loss of power, two names lead to one file only if they did before")
   func sharing() throws {
     let disks = try remains { fileSystem in
       try fileSystem.link("/a", to: "/d/b")
@@ -177,7 +177,7 @@ struct HardLinkDurabilityTests {
     #expect(Set(disks.map { $0.paths.contains("/d/b") }) == [true, false])
   }
 
-  @Test("Images that differ only in which names lead to one file are different")
+  @Test("Images are different if only the links between their names and files differ")
   func images() throws {
     let linked = try SimulatedFileSystem(disk())
     try linked.link("/a", to: "/b")
@@ -185,7 +185,7 @@ struct HardLinkDurabilityTests {
     try copied.open("/b", .create).write(utf8: "text", at: 0)
     #expect(linked.currentImage != copied.currentImage)
     #expect(linked.currentImage == SimulatedFileSystem(linked.currentImage).currentImage)
-    // A link whose other name was removed is a file of its own.
+    // If one of two names is removed, the other name is an ordinary file.
     try linked.remove("/a")
     try copied.remove("/a")
     #expect(linked.currentImage == copied.currentImage)

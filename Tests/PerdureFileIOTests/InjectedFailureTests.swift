@@ -69,7 +69,7 @@ struct InjectedFailureTests {
     #expect(fileSystem.callCounts == [.create: 1, .write: 1, .read: 6])
   }
 
-  @Test("An injected errno causes the same error as on the operating system")
+  @Test("An injected errno causes the same error as an errno of the operating system")
   func numbers() throws {
     let fileSystem = SimulatedFileSystem()
     let file = try fileSystem.open("/a", .create)
@@ -131,7 +131,7 @@ struct InjectedFailureTests {
     #expect(later.map { $0.bytes(at: "/a") } == [[0x78]])
   }
 
-  @Test("Names that a failed sync drops become durable only after they are rewritten")
+  @Test("Names that a failed sync drops become durable only if they are created again and synced")
   func droppedNames() throws {
     let fileSystem = SimulatedFileSystem()
     _ = try fileSystem.open("/a", .create)
@@ -162,7 +162,7 @@ struct InjectedFailureTests {
     #expect(Set(disks.map { $0.bytes(at: "/a") != nil }) == [true])
   }
 
-  @Test("A full volume accepts the bytes that fit, and has space again after a removal")
+  @Test("A full volume accepts the bytes that fit, and accepts more after a file is removed")
   func capacity() throws {
     let fileSystem = SimulatedFileSystem(capacityBytes: 10)
     let file = try fileSystem.open("/a", .create)

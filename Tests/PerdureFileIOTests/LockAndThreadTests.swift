@@ -5,7 +5,8 @@ import Testing
 @Suite("Locks and conditions between threads")
 struct LockAndThreadTests {
   /// A counter, and the number of finished threads.
-  // Unchecked: everything is accessed under `lock`, except by a test after `waitForThreads`.
+  // Unchecked: all state is accessed under `lock`. After `waitForThreads`, only the test's thread
+  // remains.
   private final class Shared: @unchecked Sendable {
     let lock = Lock()
     let changed = Condition()

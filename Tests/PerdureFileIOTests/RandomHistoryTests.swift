@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Random histories of file operations")
 struct RandomHistoryTests {
-  @Test("After random operations and a crash, synced bytes exist and no unwritten ones")
+  @Test("After random operations and a crash, files have all synced bytes and no unwritten bytes")
   func randomHistories() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     for round in 0..<5 {
@@ -34,7 +34,7 @@ private struct RandomHistory {
     var isNameDurable = false
     /// The required start of the file.
     var durable: [UInt8] = []
-    /// The bytes written so far. The file may have fewer bytes, and in any part of them.
+    /// The bytes written so far. The file may have any part of them.
     var written: [UInt8] = []
   }
 

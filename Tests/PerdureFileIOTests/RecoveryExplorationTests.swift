@@ -2,8 +2,8 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// A number in a file, which a rename replaces. Opening completes an interrupted replacement if the
-/// copy is complete. A copy is complete if its second byte is the complement of the first.
+/// A number in a file. A rename replaces the file. Opening completes an interrupted replacement if
+/// the copy is complete. A copy is complete if its second byte is the complement of the first.
 private struct TinyCell {
   let number: Int?
 
@@ -20,7 +20,7 @@ private struct TinyCell {
     if try fileSystem.kind(of: "/copy") != nil {
       let copy = try fileSystem.open("/copy", .readWrite)
       if let number = try Self.number(in: copy) {
-        // Completes the replacement in place instead of by a rename, which requires a sync.
+        // Overwrites the cell instead of renaming the copy. An overwrite requires a sync.
         let cell = try fileSystem.open(
           "/cell", try fileSystem.kind(of: "/cell") == nil ? .create : .readWrite)
         try cell.write([UInt8(number), ~UInt8(number)], at: 0)
@@ -74,7 +74,7 @@ struct RecoveryExplorationTests {
     #expect(violation.trace.first?.contains("create /copy") == true)
   }
 
-  @Test("The place of a crash during recovery repeats only this crash and the one before")
+  @Test("The place of a crash during recovery repeats only this crash and the crash before it")
   func only() throws {
     let violation = try #require(try run(depth: 1, syncs: false).violation)
     #expect(violation.description.contains("explorer.seed = 3; explorer.only = \"\(violation.place)\""))
@@ -100,7 +100,7 @@ struct RecoveryExplorationTests {
     }
   }
 
-  @Test("Only a sample of the recoveries is interrupted if requested")
+  @Test("On request, only a sample of the recoveries is interrupted")
   func sampling() throws {
     let few = try run(depth: 0, oneIn: 1, syncs: true)
     #expect(few.recoveryCount == 0)
@@ -136,13 +136,13 @@ struct RecoveryExplorationTests {
       if context.recoveries == 1 { cut.append(context.operation) }
     }
     try report.check(allowing: [.noAcknowledgement])
-    // The recovery from the disk with the directory, and from the disk without.
+    // There are two recoveries: from the disk with the directory, and from the disk without it.
     #expect(report.recoveryCount == 2)
     #expect(cut.count > 4 && cut.count <= 120, "\(cut.count)")
     #expect(cut.max() ?? 0 > 120 && cut.min() ?? 200 < 80, "\(cut)")
   }
 
-  @Test("The report counts operations with all disks tried, and operations with a sample")
+  @Test("The report counts the operations of which all disks were tried, and those with a sample")
   func exhaustion() throws {
     var explorer = CrashExplorer(seed: 1)
     explorer.imagesPerOperationMax = 16
@@ -150,7 +150,7 @@ struct RecoveryExplorationTests {
       for number in 0..<10 { try fileSystem.createDirectory("/\(number)") }
     } verify: { _, _ in
     }
-    // Four pending names lead to 16 disks. Before the first operation there is one disk.
+    // Four unsynced names yield 16 disks. Before the first operation, there is one disk.
     #expect(report.exhaustedOperationCount == 5)
     #expect(report.sampledOperationCount == 6)
   }

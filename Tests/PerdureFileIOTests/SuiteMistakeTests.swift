@@ -2,12 +2,13 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// A typical first suite: directories that are named by their number.
+/// A simple suite, as a new user writes it: it creates numbered directories.
 private struct Suite {
   var marks = true
   var looks = true
   var looksForSurplus = true
-  /// The file system that the program uses instead of the passed one; nil: the passed one.
+  /// The file system that the program uses instead of the one passed to it. Nil: the program uses
+  /// the one passed to it.
   var elsewhere: SimulatedFileSystem?
 
   private struct Lost: Error {}
@@ -70,7 +71,7 @@ struct SuiteMistakeTests {
     try expect(.noAcknowledgement, saying: "checksMax", try Suite().report(explorer))
   }
 
-  @Test("A program that uses another file system is advised to use the passed one")
+  @Test("The report for a program with another file system advises to use the one passed to it")
   func noOperation() throws {
     let report = try Suite(elsewhere: SimulatedFileSystem()).report()
     try expect(.noOperation, saying: "StoreOptions.fileSystem", report)
@@ -97,7 +98,7 @@ struct SuiteMistakeTests {
     try report.check(allowing: [.labels])
   }
 
-  @Test("Steps may overlap, and a promise needs no beginning and may be repeated")
+  @Test("Steps may overlap, and an acknowledgement needs no begun step and may be repeated")
   func overlapping() throws {
     let report = try CrashExplorer(seed: 1).explore { fileSystem, marker in
       marker.begin(1)
@@ -112,7 +113,7 @@ struct SuiteMistakeTests {
     #expect(report.acknowledgedCount == 3)
   }
 
-  @Test("A recovery may end the program's steps and repeat its own, but not end unknown steps")
+  @Test("A recovery may end the program's steps and repeat its own steps, but not end unknown steps")
   func recoveries() throws {
     func report(_ label: Int) throws -> CrashReport {
       var explorer = CrashExplorer(seed: 1)
@@ -133,7 +134,7 @@ struct SuiteMistakeTests {
   }
 }
 
-@Suite("Mistakes that an explorer makes on purpose")
+@Suite("Deliberate mistakes of an explorer")
 struct CrashCanaryKindTests {
   private func report(_ canary: CrashCanary, _ suite: Suite = Suite()) throws -> CrashReport {
     var explorer = CrashExplorer(seed: 1)
@@ -200,7 +201,7 @@ struct SweepMistakeTests {
     try report.check(allowing: [.noOperation])
   }
 
-  @Test("Failures that no call can have are named but not counted")
+  @Test("Failures that cannot occur at any call are named, but not counted")
   func nothingStruck() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.kinds = [.shortRead]

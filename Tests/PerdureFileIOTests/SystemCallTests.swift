@@ -4,10 +4,10 @@ import Testing
 
 @testable import PerdureFileIO
 
-/// Calls that the operating system interrupts, refuses or executes partly.
+/// System calls that are interrupted, refused or only partly executed.
 @Suite("Calls of the operating system")
 struct SystemCallTests {
-  @Test("A call interrupted by a signal is repeated until it succeeds or fails otherwise")
+  @Test("A call interrupted by a signal is repeated until it succeeds or fails for another reason")
   func interrupted() {
     for last in [7, 0, -1] {
       var calls = 0
@@ -59,7 +59,7 @@ struct SystemCallTests {
     let directory = try TemporaryDirectory()
     let path = directory.file("short")
     // The limit applies to all files of a process, so the test uses a child process. The system
-    // writes the part of a write before the limit.
+    // executes only the part of a write that is below the limit.
     await #expect(processExitsWith: .success) { [path = path as String] in
       let file = try POSIXFileSystem().open(path, .create)
       signal(SIGXFSZ, SIG_IGN)
