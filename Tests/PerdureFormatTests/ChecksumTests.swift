@@ -7,7 +7,7 @@ struct ChecksumTests {
     bytes.withUnsafeBytes { Checksum.crc32c($0, continuing: previous) }
   }
 
-  /// The checksum by its definition, bit by bit.
+  /// The checksum, computed bit by bit from its definition.
   private func slowly(_ bytes: [UInt8]) -> UInt32 {
     var state: UInt32 = .max
     for byte in bytes {
@@ -38,7 +38,7 @@ struct ChecksumTests {
     }
   }
 
-  @Test("All lengths, alignments and cuts give the checksum of the definition")
+  @Test("For all lengths, alignments and divisions into parts, the checksum matches its definition")
   func cuts() {
     let bytes = (0..<200).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }
     for length in 0..<bytes.count {
@@ -53,7 +53,7 @@ struct ChecksumTests {
     }
   }
 
-  @Test("A word counts as its four little-endian bytes")
+  @Test("The checksum of a word is that of its four little-endian bytes")
   func word() {
     #expect(Checksum.crc32c(word: 0x0403_0201, continuing: 5) == crc([1, 2, 3, 4], continuing: 5))
   }

@@ -31,7 +31,8 @@ struct DecoderRobustnessTests {
   }
 
   @Test(
-    "Values of fixed length with extra bytes are refused", arguments: [Structure.blobReference, .tombstone])
+    "Structures of fixed length are refused if they have extra bytes",
+    arguments: [Structure.blobReference, .tombstone])
   func extensions(_ structure: Structure) {
     let error = structure.errorOfDecoding(structure.sample + [0])
     #expect(error?.reason == .incomplete && error?.offset == structure.sample.count + 1)
@@ -77,7 +78,7 @@ struct DecoderRobustnessTests {
 }
 
 extension SeededGenerator {
-  /// Applies one to four changes that disks or bugs typically cause.
+  /// Makes one to four changes that disks or bugs typically cause.
   mutating func damage(_ bytes: inout [UInt8]) {
     for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {
       // Half of the changes affect the first bytes, which contain the lengths and kinds.

@@ -39,7 +39,7 @@ struct ExactSumLimitTests {
     #expect(!sum.isPossible)
   }
 
-  @Test("Decimals with exponents outside -2,048 to 2,047 count as not a number")
+  @Test("A decimal with an exponent outside -2,048 to 2,047 counts as NaN")
   func exponents() throws {
     for exponent in [-2048, 2047] {
       let sum = sum(.decimal, throughBytes(decimal(7, exponent)))
@@ -72,7 +72,7 @@ struct ExactSumLimitTests {
     #expect(binary == sum(.binary, .double(doubles[0])))
   }
 
-  @Test("The sum of the maximum count of the largest numbers can be decoded")
+  @Test("A sum of the largest numbers, with the maximum count, can be decoded")
   func many() throws {
     for (radix, term) in [
       (ExactSum.Radix.binary, ExactSum.Term.double(-.greatestFiniteMagnitude)),

@@ -97,7 +97,7 @@ private struct Naive: Equatable {
   }
 }
 
-/// A sum in units of 2^-1078 or 10^-200. The lowest digit of base 128 or 100 begins there.
+/// A sum in units of 2^-1078 or 10^-200. These are the units of the lowest digit (base 128 or 100).
 private struct NaiveSum {
   let radix: ExactSum.Radix
   var value = Naive()
@@ -311,7 +311,7 @@ struct ExactSumTests {
         if case .double(let value) = part { #expect(value.isNaN) } else { Issue.record("\(part)") }
       }
     }
-    // An exponent beyond 16 bits is also not a number.
+    // A decimal whose exponent exceeds 16 bits also counts as NaN.
     let far = ExactSum.Term.decimal(isNegative: false, coefficient: 1, exponent: 1 << 40)
     #expect(sum(.decimal, far).notNumberCount == 1)
     #expect(bytes(far).withUnsafeBytes { sum(.decimal, ExactSum.Term(decoding: $0)) } == sum(.decimal, far))

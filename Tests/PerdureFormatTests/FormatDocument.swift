@@ -32,7 +32,7 @@ struct FormatDocument {
   /// A file of the worked example.
   struct HexBlock {
     var bytes: [UInt8]
-    /// Offsets at which a line begins.
+    /// The offsets at which lines begin.
     var lineOffsets: [Int]
   }
 
@@ -127,7 +127,7 @@ struct FormatDocument {
     }
   }
 
-  /// Lines of the form `offset: bytes ; remark`. Bytes without a line are zero.
+  /// Lines of the form `offset: bytes ; remark`. Bytes that no line lists are zero.
   private static func hexBlock(_ lines: [String], length: Int) throws -> HexBlock {
     var block = HexBlock(bytes: [UInt8](repeating: 0, count: length), lineOffsets: [])
     for line in lines where !line.isEmpty {

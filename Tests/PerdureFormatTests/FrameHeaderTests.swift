@@ -23,7 +23,7 @@ struct FrameHeaderTests {
     #expect(try decode(Sample.bytes(of: header, at: Sample.position)) == header)
   }
 
-  @Test("The same bytes are not a frame in another store, segment or offset")
+  @Test("The same bytes are not a frame in another store, in another segment or at another offset")
   func boundToItsPlace() {
     let bytes = Structure.frameHeader.sample
     let strange = [
@@ -66,7 +66,7 @@ struct FrameHeaderTests {
     #expect(try decode(Sample.bytes(of: header, at: Sample.position)).syncedOffset == offset)
   }
 
-  @Test("A mark may be written before the first commit")
+  @Test("A mark frame may be written before the first commit")
   func markBeforeAll() throws {
     let (header, _) = Sample.frame([], kind: .mark, sequence: 0)
     let start = LogPosition(segment: 1, offset: 128)

@@ -79,7 +79,7 @@ struct FramePayloadTests {
     #expect(error(header, swapped) == FormatError(.wrongChecksum, in: "frame", at: 32))
   }
 
-  @Test("A payload of another length than the header's is refused")
+  @Test("A payload is refused if its length differs from the length in the header")
   func length() {
     let (header, payload) = Sample.frame(records)
     #expect(error(header, payload + [0, 0, 0, 0, 0, 0, 0, 0])?.reason == .incomplete)

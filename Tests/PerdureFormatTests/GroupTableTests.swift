@@ -30,7 +30,7 @@ struct GroupTableTests {
     try bytes.withUnsafeBytes { try body(GroupTable($0)) }
   }
 
-  @Test("The index found for an offset is that of the last group that begins at or before it")
+  @Test("A lookup of an offset finds the last group that begins at or before the offset")
   func index() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

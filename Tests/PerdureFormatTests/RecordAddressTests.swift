@@ -27,7 +27,7 @@ struct RecordAddressTests {
     #expect(address.isLegal)
   }
 
-  @Test("The size class of a record is the smallest one that fits")
+  @Test("The size class of a record is the smallest class that the record fits into")
   func sizeClass() {
     func longest(_ sizeClass: Int) -> Int {
       RecordAddress(rawValue: UInt64(sizeClass) << 51).recordLengthMax
@@ -41,7 +41,7 @@ struct RecordAddressTests {
     }
   }
 
-  @Test("Addresses that no record can have are not legal")
+  @Test("An address that no record can have is illegal")
   func illegal() {
     #expect(!RecordAddress(rawValue: 0).isLegal)
     #expect(!RecordAddress(rawValue: .max).isLegal)

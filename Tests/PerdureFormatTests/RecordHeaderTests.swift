@@ -39,7 +39,7 @@ struct RecordTests {
     _ = try withBytes(bytes) { bytes throws(FormatError) in try Record(reading: bytes, .alone).header.kind }
   }
 
-  @Test("A tombstone names the shadowed record, or none")
+  @Test("A tombstone names the record that it shadows, or no record")
   func tombstone() throws {
     let address = RecordAddress(segment: 3, offset: 0x1000, recordLength: 64, isBlob: false)
     for shadowed in [address, nil] {

@@ -138,7 +138,7 @@ extension Structure {
     }
   }
 
-  /// A structure that is encoded and decoded without other values.
+  /// A structure whose encoding and decoding need no other values.
   private static func plain<Value: Sendable>(
     _ name: String, _ length: Int, _ sample: Value,
     _ write: @escaping @Sendable (Value, UnsafeMutableRawBufferPointer) -> Void,
@@ -213,7 +213,7 @@ extension Structure {
 
   static let record = Structure(
     name: "record",
-    // Without the padding, which the frame checks.
+    // Excludes the padding, because the frame checks it.
     sample: Array(Sample.record().prefix(16 + Sample.recordKey.count + Sample.recordValue.count)),
     roundTrip: { bytes throws(FormatError) in
       let record = try Record(reading: bytes, .alone)

@@ -47,8 +47,8 @@ func withBytes<R>(
   return try body(UnsafeRawBufferPointer(copy))
 }
 
-/// The `length` bytes that `write` has written. All bytes are 0xAA before, so that the result shows
-/// bytes that `write` omits.
+/// The `length` bytes that `write` has written. All bytes are 0xAA before the call. Bytes that
+/// `write` omits are therefore visible in the result.
 func encoded(_ length: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) -> [UInt8] {
   var bytes = [UInt8](repeating: 0xAA, count: length)
   bytes.withUnsafeMutableBytes { write($0) }

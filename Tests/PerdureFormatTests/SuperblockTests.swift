@@ -76,7 +76,7 @@ struct SuperblockTests {
     #expect(try newest(bytes).generation == 2)
   }
 
-  @Test("If the newest slot is not understood, no older slot is used instead")
+  @Test("If the newest slot has an unknown version or feature, no older slot is used instead")
   func newestNotUnderstood() {
     var bytes = file([1, 2])
     var strange = Superblock(store: Sample.store, segmentCapacity: 4096)
@@ -89,7 +89,7 @@ struct SuperblockTests {
     }
   }
 
-  @Test("Unknown read-only compatible features forbid writing, but not reading")
+  @Test("Unknown features that are read-only compatible forbid writing, but not reading")
   func readOnly() throws {
     let superblock = try newest(file([1]) { $0.readOnlyCompatibleFeatures = 8 })
     #expect(!superblock.allowsWriting)

@@ -73,7 +73,7 @@ struct WorkedExampleTests {
     }
   }
 
-  @Test("The lines of the segment have unique offsets, and one begins at the first frame")
+  @Test("The lines of the segment have unique offsets, and one line begins at the first frame")
   func lines() throws {
     let segment = try document.hexBlock(ExampleStore.segmentName)
     #expect(segment.lineOffsets.contains(128))
@@ -94,7 +94,7 @@ struct WorkedExampleTests {
     return Array(file[value])
   }
 
-  /// Prints 16 bytes per line, as in the document, without lines that have only zeros.
+  /// Prints 16 bytes per line, as in the document. Omits lines that have only zeros.
   private static func dump(_ bytes: [UInt8]) -> String {
     stride(from: 0, to: bytes.count, by: 16).compactMap { start in
       let line = bytes[start..<min(start + 16, bytes.count)]
