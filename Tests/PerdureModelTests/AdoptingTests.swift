@@ -17,7 +17,7 @@ struct AdoptingTests {
     "\(difference.kind.rawValue) \(difference.entity)" + (difference.property.map { ".\($0)" } ?? "")
   }
 
-  @Test("The same model changes nothing, in any order of entities")
+  @Test("Adopting the same model changes nothing, whatever the order of its entities")
   func unchanged() throws {
     let stored = try StoredModel.initial(for: Sample.model())
     let same = try stored.adopting(Sample.model())

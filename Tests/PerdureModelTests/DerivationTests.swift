@@ -58,7 +58,7 @@ struct DerivationTests {
     #expect(found.allSatisfy { !$0.remedy.isEmpty && !$0.message.isEmpty })
   }
 
-  @Test("A derived attribute has the type of its source, or a type for its count or sum")
+  @Test("A derived attribute has the type of its source, or the type of a count or of a sum")
   func types() {
     let right: [(String, [AttributeType])] = [
       ("region.founded", [.date]), ("small", [.int16]), ("canonical:(region.name)", [.string]),
@@ -125,7 +125,7 @@ struct DerivationTests {
     #expect(model.schema(named: "Town")?.property(named: "sign")?.isDerived == true)
   }
 
-  @Test("The time of a save is stored: it can be indexed beside others, but not be unique")
+  @Test("The derived time of a save can be in a compound index, but not in a uniqueness constraint")
   func saveTime() throws {
     var entity = place("now()", .date)
     entity.indexes = [

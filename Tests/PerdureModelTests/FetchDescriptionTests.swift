@@ -20,7 +20,7 @@ private func model(_ templates: FetchRequestTemplate...) throws -> ManagedObject
   try ManagedObjectModel(entities, templates: templates)
 }
 
-/// The problems of the model with these templates, or with these fetched properties of Company.
+/// The problems of a model with these templates and these fetched properties of Company.
 private func problems(
   _ templates: [FetchRequestTemplate] = [], fetched: [FetchedPropertyDescription] = []
 ) -> [ModelProblem] {
@@ -46,7 +46,7 @@ private func messages(_ predicate: String) -> [String] {
 
 @Suite("Fetch request templates in models")
 struct TemplateDescriptionTests {
-  @Test("A model lists its templates, which do not change its version")
+  @Test("A model lists its templates, and templates do not affect its version")
   func listed() throws {
     let template = FetchRequestTemplate("rich", "Worker", "salary > $least", fetchLimit: 3)
     let with = try model(template)
@@ -88,7 +88,7 @@ struct TemplateDescriptionTests {
       ])
   }
 
-  @Test("Misspelt names in a template are errors of the model that suggest the nearest names")
+  @Test("For a misspelt name in a template, the model's error suggests the nearest name")
   func misspelt() {
     let found = problems([
       FetchRequestTemplate("a", "Wroker"), FetchRequestTemplate("b", "Worker", "company.nmae == 'x'"),
@@ -121,13 +121,13 @@ struct TemplateDescriptionTests {
       ])
   }
 
-  @Test("A predicate that cannot be read is an error of the model with the reason")
+  @Test("An unreadable predicate causes an error of the model that has the reason")
   func unreadable() throws {
     let message = try #require(messages("salary > ").first)
     #expect(message.hasPrefix("The predicate salary >  cannot be read. "))
   }
 
-  @Test("Two templates cannot have one name, and none can be without a name")
+  @Test("Two templates cannot have the same name, and a template must have a name")
   func names() {
     let found = problems([
       FetchRequestTemplate("a b", "Worker"), FetchRequestTemplate("a b", "Company"),
@@ -201,7 +201,7 @@ struct FetchedPropertyDescriptionTests {
       ])
   }
 
-  @Test("The result of a fetched property is objects, and its name is free")
+  @Test("A fetched property must return objects, and must have an unused name")
   func shape() {
     var counted = FetchRequestDescription("Worker")
     counted.resultType = .count
@@ -217,7 +217,7 @@ struct FetchedPropertyDescriptionTests {
       ])
   }
 
-  @Test("A fetched property is inherited, and neither it nor a property can redefine the other")
+  @Test("A fetched property is inherited, and cannot have the name of another inherited property")
   func inherited() throws {
     func problems(_ below: EntityDescription) -> [String] {
       let above = EntityDescription(
@@ -270,7 +270,7 @@ struct FetchedPropertyDescriptionTests {
     #expect(differences.map(\.isCompatible) == [true])
   }
 
-  @Test("A configuration may have a fetched property of objects in another store")
+  @Test("A fetched property may return objects of another configuration")
   func acrossStores() throws {
     var owner = EntityDescription("Owner", properties: [.string("name")])
     owner.fetchedProperties = [

@@ -37,7 +37,7 @@ struct ModelDifferenceTextTests {
         == "E.body: The property was removed. Needs a migration. [propertyRemoved]")
   }
 
-  @Test("A property that becomes required or optional needs a migration")
+  @Test("Making a property required or optional needs a migration")
   func required() throws {
     let found = try differences(.string("a"), .string("a", optional: false, default: ""))
     #expect(

@@ -6,7 +6,7 @@ import Testing
 /// Tests OR1 and OR2 of StoredModel+OlderRows.swift.
 @Suite("Values of added properties in older rows")
 struct OlderRowsTests {
-  /// A stored model that adopted the versions of an entity in order.
+  /// A stored model that has adopted the versions of an entity, in order.
   private func store(_ versions: [PropertyDescription]...) throws -> StoredModel {
     var stored = try StoredModel.initial(for: model(versions[0]))
     for version in versions.dropFirst() { stored = try stored.adopting(model(version)).stored }

@@ -31,8 +31,8 @@ private func model(
     ], templates: templates)
 }
 
-/// The bytes of a stored model that follow those of the same model without templates and fetched
-/// properties. Byte 6 counts the sections.
+/// The additional bytes at the end of a stored model, compared with the same model without
+/// templates and fetched properties. Byte 6 is the number of sections.
 private func addedBytes(
   _ templates: [FetchRequestTemplate] = [], fetched: [FetchedPropertyDescription] = []
 ) throws -> [UInt8] {
@@ -47,7 +47,7 @@ private func text(_ text: String) -> [UInt8] { [UInt8(text.utf8.count), 0, 0, 0]
 
 @Suite("Templates and fetched properties in stored models")
 struct StoredFetchTests {
-  @Test("Every setting of a template and a fetched property survives a store")
+  @Test("Every setting of a template and of a fetched property is stored and read")
   func everySetting() throws {
     var objects = fullRequest
     objects.resultType = .managedObjects
@@ -109,7 +109,7 @@ struct StoredFetchTests {
     #expect(without.encode() == (try StoredModel.initial(for: model()).encode()))
   }
 
-  @Test("A model with other templates than the known one is not taken for it")
+  @Test("Decoding does not reuse a known model that has other templates")
   func notTheKnownOne() throws {
     let known = try model([FetchRequestTemplate("a", "E")])
     let stored = try StoredModel.initial(for: model([FetchRequestTemplate("b", "E")]))
@@ -118,7 +118,7 @@ struct StoredFetchTests {
     #expect(try StoredModel(decoding: same.encode(), as: known).model === known)
   }
 
-  @Test("Predicates and names that a later version wrote do not make a store unreadable")
+  @Test("A store is readable although a later version wrote unknown predicates and names")
   func later() throws {
     let stored = try StoredModel.initial(
       for: model(
@@ -143,7 +143,7 @@ struct StoredFetchTests {
     #expect(try StoredModel(decoding: bytes).model.entities[0].fetchedProperties == [])
   }
 
-  @Test("Templates and fetched properties that occur twice, unknown kinds and sizes throw errors")
+  @Test("Duplicate templates and fetched properties, unknown kinds and wrong sizes throw errors")
   func wrong() throws {
     let stored = try StoredModel.initial(
       for: model([FetchRequestTemplate("a", "E"), FetchRequestTemplate("b", "E", fetchLimit: 200)]))

@@ -53,7 +53,7 @@ struct StoredModelVersionFiveTests {
     #expect(Dictionary(uniqueKeysWithValues: versions) == ["n": 1, "a": 2, "d": 3, "b": 3])
   }
 
-  @Test("A stand-in has the property's type, so an integer default of a double is a double")
+  @Test("The value for older rows has the property's type: an integer default of a double is a double")
   func forms() throws {
     let stored = try Self.adopted(
       Self.model(), Self.model(.double("x", default: 3), .decimal("y", default: 4)))
@@ -134,7 +134,7 @@ struct StoredModelVersionFiveTests {
     refuses(good + [0], "bytes follow")
   }
 
-  @Test("Origins that do not fit their properties throw errors")
+  @Test("Origins that contradict their properties throw errors")
   func wrongOrigins() throws {
     let stored = try Self.adopted(Self.model(.int64("a", default: 1)))
     func refuses(_ origins: [UInt32: PropertyOrigin]) {
@@ -180,10 +180,11 @@ struct StoredModelVersionFiveTests {
       next.standIn(ofProperty: next.propertyNumber(atSlot: slot, ofEntityAt: worker.index)) == .double(1))
   }
 
-  @Test("A program for version 4 finds an unknown version in the header")
+  @Test("In the header, a program for version 4 finds a version that it does not know")
   func headForOlderPrograms() throws {
     let bytes = try Self.adopted(Self.model()).encode()
-    // All versions begin with the magic bytes and the version. Such a program reads no further.
+    // All versions begin with the magic bytes and the version number. A program for version 4 stops
+    // after an unknown version number.
     #expect(Array(bytes[0..<4]) == Array("PMDL".utf8))
     let version = UInt16(bytes[4]) | UInt16(bytes[5]) << 8
     #expect(version == 5 && !(1...4).contains(version))

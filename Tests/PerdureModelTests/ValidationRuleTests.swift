@@ -77,7 +77,7 @@ struct ValidationRuleTests {
     #expect(found.count == 1 && found[0].cause?.code == .invalidPattern)
   }
 
-  @Test("A rule of a format string equals that of its predicate, and the model reports other texts")
+  @Test("A rule from a format string equals a rule from its predicate; the model reports invalid strings")
   func predicateFormats() throws {
     let rule = ValidationRule.predicate(format: "SELF != 13", message: "must not be 13")
     #expect(rule == .predicate(try FetchPredicate(format: "SELF != 13"), message: "must not be 13"))
@@ -94,7 +94,7 @@ struct ValidationRuleTests {
     #expect(try broken(.string, rules, by: .string("A1")) == [0, 1, 2])
   }
 
-  @Test("A rule states its requirement in words that follow the property's name")
+  @Test("The text of a rule is a phrase that can follow the property's name")
   func words() throws {
     let rules: [ValidationRule] = [
       .minimum(1), .maximum(2.5), .minimumLength(1), .maximumLength(40), .pattern("a|b"),
