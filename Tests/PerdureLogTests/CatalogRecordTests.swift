@@ -79,7 +79,9 @@ struct CatalogRecordTests {
     #expect(catalog.presentIndexes.map(\.definition) == [definition])
   }
 
-  @Test("Surplus fields of a reserved extractor are rejected", arguments: [false, true])
+  @Test(
+    "A definition with additional fields after those of a reserved extractor is rejected",
+    arguments: [false, true])
   func surplus(_ isUnique: Bool) throws {
     func expect(_ definition: IndexDefinition, at offset: Int?, adding bytes: [UInt8] = []) throws {
       var catalog = try catalogOfTwo()
@@ -132,7 +134,7 @@ struct CatalogRecordTests {
     try apply(ordered, to: &catalog)
     #expect(catalog.indexes.map(\.definition) == [sums, order])
     #expect(catalog.indexes.allSatisfy { !catalog.isStray($0) })
-    // Redefines index `s`, as a program without sums may do.
+    // Redefines index `s`, as an older program that does not support sums may do.
     try apply(
       CatalogRecord.index(
         index,
@@ -141,7 +143,7 @@ struct CatalogRecordTests {
     #expect(catalog.isStray(catalog.indexes[1]))
   }
 
-  @Test("Sums of a later kind are unsupported, and unique sums are damage")
+  @Test("A sum of an unknown kind is unsupported, and a unique index of sums is damage")
   func laterSums() throws {
     let record = CatalogRecord.index(DerivedIndex(id: 0, name: "s", isUnique: false), sums)
     let parameters = 12 + "group-sums".utf8.count + 8
@@ -157,7 +159,7 @@ struct CatalogRecordTests {
     }
   }
 
-  @Test("An index that is derived from a removed index is stray")
+  @Test("An index that is derived from a removed index is reported as stray")
   func strayOfRemoved() throws {
     var catalog = try catalogOfTwo()
     try apply(CatalogRecord.index(index, definition), to: &catalog)
@@ -222,7 +224,7 @@ struct CatalogRecordTests {
     #expect(throws: FormatError.self) { try apply(CatalogRecord.dictionary(dictionary), to: &catalog) }
   }
 
-  @Test("A catalog key of a later version is unsupported and no damage")
+  @Test("A catalog key of a later version is reported as unsupported, not as damage")
   func laterKind() throws {
     var catalog = try catalogOfTwo()
     #expect(throws: FormatError(.unsupported, in: "catalog key", at: 0)) {

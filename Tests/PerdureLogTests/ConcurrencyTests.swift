@@ -156,7 +156,7 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test("After a failed sync, no commit is acknowledged that a power cut could lose")
+  @Test("After a failed sync, a commit that a power cut could lose is not acknowledged")
   func failedSync() async throws {
     for nth in 3..<9 {
       let fileSystem = SimulatedFileSystem()
@@ -236,7 +236,7 @@ struct ConcurrencyTests {
     #expect(try again.snapshot().value(id: 1, in: rows) == [3])
   }
 
-  @Test("Read-only openings can read a store that is open for writing")
+  @Test("A store that is open for writing can also be opened read-only")
   func readOnlyBesideWriter() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()

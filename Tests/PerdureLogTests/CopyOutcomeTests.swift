@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("What errors of copies say about the copy")
+@Suite("Errors of copies that say whether the copy is complete")
 struct CopyOutcomeTests {
   private func options(_ fileSystem: any FileSystem) -> StoreOptions {
     var options = StoreOptions()
@@ -43,7 +43,7 @@ struct CopyOutcomeTests {
     }
   }
 
-  @Test("An error says that the copy is complete exactly if a complete copy is there", arguments: kinds)
+  @Test("An error says that the copy is complete if and only if a complete copy exists", arguments: kinds)
   func kept(_ kind: String) throws {
     var kept = 0
     var nth = 1

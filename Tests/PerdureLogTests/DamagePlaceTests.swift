@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Manual repair and tests of errors need the byte that an error names.
+/// Errors about damage must name the right byte: manual repair depends on it.
 @Suite("Offsets in errors about damage")
 struct DamagePlaceTests {
   private static let segment = StoreFileName.segment(1).string

@@ -71,8 +71,8 @@ struct DamagedStore {
     return damaged.fileSystem()
   }
 
-  /// Opens the store and reads everything. Returns the number of the last commit if the content is
-  /// the content after that commit, and nil for an error of the store. Throws in all other cases.
+  /// Opens the store and reads everything. Returns the number of the commit after which the store
+  /// had this content; nil if the store throws an error. Throws in all other cases.
   func outcome(_ fileSystem: any FileSystem) throws -> UInt64? {
     let found: CrashHistory.Content
     let sequence: UInt64
@@ -146,8 +146,8 @@ struct DamageTests {
     #expect(try again.verify().isClean)
   }
 
-  /// A store with an index of a value in a blob file, and an index that counts the groups of the
-  /// first.
+  /// A store with an index of a value in a blob file, and an index of the group counts of the first
+  /// index.
   private func countedStore() throws -> (options: StoreOptions, fileSystem: SimulatedFileSystem) {
     let fileSystem = SimulatedFileSystem()
     var options = StoreOptions()

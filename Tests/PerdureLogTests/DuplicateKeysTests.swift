@@ -4,7 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A unique index that no program maintained for some commits.
+/// A unique index that some commits did not maintain, because their program had no extractor for
+/// it.
 @Suite("Duplicate keys of a unique index")
 struct DuplicateKeysTests {
   /// An extractor whose index key is the whole value.

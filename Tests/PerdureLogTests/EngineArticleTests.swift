@@ -1,5 +1,5 @@
-// The examples of TheEngine in PerdureLog.docc. The lines between two marks are the code block of
-// that number, so change both.
+// The examples of TheEngine in PerdureLog.docc. The lines between two marks equal the code block
+// with that number. Change both together.
 
 import Foundation
 import PerdureLog

@@ -11,8 +11,8 @@ struct ForeignHandleTests {
   private let rows: Keyspace
   private let names: Keyspace
   private let byFirst: DerivedIndex
-  /// Keyspaces of another store. The first has the number of `rows` with another name. The second
-  /// has the number of `names` with another kind. The third has a number that `store` does not
+  /// Keyspaces of another store. The first has the number of `rows`, but another name. The second
+  /// has the number of `names`, but another kind. The third has a number that `store` does not
   /// have.
   private let foreign: [Keyspace]
   private let other: Store

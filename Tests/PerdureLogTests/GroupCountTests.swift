@@ -30,8 +30,8 @@ struct GroupCountTests {
     func put(_ ids: Range<UInt64>) throws {
       try store.write { transaction in
         for id in ids {
-          // By the first eight bytes of the value, the groups are 0 to 2, and 0 has the most
-          // members. By the next eight bytes, they are 10 to 14.
+          // The first eight bytes of the value give the groups 0 to 2; group 0 has the most
+          // members. The next eight bytes give the groups 10 to 14.
           let (a, b) = (id < 40 ? 0 : UInt8(id % 3), 10 + UInt8(id % 5))
           try transaction.put([0, 0, 0, 0, 0, 0, 0, a, 0, 0, 0, 0, 0, 0, 0, b], id: id, in: rows)
         }

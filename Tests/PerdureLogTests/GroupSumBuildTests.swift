@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// An extractor that gives the integer in a value as often as the test sets.
+/// An extractor that returns the integer in a value several times. The test sets how often.
 private final class FickleExtractor: IndexExtractorFactory, IndexExtractor {
   private let times = Atomic<Int>(1)
 
@@ -130,7 +130,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  @Test("An index file with invalid sums stops no commit, and the next opening rebuilds the sums")
+  @Test("With an index file of invalid sums, commits succeed, and the next opening rebuilds the sums")
   func hostile() throws {
     var store = try memory.open()
     let (rows, sums) = try define(in: store)
@@ -180,7 +180,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  @Test("Impossible sums are distinguished from possible ones")
+  @Test("Encoded sums that no numbers can have are detected, and possible sums are accepted")
   func possible() {
     var sum = ExactSum(.binary)
     #expect(sum.isPossible)

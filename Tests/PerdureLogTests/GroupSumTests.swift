@@ -7,8 +7,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Values have a group (8 bytes, big-endian), and numbers of 9 bytes. Each number has a tag and a
-/// term as in `SumTerm`.
+/// Each value has a group (8 bytes, big-endian) and numbers of 9 bytes each: a tag and a term, as
+/// in `SumTerm`.
 private enum Numbers {
   static func value(_ group: UInt64, _ terms: [SumTerm]) -> [UInt8] {
     var value = bigEndian(group)
@@ -25,7 +25,7 @@ private enum Numbers {
   static func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 }
 
-/// An extractor that gives the numbers in values and counts its calls.
+/// An extractor that returns the numbers in values and counts its calls.
 private final class NumberExtractor: IndexExtractorFactory, IndexExtractor {
   private let calls = Mutex(0)
   /// Whether the extractor returns the numbers of a record only once, so that no number is ever
@@ -143,7 +143,7 @@ struct GroupSumTests {
     }
   }
 
-  @Test("Sums match the members after random changes, from log, checkpoint, reader and salvage")
+  @Test("After random changes, sums match the members; also after a log replay, a checkpoint or a salvage")
   func model() throws {
     var random = SeededGenerator.forTest("sums of groups")
     for round in 0..<4 {
@@ -217,12 +217,13 @@ struct GroupSumTests {
       try $0.put(Numbers.value(7_000, [.integer(1)]), id: 400, in: rows)
     }
     #expect(extractor.callCount - calls == 2)
-    // The limit allows three levels of nodes of the rows, and a root and two leaves of each index.
+    // The limit allows nodes of three levels for the rows, and a root and two leaves for each
+    // index.
     #expect(try store.statistics.indexBytes - bytes < 16 << 10)
     let sum = (0..<300 as Range<Int64>).reduce(0) { $0 + 2 * $1 }
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.int64 == sum - 400 + 1)
     #expect(try before.sum(of: 7_000, in: index)?.int64 == sum && before.count(in: order) == 301)
-    // Removes many members at once. Each is read once.
+    // Removes many members in one commit. Each member is read once.
     try store.write(durability: .relaxed) { transaction in
       for id in 0..<100 as Range<UInt64> { try transaction.remove(id: 2 * id, in: rows) }
     }
@@ -274,7 +275,7 @@ struct GroupSumTests {
     #expect(try store.indexes.map(\.index) == [groups, index, order])
     try store.write { try $0.put(Numbers.value(5, []), id: 1, in: rows) }
     #expect(try store.snapshot().sum(of: 5, in: index) == nil)
-    // Index `groups` has an entry of group 5, but none of group 6.
+    // Index `groups` has an entry of group 5, but no entry of group 6.
     for group in [5, 6] as [UInt64] {
       #expect(throws: StoreError.self) { try store.snapshot().sum(of: group, in: groups) }.map {
         #expect($0.code == .invalidArgument)
@@ -343,7 +344,7 @@ struct GroupSumTests {
     #expect(try third.verify().findings.map(\.description) == [])
   }
 
-  @Test("A program can make sums and add them to each other")
+  @Test("A program can create sums and add one sum to another")
   func byHand() {
     var (a, b) = (GroupSum(of: .integersAndDecimals), GroupSum(of: .integersAndDecimals))
     a.add(.integer(2))

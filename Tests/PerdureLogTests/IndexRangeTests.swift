@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Ranges of a derived index")
 struct IndexRangeTests {
-  /// Random bytes, including those that are special for prefixes and ends.
+  /// Random bytes, including the values that are special in prefixes and ends of ranges.
   private static func randomBytes(_ random: inout SeededGenerator, _ lengths: ClosedRange<Int>) -> [UInt8] {
     (0..<Int.random(in: lengths, using: &random)).map { _ in random.pick([0, 1, 2, 0x61, 0xFE, 0xFF]) }
   }
@@ -28,7 +28,7 @@ struct IndexRangeTests {
   }
 
   /// Puts objects, and defines an index of their values. The references begin with different bytes,
-  /// because references decide the position of a bound that is longer than a key.
+  /// because the reference determines the position of a bound that is longer than a key.
   private static func entries(
     ofLength length: Int, in store: Store, _ random: inout SeededGenerator
   ) throws -> (DerivedIndex, [Entry]) {

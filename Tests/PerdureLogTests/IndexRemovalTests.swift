@@ -124,7 +124,7 @@ struct IndexRemovalTests {
     #expect(throws: StoreError.self) { try reader.removeIndex(index) }.map { #expect($0.code == .readOnly) }
   }
 
-  @Test("A reader in another process loses a removed index only at its refresh")
+  @Test("A reader in another process keeps a removed index until its next refresh")
   func readers() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -177,7 +177,7 @@ struct IndexRemovalTests {
     #expect(try names(salvaged) == ["kept"])
   }
 
-  @Test("Salvage restores an order of sums whose id is less than that of the sums")
+  @Test("Salvage restores an order of sums although its id is less than the id of the sums")
   func salvagedOrder() throws {
     var memory = memory
     memory.options.indexExtractors = ["numbers": SliceExtractor()]
@@ -201,7 +201,7 @@ struct IndexRemovalTests {
     #expect(salvaged.recoveryReport.unavailableIndexes == [])
   }
 
-  @Test("A definition with an older handle is stored with the present index")
+  @Test("A definition through the handle of an older index refers to the current index of that name")
   func oldHandle() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

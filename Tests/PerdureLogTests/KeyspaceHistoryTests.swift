@@ -9,7 +9,7 @@ import Testing
 /// Debug builds also compare each new root with the published one (RC2).
 @Suite("Histories of stores with many keyspaces")
 struct KeyspaceHistoryTests {
-  @Test("All snapshots agree with a model, whatever is made, committed, refused or reopened")
+  @Test("All snapshots agree with a model after random definitions, commits, refusals and reopenings")
   func histories() throws {
     let random = SeededGenerator.forTest("histories of many keyspaces")
     for run in 0..<6 as Range<UInt64> {
@@ -112,7 +112,8 @@ private struct History {
     model = next
   }
 
-  /// A commit that fails when its first bytes are written. All its changes were made by then.
+  /// A commit that fails when its first bytes are written. At that time, all its changes in memory
+  /// are made.
   private mutating func refuse() throws {
     var next = model
     var changes = changes()

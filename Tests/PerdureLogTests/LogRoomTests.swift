@@ -37,14 +37,15 @@ struct LogRoomTests {
     [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: 100)
   }
 
-  @Test("Preallocation is a limited part of the length, and only for commits that wait for syncs")
+  @Test(
+    "Preallocation is a limited part of the file's length, and occurs only for commits that wait for syncs")
   func policy() {
     let room = LogRoom()
     let (mebibyte, capacity): (UInt64, UInt64) = (1 << 20, 64 << 20)
     #expect(room.length(end: mebibyte, synced: mebibyte, capacity: capacity) == mebibyte + 65_536)
     let long = 32 * mebibyte
     #expect(room.length(end: long, synced: long, capacity: capacity) == long + 262_144)
-    // 65,535 bytes are too few for an extension, and 65,536 are enough.
+    // A log of 65,535 bytes is too short for an extension, and 65,536 bytes are enough.
     #expect(room.length(end: 65_535, synced: 65_535, capacity: capacity) == nil)
     #expect(room.length(end: 65_536, synced: 65_536, capacity: capacity) == 65_536 + 4096)
     // With more than 65,536 unsynced bytes, commits do not wait for each sync, so the file is not
@@ -94,7 +95,7 @@ struct LogRoomTests {
     #expect(new.snapshot().count(in: try new.keyspace("rows", .dense)) == 20)
   }
 
-  @Test("A reader finds new frames in preallocated zeros, and otherwise does not reopen")
+  @Test("A reader finds new frames in preallocated zeros, and does not reopen without new frames")
   func reading() throws {
     let (store, rows) = try open()
     try store.write { try $0.put(value(1), id: 1, in: rows) }
@@ -141,7 +142,7 @@ struct LogRoomTests {
     #expect(reader.snapshot().count(in: try reader.keyspace("rows", .dense)) == 2)
   }
 
-  @Test("A commit without space is rolled back, unless its frame is complete in the file")
+  @Test("A commit that runs out of space is rolled back, unless its frame is complete in the file")
   func refusals() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -153,7 +154,7 @@ struct LogRoomTests {
       defer { fileSystem.removeInjectedFailures() }
       try store.write { try $0.put(value, id: id, in: rows) }
     }
-    // The write misses only zeros of this frame, and the file already has these zeros.
+    // Only zeros of this frame were not written, and the file already has these zeros.
     let zeros = [7] + [UInt8](repeating: 0, count: 200)
     try write(zeros, id: 4, stoppingAfter: 140)
     let refusal = #expect(throws: StoreError.self) { try write(value(5), id: 5, stoppingAfter: 100) }
@@ -192,7 +193,7 @@ struct LogRoomTests {
     var reading = options()
     reading.isReadOnly = true
     let last = Guarded<UInt64>(3)
-    // The handler is called after the log was read.
+    // The handler is called after the log is read.
     reading.recoveryProgress = { [self] _, _ in
       let id = last.withLock { last in
         last += 1
@@ -222,7 +223,7 @@ struct LogRoomTests {
   func noLength() throws {
     let (store, rows) = try open(.always(upTo: 100))
     for id in 1...10 as ClosedRange<UInt64> {
-      // The first write is the commit's, and the second is the preallocation.
+      // The first write is that of the commit. The second write is the preallocation.
       fileSystem.inject(InjectedFailure(of: .write, nth: 2, code: .noSpace, pathContains: ".segment"))
       try store.write { try $0.put(value(id), id: id, in: rows) }
       fileSystem.removeInjectedFailures()

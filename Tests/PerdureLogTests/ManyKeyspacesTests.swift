@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// The costs are counts of copied entries of the root. Each commit makes a root
+/// The tests measure cost as the number of copied entries of the root. Each commit makes a new root
 /// (RootChanges.swift).
 @Suite("Stores with many keyspaces")
 struct ManyKeyspacesTests {
@@ -55,7 +55,7 @@ struct ManyKeyspacesTests {
         try store.write { try $0.put([UInt8(i % 5)], id: UInt64(i), in: all[i * 7 % 3000]) }
       }
     }
-    // New roots are copied once.
+    // New roots are copied only once.
     try commit(64)
     let alone = try copies(in: store) { try commit(500) }
     #expect(alone <= 500 * 20, "\(alone) entries copied")
@@ -100,7 +100,7 @@ struct ManyKeyspacesTests {
       disk.removeInjectedFailures()
       #expect(try store.keyspaces == all)
       #expect(store.snapshot().sequence == before.sequence)
-      // The refused keyspace had the same number and the other kind.
+      // The refused keyspace had the same number, but the other kind.
       all.append(try store.keyspace("k\(number)", .dense))
       try store.write { try $0.put([UInt8(number & 255)], id: UInt64(number), in: all[number / 2]) }
     }

@@ -29,7 +29,7 @@ struct OpenedValueTests {
     return (store, rows)
   }
 
-  @Test("Only the last few lent long values stay mapped, and all are read correctly")
+  @Test("Only the last few long values passed to closures stay mapped, and all values are read correctly")
   func lent() throws {
     let (store, rows) = try longValues()
     let snapshot = store.snapshot()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// An extractor of single bytes of values, by position. It reports the position that each index
-/// depends on, and counts its calls.
+/// An extractor of single bytes of values, by position. It reports the position on which each index
+/// depends, and counts its calls.
 private final class BytesExtractor: IndexExtractorFactory {
   private let calls = Mutex<[UInt8: Int]>([:])
 

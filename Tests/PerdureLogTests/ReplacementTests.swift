@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A file system that creates and locks the directory that a rename replaces, as a concurrent
-/// opening does. It does this for a given number of renames.
+/// A file system that imitates a concurrent opening: before a rename, it creates and locks the
+/// directory that the rename replaces. It does this for a given number of renames.
 private final class OpeningBeforeRename: ForwardingFileSystem {
   let behind: any FileSystem
   private let remaining: Guarded<Int>
@@ -95,7 +95,7 @@ struct ReplacementTests {
     #expect(marked > 0)
   }
 
-  @Test("The empty mark of earlier versions still marks a draft")
+  @Test("An empty mark file, as earlier versions wrote it, still marks a draft")
   func emptyMark() throws {
     let disk = InMemoryFileSystem()
     try make("/s.copy", 7, disk)
@@ -127,7 +127,7 @@ struct ReplacementTests {
     #expect(try value(at: "/s", disk) == [7])
   }
 
-  @Test("A restore from a path with an unfinished replacement completes the replacement first")
+  @Test("A restore from a path with an unfinished replacement first completes the replacement")
   func restoreOfPending() throws {
     let disk = InMemoryFileSystem()
     try make("/s.copy", 7, disk)

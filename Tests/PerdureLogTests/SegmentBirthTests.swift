@@ -4,7 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, rules B6 and R4: a crash while a segment is created leaves a file that is no segment.
+/// FORMAT.md, rules B6 and R4: a crash during the creation of a segment leaves a file that is not a
+/// segment.
 @Suite("Interrupted creation of segments")
 struct SegmentBirthTests {
   private func fill(_ store: Store, _ byte: UInt8) throws {

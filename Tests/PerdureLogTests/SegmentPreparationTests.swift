@@ -110,8 +110,8 @@ struct SegmentPreparationTests {
     return try memory.open()
   }
 
-  /// Waits until `holds` is true, and checks it after each sync of another thread. Without a sync
-  /// for a minute, the wait ends, and later checks of the test fail.
+  /// Waits until `holds` is true. Checks it after each sync of another thread. If no sync occurs
+  /// for a minute, the wait ends and later checks of the test fail.
   private func wait(_ fileSystem: WatchedFileSystem, _ holds: (WatchedFileSystem.Counts) -> Bool) {
     while !holds(fileSystem.counts.withLock { $0 }) {
       guard fileSystem.didSyncElsewhere.wait(timeout: .now() + 60) == .success else { return }
@@ -147,7 +147,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  @Test("Creating an unprepared segment creates its file, after a sync of the whole previous segment")
+  @Test("Creating an unprepared segment first syncs the whole previous segment, and then creates the file")
   func unprepared() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem, syncAheadBytes: .max / 2)
@@ -214,8 +214,8 @@ struct SegmentPreparationTests {
       while try store.engine.looking({ $0.end }).offset < 124 << 10 { try put() }
       let before = store.snapshot().count(in: rows)
       let stepping = SteppingFileSystem(fileSystem)
-      // The reader may read the new segment's header as zeros, and frames may follow before its
-      // next read.
+      // The reader may read the new segment's header while it is still zeros. Frames may then
+      // follow before the reader's next read.
       stepping.run(before: call) { for _ in 0..<3 { try put() } }
       let reader = try self.store(stepping, isReadOnly: true)
       let isThrough = stepping.isWaiting
@@ -229,7 +229,7 @@ struct SegmentPreparationTests {
     }
   }
 
-  @Test("A prepared segment of an ended process does not disturb the next opening")
+  @Test("After a process ends, its prepared segment does not affect the next opening")
   func left() throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     var left: [UInt64] = []
@@ -267,13 +267,13 @@ struct SegmentPreparationTests {
         try store.write { try $0.put(Self.value(id), id: id, in: rows) }
       }
     }
-    // The error comes from the preparing thread, or from the creation that waits for that thread.
+    // The error is thrown by the preparing thread, or by the creation that waits for that thread.
     #expect(error?.code == .poisoned || error?.code == .io)
     let later = #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 1, in: rows) } }
     #expect(later?.code == .poisoned)
   }
 
-  @Test("If the system refuses a file during preparation, the creation requests the file again")
+  @Test("If the system refuses to create a file during preparation, the commit creates the file later")
   func refused() throws {
     let disk = SimulatedFileSystem()
     let fileSystem = WatchedFileSystem(disk)
@@ -324,8 +324,8 @@ struct SegmentPreparationTests {
     #expect(throws: StoreError.self) { try store.engine.inTurn { try store.engine.rollLog(&$0) } }
     let rows = try store.keyspace("rows", .dense)
     try store.write { try $0.put(Self.value(8), id: 8, in: rows) }
-    // A written part of the header may reappear after a power cut. The header says that the log
-    // ended before this commit.
+    // The written part of the header may be on the medium after a power cut. The header says that
+    // the log ended before this commit.
     let isBlank = writtenByteCount == 0
     #expect(try store.engine.looking { $0.end }.segment == (isBlank ? last : next))
     try store.close()

@@ -5,8 +5,8 @@ import PerdureTestSupport
 import Synchronization
 import Testing
 
-/// A file system that counts the syncs of segments, and on request blocks the next sync until its
-/// release.
+/// A file system that counts the syncs of segments. On request, it blocks the next sync until the
+/// test releases it.
 private final class HeldSyncs: ForwardingFileSystem, Sendable {
   struct State {
     var syncs = 0
@@ -32,7 +32,7 @@ private final class HeldSyncs: ForwardingFileSystem, Sendable {
       state.isHeld = state.isHeld || waits
       return waits
     }
-    // The timeout is longer than all waits of the test, and prevents a hang.
+    // The timeout prevents a hang. It is longer than all waits of the test.
     if waits { _ = goOn.wait(timeout: .now() + 3600) }
   }
 }

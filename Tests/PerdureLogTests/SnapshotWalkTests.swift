@@ -64,7 +64,7 @@ struct SnapshotWalkTests {
     }
   }
 
-  @Test("A record of about the middle length of its size class is prefetched exactly")
+  @Test("A record whose length is about the middle of its size class is prefetched exactly")
   func linesAhead() {
     // The size classes end at 64, 128, 192 and 256 bytes.
     for length in [56, 112, 168, 224] {

@@ -151,7 +151,7 @@ struct StoreFilesTests {
     #expect(try disk.kind(of: "/a") == nil)
   }
 
-  @Test("A copy is refused if a store, open or closed, has its draft's name")
+  @Test("A copy is refused if its draft's name is the name of an open or closed store")
   func storeInTheDraftsPlace() throws {
     let disk = InMemoryFileSystem()
     try fill("/a", disk)
@@ -267,7 +267,7 @@ struct StoreFilesTests {
       for image in explorer.images(of: journal, after: operation) {
         let files = image.fileSystem()
         #expect([nil, 6].contains(try count("/a", files)))
-        // A second call removes the rest.
+        // A second call removes the remaining files.
         try Store.destroy(at: "/a", options: options(files))
         #expect(try files.kind(of: "/a") == nil || files.contents(of: "/a").isEmpty)
       }

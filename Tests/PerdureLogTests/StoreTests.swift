@@ -62,7 +62,7 @@ struct StoreTests {
     try memory.open().close()
   }
 
-  @Test("Of two concurrent definitions of a keyspace with different kinds, one is refused")
+  @Test("If two threads define a keyspace with different kinds, one definition is refused")
   func keyspaceKinds() async throws {
     let store = try MemoryStore().open()
     for number in 0..<100 {
@@ -211,7 +211,7 @@ struct StoreTests {
       try transaction.put(bytes("a"), id: 2, in: rows)
     }
     #expect(throws: StoreError.self) { try store.write { try $0.put(bytes("a"), id: 3, in: rows) } }
-    // Two rows may swap a key in one commit.
+    // Two rows may swap their keys in one commit.
     try store.write { transaction in
       try transaction.put(bytes("a"), id: 1, in: rows)
       try transaction.put(bytes("b"), id: 2, in: rows)
@@ -343,7 +343,7 @@ struct StoreTests {
     #expect(try again.snapshot().value(id: 1, in: rows) == [1])
   }
 
-  @Test("The commits of several concurrent writers are all present")
+  @Test("All commits of several concurrent writers are present")
   func concurrentWriters() async throws {
     let store = try MemoryStore(segmentCapacityBytes: 1 << 20).open()
     let rows = try store.keyspace("rows", .dense)

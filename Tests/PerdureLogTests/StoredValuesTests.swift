@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A factory whose extractors make entries from a value in the store.
+/// A factory whose extractors create entries from a stored value.
 private struct Settings: IndexExtractorFactory {
   func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws -> any IndexExtractor {
     Extractor(setting: try store.value(key: [1], inKeyspaceNamed: "settings") ?? [])

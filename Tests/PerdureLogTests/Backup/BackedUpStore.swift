@@ -6,9 +6,9 @@ import Testing
 
 /// A store that records its commits and computes the expected contents of its backups.
 ///
-/// Each commit writes its number to the row of its writer, and a value made from that number to one
-/// of sixty other rows. Some commits also remove a row or put a long value. So the states after any
-/// two commits differ.
+/// Each commit writes its number to the row of its writer, so the states after any two commits
+/// differ. It also writes a value made from that number to one of sixty other rows. Some commits
+/// also remove a row or put a long value.
 final class BackedUpStore: Sendable {
   private struct State {
     /// The changes of each commit, by sequence number.
@@ -83,7 +83,7 @@ final class BackedUpStore: Sendable {
     return state.withLock { $0.content }
   }
 
-  /// Applies the next commit if its writer has recorded it.
+  /// Applies the next commit if the commit's writer has recorded it.
   private func fold() {
     state.withLock { state in
       let next = state.sequence + 1

@@ -43,7 +43,7 @@ private enum NumberedCommits {
     ForkedChild.endBySignal()
   }
 
-  /// Checks that the store has all commits up to one commit, and no later ones.
+  /// Checks that the store has all commits up to some commit, and no later commits.
   ///
   /// - Returns: The number of the last commit in the store.
   static func checkIsPrefix(_ path: String) throws -> UInt64 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A time that only waits advance.
+/// A clock that only waits advance.
 private final class SteppedTime: Sendable {
   private struct State {
     var now: UInt64 = 1_000_000_000
@@ -56,7 +56,7 @@ struct BackupSpeedTests {
     }
   }
 
-  /// Checks that the waits last as long as the bytes take at the speed.
+  /// Checks that the total wait is the time that the bytes take at the speed limit.
   private func expectLimited(_ report: BackupReport, _ time: SteppedTime) {
     let expected = Double(report.bytesCopied) / 65_536 * 1e9
     // Each piece is rounded down to a nanosecond.
@@ -65,7 +65,7 @@ struct BackupSpeedTests {
     #expect(time.waits.allSatisfy { $0 <= Pacer.sliceNanoseconds })
   }
 
-  @Test("A backup beside commits takes the time that its speed allows", arguments: Form.allCases)
+  @Test("During commits, a backup takes the time that its speed limit requires", arguments: Form.allCases)
   func busy(_ form: Form) throws {
     let time = SteppedTime()
     var number: UInt64 = 400
@@ -76,14 +76,14 @@ struct BackupSpeedTests {
     expectLimited(report, time)
   }
 
-  @Test("A backup without commits beside it does not wait", arguments: Form.allCases)
+  @Test("Without concurrent commits, a backup does not wait", arguments: Form.allCases)
   func idle(_ form: Form) throws {
     let time = SteppedTime()
     _ = try backup(form, of: subject.store, time)
     #expect(time.waits.isEmpty)
   }
 
-  @Test("A backup without a limit does not wait beside commits", arguments: Form.allCases)
+  @Test("A backup without a speed limit does not wait during commits", arguments: Form.allCases)
   func unlimited(_ form: Form) throws {
     let time = SteppedTime()
     var number: UInt64 = 400
@@ -94,7 +94,8 @@ struct BackupSpeedTests {
     #expect(time.waits.isEmpty && number > 402)
   }
 
-  @Test("A backup of a store opened for reading always keeps to its speed", arguments: Form.allCases)
+  @Test(
+    "A backup of a store that is opened for reading always obeys its speed limit", arguments: Form.allCases)
   func reader(_ form: Form) throws {
     var options = BackedUpStore.options(disk)
     options.isReadOnly = true

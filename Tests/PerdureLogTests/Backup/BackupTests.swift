@@ -23,8 +23,8 @@ struct BackupTests {
     return { lock.withLock { while left.withLock({ $0 > 0 }) { condition.wait(lock) } } }
   }
 
-  /// Runs `body` while four threads commit. Each thread may make 100 commits, and 40 more after
-  /// each call of `goOn`.
+  /// Runs `body` while four threads commit. Each thread may make 100 commits. Each call of `goOn`
+  /// allows 40 more.
   private func whileWriting(
     _ subject: BackedUpStore, _ body: (_ goOn: () -> Void) throws -> Void
   ) throws {
@@ -179,7 +179,7 @@ struct BackupTests {
     #expect(done.last?.bytesDone == done.last?.bytesTotal)
   }
 
-  @Test("Backup and restore do not replace a store whose own replacement was interrupted")
+  @Test("A backup or a restore does not replace a store of which a replacement was interrupted")
   func interruptedReplacement() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -344,7 +344,7 @@ struct BackupTests {
     #expect(branches[0] == StoreBranch())
     #expect(branches[1] == StoreBranch(isUnopenedCopy: true))
     #expect(branches[2].high != 0 && !branches[2].isUnopenedCopy)
-    // Reopening keeps the branch id, and a program without this feature must not write.
+    // Reopening keeps the branch id. A program without this feature must not write to the store.
     let superblock = try SuperblockFile.open(in: disk.openDirectory("/restored"), .read).current
     try Store(at: "/restored", options: options).close()
     #expect(
@@ -352,7 +352,7 @@ struct BackupTests {
     #expect(superblock.readOnlyCompatibleFeatures == FormatVersion.branches)
   }
 
-  @Test("A copy of a closed store is marked as unopened until a writer opens the copy")
+  @Test("A copy of a closed store has the mark of an unopened copy until a writer opens it")
   func copies() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Copies of a closed store while a call fails")
 struct CopyFailureTests {
-  @Test("Whichever call of a copy fails once, the error is that call's, and the next copy succeeds")
+  @Test("If any one call of a copy fails, the copy throws that call's error, and the next copy succeeds")
   func everyCall() throws {
     let disk = SimulatedFileSystem()
     let options = BackedUpStore.options(disk, segmentCapacityBytes: 4096)
@@ -56,7 +56,7 @@ struct CopyFailureTests {
   }
 
   @Test(
-    "If calls fail from any call on, the draft is removed, or the error says that it stays",
+    "If all calls after some call fail, the draft is removed, or the error says that it stays",
     arguments: Maker.allCases, [false, true])
   func drafts(_ maker: Maker, repeats: Bool) throws {
     let disk = SimulatedFileSystem()

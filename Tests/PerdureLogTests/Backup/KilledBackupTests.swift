@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Incremental backups by processes that are killed, each at another piece.
+/// Incremental backups by processes that are killed. Each process is killed at a different piece.
 private struct KilledBackups {
   private let disk = POSIXFileSystem()
   private let options = BackedUpStore.options(POSIXFileSystem())
@@ -24,9 +24,10 @@ private struct KilledBackups {
     earlier = try disk.files(in: path + "/first")
   }
 
-  /// Makes a backup, and kills this process at a call of the progress handler.
+  /// Makes a backup, and kills this process at the given call of the progress handler.
   ///
-  /// - Returns: The text of the outcome, if the backup has fewer pieces.
+  /// - Returns: The text of the outcome, if the backup has fewer pieces and the process is not
+  ///   killed.
   private func backUp(untilPiece last: Int) -> String {
     do {
       let store = try Store(at: path + "/store", options: options)
@@ -79,7 +80,7 @@ private struct KilledBackups {
 @Suite("Incremental backups by a killed process")
 struct KilledBackupTests {
   @Test(
-    "A process killed at any piece of an incremental backup leaves the earlier one, and the next succeeds")
+    "A kill at any piece of an incremental backup keeps the earlier backup, and the next one succeeds")
   func everyPiece() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

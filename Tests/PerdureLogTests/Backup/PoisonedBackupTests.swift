@@ -49,7 +49,7 @@ struct PoisonedBackupTests {
   }
 
   @Test(
-    "A backup made after a commit failed has only whole commits, also if the store is poisoned",
+    "A backup after a failed commit has only whole commits, even if the store is poisoned",
     arguments: [FileIOError.Code.mediaError, .noSpace])
   func everyCall(code: FileIOError.Code) throws {
     var (nth, poisoned) = (1, 0)

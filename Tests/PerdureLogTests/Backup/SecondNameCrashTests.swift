@@ -17,7 +17,8 @@ struct SecondNameCrashTests {
     return options
   }
 
-  /// Two folders with the same files: a store that was closed, or abandoned as by a kill.
+  /// Two folders with names for the same files. Their store was closed, or abandoned as after a
+  /// kill.
   private func linkedStores(isKilled: Bool) throws -> CrashImage {
     let disk = SimulatedFileSystem()
     let store = try Store(at: "/original", options: Self.options(disk))
@@ -50,7 +51,7 @@ struct SecondNameCrashTests {
   }
 
   @Test(
-    "After a power cut at any point, the other names lead to the same bytes, and no durable commit is lost",
+    "After any power cut, the other names have the same bytes, and no durable commit is lost",
     arguments: [false, true])
   func everyCrash(isKilled: Bool) throws {
     let image = try linkedStores(isKilled: isKilled)

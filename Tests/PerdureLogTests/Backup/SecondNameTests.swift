@@ -13,8 +13,8 @@ private final class LinkedStore {
   private var random: SeededGenerator
   private var content: [UInt64: [UInt8]] = [:]
 
-  /// Makes a store and leaves it closed, or as after a kill: with a tail after the checkpoint, a
-  /// prepared segment and reserves.
+  /// Makes a store that is closed, or in the state after a kill: with a tail after the checkpoint,
+  /// a prepared segment and reserves.
   init(at path: String, on disk: any FileSystem, isKilled: Bool, _ random: SeededGenerator) throws {
     (self.disk, self.path, self.random) = (disk, path, random)
     let store = try open(createsIfMissing: true)
@@ -39,7 +39,7 @@ private final class LinkedStore {
     random = other.random.derived(1)
   }
 
-  /// A second store, all of whose files are second names of the files of this one.
+  /// A second store. All its files are second names of this store's files.
   func linked(at path: String) throws -> LinkedStore {
     try disk.createDirectory(path)
     for name in try disk.contents(of: self.path) {
@@ -82,7 +82,7 @@ private final class LinkedStore {
     }
   }
 
-  /// Opens the store, compares its content, and does everything that writes into its files.
+  /// Opens the store, compares its content, and calls all operations that write to its files.
   func work() throws {
     let store = try open()
     try compare(store)
@@ -116,7 +116,7 @@ private final class LinkedStore {
     #expect(found == content, "\(path)")
   }
 
-  /// The bytes of the store's files. LOCK is not one of them: it holds a text for messages.
+  /// The bytes of the store's files except LOCK, which has a text for messages.
   func bytes() throws -> [String: [UInt8]] {
     try disk.files(in: path).filter { $0.key != StoreFileName.lock.string }
   }
@@ -156,7 +156,7 @@ struct SecondNameTests {
   }
 
   @Test(
-    "A store whose files have second names is written without changing the other names",
+    "Writing to a store whose files have second names does not change the bytes of the other names",
     arguments: LinkingDisk.allCases, [(false, false), (false, true), (true, false), (true, true)])
   private func otherNames(_ disk: LinkingDisk, _ order: (isKilled: Bool, worksOnOriginal: Bool)) throws {
     let (isKilled, worksOnOriginal) = order
@@ -177,7 +177,7 @@ struct SecondNameTests {
   }
 
   @Test(
-    "Two stores with the same files can be written in turn", arguments: LinkingDisk.allCases, [false, true])
+    "Two stores that share files can be written alternately", arguments: LinkingDisk.allCases, [false, true])
   private func inTurn(_ disk: LinkingDisk, isKilled: Bool) throws {
     let (store, other) = try stores(isKilled: isKilled, disk.make(directory.path))
     for _ in 0..<3 {
@@ -200,7 +200,7 @@ struct SecondNameTests {
     #expect(changed.contains { $0.hasSuffix(".segment") } && changed.contains { $0.hasSuffix(".index") })
   }
 
-  @Test("After an opening for writing, SUPERBLOCK, the reserves and new files have one name")
+  @Test("After an opening for writing, SUPERBLOCK, the reserves and new files have only one name")
   func oneName() throws {
     let (store, _) = try stores(isKilled: true, POSIXFileSystem())
     let linked = try Set(store.bytes().keys)
@@ -284,14 +284,14 @@ struct SecondNameTests {
     preparation.stop()
   }
 
-  /// The names of files that have other bytes than before, are new, or are gone.
+  /// The names of files that were changed, added or removed.
   private func changes(since before: [String: [UInt8]], _ store: LinkedStore) throws -> [String] {
     let now = try store.bytes()
     return Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }.sorted()
   }
 }
 
-/// A file system that counts no second names.
+/// A file system that does not report second names.
 private final class UncountedFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
 

@@ -30,8 +30,8 @@ struct CheckpointBesideWritersTests {
 
   private struct Stopped: Error {}
 
-  /// Commits and compacts on another thread, and waits for it for a limited time. That thread may
-  /// have to wait for this one.
+  /// Commits and compacts on another thread, and waits for that thread with a timeout. That thread
+  /// may have to wait for this thread.
   private static func compactMeanwhile(
     _ rows: Keyspace, _ store: Store, _ outcome: Guarded<Result<Void, any Error>?>
   ) {

@@ -169,7 +169,7 @@ struct CheckpointTests {
     #expect(try third.verify().isClean)
   }
 
-  @Test("Opening from a checkpoint reads no older log records except the catalog's")
+  @Test("Opening from a checkpoint reads no older log records except those of the catalog")
   func oldLogUntouched() throws {
     var memory = memory
     memory.options.segmentCapacityBytes = 64 << 10

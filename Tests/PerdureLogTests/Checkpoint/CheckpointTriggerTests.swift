@@ -49,7 +49,7 @@ struct CheckpointTriggerTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("After a refused thread, the checkpoint is retried when the tail has grown further")
+  @Test("If the system refuses a thread, the checkpoint is retried when the tail has grown further")
   func refusedThread() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 16 << 10
@@ -97,7 +97,7 @@ struct CheckpointTriggerTests {
     #expect(try store.statistics.checkpointTailBytes == 0)
   }
 
-  @Test("Closing writes a checkpoint for a long tail, and none for a short tail")
+  @Test("Closing writes a checkpoint for a long tail, and no checkpoint for a short tail")
   func atClose() throws {
     var options = rowsOptions
     options.checkpoints.closeTailBytes = 20_000
@@ -146,7 +146,7 @@ struct CheckpointTriggerTests {
     }
   }
 
-  @Test("A longer index allows a longer tail, but not when the store is idle")
+  @Test("A longer index allows a longer tail, but not in an idle store")
   func policy() {
     let options = CheckpointOptions()
     #expect(options.dueTailBytes(indexBytes: 0) == 64 << 20)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// The index file was damaged while the store was closed, and the opening detected no damage.
+/// The index file is damaged while the store is closed, and the opening does not detect the damage.
 @Suite("Damage in the index that a read detects")
 struct FirstTouchTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -137,7 +137,7 @@ struct FirstTouchTests {
         do {
           #expect(try CrashOracle.content(of: again) == content)
         } catch let error as StoreError {
-          // This comparison read damaged nodes that no earlier read had reached.
+          // This comparison has read damaged nodes that no earlier read reached.
           #expect(errors == 0 && error.code == .corruption)
         }
       }
@@ -189,7 +189,7 @@ struct FirstTouchTests {
     #expect(refused > 20)
   }
 
-  @Test("A precondition reads a snapshot of an earlier opening from its own index file")
+  @Test("A precondition with a snapshot of an earlier opening reads that opening's index file")
   func earlierOpening() throws {
     let (memory, name, _) = try Self.makeStore()
     // Damages all nodes of the rows except the root, because an opening reads the root.

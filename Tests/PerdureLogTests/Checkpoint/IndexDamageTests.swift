@@ -6,8 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// The store checks its index file at opening. It then has its whole content after any damage of
-/// that file. FirstTouchTests has the cases without that check.
+/// These stores check the index file at opening. Therefore no damage of that file loses content.
+/// FirstTouchTests has the cases without that check.
 @Suite("A damaged index file")
 struct IndexDamageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -129,7 +129,8 @@ struct IndexDamageTests {
         if reader.recoveryReport.indexRebuild != nil { refused += 1 }
       }
       try memory.change(name) { $0.replaceSubrange(0..<newest.count, with: newest) }
-      // Restores the older bytes of one changed node in each step. All other nodes stay new.
+      // In each step, restores the older bytes of one changed node. All other nodes keep their new
+      // bytes.
       for range in nodes {
         guard range.upperBound <= bytes.count, bytes[range] != newest[range] else { continue }
         try memory.change(name) { file in
@@ -217,9 +218,9 @@ struct IndexDamageTests {
       #expect(try reader.verify().findings.map(\.invariant) == (isUsed ? [] : [.checkpoint]))
       if isUsed { used += 1 }
     }
-    // While the last checkpoint was written, the two newest superblocks named two earlier
-    // checkpoints. These are intact. Units of older checkpoints were reused, so no opening uses
-    // older checkpoints (K1, K2).
+    // When the last checkpoint was written, the two newest superblocks named two earlier
+    // checkpoints. These two are intact. Units of older checkpoints may have been reused, so no
+    // opening uses older checkpoints (K1, K2).
     #expect(used == 2)
   }
 }

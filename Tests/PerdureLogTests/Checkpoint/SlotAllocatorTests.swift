@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Units of an index file")
 struct SlotAllocatorTests {
-  @Test("No unit is allocated twice, or while an older checkpoint may reach that unit")
+  @Test("A unit is not allocated while it is in use, or while an older checkpoint may reach it")
   func model() throws {
     var random = SeededGenerator.forTest("slot allocator")
     for round in 0..<30 {
@@ -56,7 +56,7 @@ struct SlotAllocatorTests {
     #expect(try slots.allocate(1) == end)
   }
 
-  @Test("Unreached units become free when older checkpoints are released, and the header stays in use")
+  @Test("Units that no checkpoint reaches become free, and the header stays in use")
   func reached() throws {
     var map = SlotMap(unitCount: 100)
     #expect(map.claim(.none, unitCount: 1) && map.claim(NodeSlot(number: 10), unitCount: 40))

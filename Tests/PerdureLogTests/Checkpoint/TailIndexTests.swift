@@ -48,7 +48,7 @@ struct TailIndexTests {
     return count
   }
 
-  @Test("Indexes defined or changed after the checkpoint are built, and the others are kept")
+  @Test("Opening builds the indexes that were defined or changed after the checkpoint, and keeps the others")
   func defined() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -62,7 +62,7 @@ struct TailIndexTests {
     }
     try store.checkpoint()
     _ = try store.defineIndex(.slices("groups", rows, .value(offset: 1, length: 8)))
-    // Now an index with a lower number counts one with a higher number.
+    // Now an index with a lower number counts the groups of an index with a higher number.
     let late = try store.defineIndex(.slices("late", rows, .value(offset: 1, length: 8)))
     _ = try store.defineIndex(IndexDefinition(name: "changing", source: .groupCounts(of: late)))
     for id in 30..<80 as Range<UInt64> {
@@ -184,8 +184,8 @@ struct TailIndexTests {
       try store.write { try $0.put([UInt8](repeating: UInt8(id), count: 3000), id: id, in: rows) }
     }
     try store.checkpoint()
-    // In the tail, row 1 gets a short value, row 2 another blob file, and row 3 two blob files in
-    // turn. Row 7 gets a new blob file, and row 4 is removed.
+    // In the tail, row 1 gets a short value and row 2 gets another blob file. Row 3 gets two blob
+    // files, one after the other. Row 7 gets a new blob file, and row 4 is removed.
     try store.write { try $0.put([100], id: 1, in: rows) }
     try store.write { try $0.put([UInt8](repeating: 101, count: 3000), id: 2, in: rows) }
     try store.write { try $0.put([UInt8](repeating: 102, count: 3000), id: 3, in: rows) }
@@ -257,7 +257,7 @@ struct CheckpointFailureTests {
     #expect(try again.snapshot().value(id: 1, in: rows) == [1])
   }
 
-  @Test("After a failed sync, the older checkpoint stays valid and the next uses another file")
+  @Test("After a failed sync, the older checkpoint stays valid, and the next one uses another file")
   func failedSync() throws {
     var store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

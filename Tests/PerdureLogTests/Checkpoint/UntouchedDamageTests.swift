@@ -7,7 +7,7 @@ import Testing
 @testable import PerdureLog
 
 /// Only the checkpoint writer reads the damaged node of the index file.
-@Suite("Damage in the index that only a checkpoint reads")
+@Suite("Damage in the index that is first read by a checkpoint")
 struct UntouchedDamageTests {
   private static let count: UInt64 = 600
 

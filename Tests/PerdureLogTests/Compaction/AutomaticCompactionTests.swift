@@ -23,7 +23,7 @@ struct AutomaticCompactionTests {
       store = try memory.open()
     }
     // The test has written 11 MB, of which 0.1 MB are live. The compactor may be slow on this
-    // machine, so the loop makes further commits. Each commit makes another run due.
+    // machine, so the loop makes further commits. After each commit, another run is due.
     var next: UInt64 = 500
     while try memory.segmentBytes() > 4 << 20, next < 20_000 {
       try await store.write(durability: .powerLoss) {
@@ -41,8 +41,7 @@ struct AutomaticCompactionTests {
     #expect(try memory.open().verify().isClean)
   }
 
-  /// Returns a store with 2.5 MB of records, of which one in ten is live. No compaction has run
-  /// yet.
+  /// Returns a store with 2.5 MB of records. One record in ten is live. No compaction has run yet.
   private static func makeUntidy(_ memory: inout MemoryStore) throws -> (Store, Keyspace) {
     memory.options.compactsAutomatically = false
     let store = try memory.open()
@@ -71,7 +70,7 @@ struct AutomaticCompactionTests {
     return false
   }
 
-  @Test("After a refused thread, the compactor requests a thread again when garbage grows")
+  @Test("If the system refuses a thread, the compactor requests one again when garbage grows")
   func refusedThread() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.compactsAutomatically = true
@@ -147,7 +146,7 @@ struct AutomaticCompactionTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("Garbage above a ratio and a minimum makes compaction due, except garbage skipped before")
+  @Test("Compaction is due if garbage exceeds a ratio and a minimum; garbage skipped before is not counted")
   func due() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(_ live: UInt64, _ total: UInt64) -> CompactionPolicy.Totals {
@@ -160,7 +159,7 @@ struct AutomaticCompactionTests {
     #expect(policy.isDue(totals(7000, 10_000), futile: 2000))
   }
 
-  @Test("More garbage makes compaction faster, and new garbage causes writes without waiting")
+  @Test("Compaction is faster with more garbage, and new garbage allows writes without waiting")
   func pace() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(garbage: UInt64) -> CompactionPolicy.Totals {
@@ -174,7 +173,7 @@ struct AutomaticCompactionTests {
 
     var pace = CompactionPace(policy, totals(garbage: 2_000_000), now: 1_000_000_000)
     // Without new garbage, a thousand bytes take one millisecond. The time starts when the bytes
-    // may be written, and idle time is not credited.
+    // may be written. Idle time does not count.
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_000_000) == 1_001_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_000_500_000) == 1_002_000_000)
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_010_000_000) == 1_011_000_000)
@@ -191,7 +190,7 @@ struct AutomaticCompactionTests {
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_013_000_000) == 1_014_000_000)
   }
 
-  @Test("Compaction prefers the older of two equal segments, and with many tombstones takes all segments")
+  @Test("Of two equal segments, compaction takes the older one; with many tombstones it takes all segments")
   func choice() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func candidate(_ number: UInt64, live: UInt64, total: UInt64, age: UInt64) -> CompactionCandidate {

@@ -119,7 +119,7 @@ struct CompactionFailureTests {
   }
 
   @Test(
-    "If a segment cannot be created, the store stays usable with any remainder of its file",
+    "If a segment cannot be created, the store stays usable, whatever remains of the segment's file",
     arguments: [nil, 0, 64, SegmentHeader.length] as [Int?], [FileIOError.Code.noSpace, .mediaError])
   func refusedSegment(_ written: Int?, _ code: FileIOError.Code) throws {
     for staysThere in [false, true] { try refuseSegment(written, code, staysThere: staysThere) }

@@ -47,7 +47,7 @@ private func numbered(_ id: UInt64, _ round: UInt64) -> [UInt8] {
 struct CompactionTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Opening reports the bytes read, with the current lengths of rewritten segments")
+  @Test("Opening reports the number of bytes read, based on the current lengths of rewritten segments")
   func bytesRead() throws {
     var memory = CheckpointedStore()
     memory.options.checkpoints = .manual
@@ -68,7 +68,8 @@ struct CompactionTests {
   }
 
   @Test(
-    "Opening reports the bytes read from a log that ends with zeros", arguments: [1, 7, 8, 100, 700])
+    "Opening reports the number of bytes read from a log that ends with zeros",
+    arguments: [1, 7, 8, 100, 700])
   func zerosRead(_ count: Int) throws {
     var memory = CheckpointedStore()
     memory.options.checkpoints = .manual
@@ -126,7 +127,7 @@ struct CompactionTests {
     print("PERDURE_SEED=\(seed)")
   }
 
-  @Test("A snapshot held during ten overwrites costs at most its bytes and half the live bytes")
+  @Test("A snapshot held during ten overwrites retains at most its own bytes and half the live bytes")
   func heldSnapshot() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 64 << 10)
     let store = try memory.open()
@@ -334,8 +335,7 @@ extension Store {
   }
 }
 
-/// A random program that compares every snapshot with a copy of the state at which the snapshot was
-/// taken.
+/// A random program that compares every snapshot with a copy of the state that it was taken from.
 private struct CompactionRun {
   let seed: UInt64
 

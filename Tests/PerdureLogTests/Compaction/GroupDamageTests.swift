@@ -96,7 +96,7 @@ struct GroupDamageTests {
   }
 
   @Test(
-    "Salvage loses only records of the damaged group, and none to a damaged footer or header"
+    "Salvage loses only the records of a damaged group, and no records if a footer or header is damaged"
   )
   func salvage() throws {
     var random = SeededGenerator(seed: seed)
@@ -129,7 +129,7 @@ struct GroupDamageTests {
     let target = "/salvaged.perdure"
     let report = try Store.salvage(from: GroupedStore.path, to: target, options: grouped.memory.options)
     let store = try Store(at: target, options: grouped.memory.options)
-    // The keyspace's definition is in the first group. If that group is damaged, the keyspace has
+    // The keyspace's definition is in the first group. If that group is damaged, the keyspace gets
     // another name.
     let name = try #require(report.contents.first).keyspace
     let rows = try store.keyspace(name, .dense)

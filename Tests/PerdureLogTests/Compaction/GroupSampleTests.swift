@@ -13,7 +13,7 @@ struct GroupSampleTests {
     return (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
   }
 
-  @Test("Compaction neither rewrites nor rereads a cold segment that would not shrink, until it changes")
+  @Test("Compaction neither rewrites nor rereads an unchanged cold segment that would not shrink")
   func noise() throws {
     let counting = CountingFileSystem(behind: InMemoryFileSystem())
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
@@ -32,7 +32,7 @@ struct GroupSampleTests {
     try GroupedStore.check(store.snapshot(), store, 1..<1000) { Self.noise($0) }
   }
 
-  @Test("Shrinking groups are written once, and a new opening only samples the rest again")
+  @Test("Groups that shrink are written once, and after an opening only the other segments are sampled again")
   func mixed() throws {
     let counting = CountingFileSystem(behind: InMemoryFileSystem())
     var grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)

@@ -125,7 +125,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Incompressible records are rewritten only for garbage, and stay unpacked in groups")
+  @Test("Segments of incompressible records are rewritten only for garbage, and their groups stay unpacked")
   func noise() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
     let store = try grouped.open()
@@ -221,7 +221,7 @@ struct GroupTests {
     }
   }
 
-  @Test("Rewritten segments and the oldest three quarters of the segments are cold")
+  @Test("Rewritten segments are cold, and so are the oldest three quarters of the segments")
   func policy() {
     func cold(_ count: Int) -> [Int] {
       (0..<count).filter { ColdSegments.isCold(generation: 0, place: $0, of: count) }
@@ -246,7 +246,7 @@ struct GroupTests {
     #expect(report.segmentsGrouped == wanted.count && report.recordsDropped == 0)
     #expect(try store.compact().segmentsRewritten == 0)
     let rows = try store.keyspace("rows", .dense)
-    // The rows of a young segment. Half of them are removed in two steps.
+    // The rows of a young segment. The test removes half of them, in two steps.
     let young = try (0..<2000 as Range<UInt64>).filter { id in
       let version = try #require(try store.snapshot().version(.id(id), in: rows))
       return RecordAddress(rawValue: version.rawValue).segment == UInt64(sealed - 1)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose rows were overwritten while a snapshot held them. Its compactor runs only on
-/// request, on this thread.
+/// A store whose rows were overwritten while a snapshot retained their old versions. Its compactor
+/// runs only on request, on this thread.
 private final class HeldStore {
   static let rowCount: UInt64 = 240
   let memory: MemoryStore
@@ -57,7 +57,7 @@ struct HeldGarbageTests {
     HeldGarbage.Share(version: version, bytes: HeldGarbage.Bytes(dead: dead, tombstones: tombstones))
   }
 
-  @Test("Only the garbage of a released version is forgotten")
+  @Test("The release of a version removes only the garbage that this version held")
   func forgetting() {
     var garbage = HeldGarbage()
     #expect(!garbage.isAny)
@@ -75,7 +75,7 @@ struct HeldGarbageTests {
     #expect(garbage.bytes.dead == 0 && !garbage.isAny)
   }
 
-  @Test("A new run forgets the garbage of versions that are not kept")
+  @Test("A new run drops the held garbage of all versions that are not kept")
   func beginning() {
     var garbage = HeldGarbage()
     garbage.note(1, [Self.share(3, dead: 100), Self.share(5, dead: 10)])
@@ -129,7 +129,7 @@ struct HeldGarbageTests {
     withExtendedLifetime(companions) {}
   }
 
-  @Test("Releasing the older of two snapshots makes compaction check their shared garbage once more")
+  @Test("After the older of two snapshots is released, compaction checks their shared garbage once more")
   func heirs() throws {
     let held = try HeldStore()
     try held.touch()
@@ -145,7 +145,7 @@ struct HeldGarbageTests {
     #expect(try heir.value(id: 7, in: held.rows) == [UInt8](repeating: 2, count: 300))
   }
 
-  @Test("A release between reading the pins and using them is detected")
+  @Test("A snapshot that is released after its pin is read, and before the pin is used, is detected")
   func race() throws {
     let held = try HeldStore()
     _ = held.runToRest()
@@ -164,7 +164,7 @@ struct HeldGarbageTests {
     #expect(try held.store.statistics.replacedSegmentBytes == 0)
   }
 
-  @Test("A run pins no version, and keeps the records of snapshots that are released meanwhile")
+  @Test("A run pins no version, and keeps the records of snapshots that are released during the run")
   func keeping() throws {
     let held = try HeldStore()
     var snapshots: [Snapshot] = []

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Batch lookup of the states that keep records")
 struct KeeperSearchTests {
-  /// The state that keeps a record, found by checking each state in turn.
+  /// The state that keeps a record, found by checking one state after another.
   private func sight(
     of record: Record, at address: RecordAddress, of sequence: UInt64,
     _ roots: [UnsafeMutablePointer<Root>], _ catalog: Catalog

@@ -54,7 +54,7 @@ struct SegmentCountTests {
     }
   }
 
-  @Test("Compaction does not close a last segment in which it can free nothing")
+  @Test("Compaction does not close the last segment if nothing in it can be freed")
   func nothingToWin() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -75,7 +75,7 @@ struct SegmentCountTests {
     #expect(store.engine.usageTotals.deadBytes == 0)
   }
 
-  @Test("Beside full segments, manual compactions leave as few short segments as in a small log")
+  @Test("In a log with full segments, manual compactions leave as few short segments as in a small log")
   func longLog() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -96,7 +96,9 @@ struct SegmentCountTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Manual compaction applies the background's rule to the last segment, and reports remaining garbage")
+  @Test(
+    "For the last segment, manual and background compaction have the same rule; remaining garbage is reported"
+  )
   func likeTheBackground() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 8 << 20)
     memory.options.checkpoints = .manual

@@ -10,7 +10,7 @@ extension Store {
   /// The counts that the committer keeps.
   var usage: SegmentUsageTable { get throws { try engine.looking { $0.usage } } }
 
-  /// The counts computed again, with live records from the index and the rest from the frames.
+  /// The counts computed again: live records from the index, and all other counts from the frames.
   func countedUsage() throws -> SegmentUsageTable {
     try engine.looking { state in
       var table = SegmentUsageTable()
@@ -60,7 +60,7 @@ private enum FrameCount {
 struct SegmentUsageTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("The counts are right after commits, after refused commits, and after opening again")
+  @Test("The counts are right after commits, after refused commits, and after reopening")
   func exact() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -137,7 +137,7 @@ struct SegmentUsageTests {
     #expect(try store.usage == before)
   }
 
-  @Test("The counts decode to equal counts, and no bytes make the decoder trap")
+  @Test("Encoded counts decode to equal counts, and no bytes make the decoder trap")
   func coding() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

@@ -27,7 +27,7 @@ private final class Segments {
 
   func value(_ id: UInt64) throws -> UInt8? { try store.snapshot().value(id: id, in: rows)?.first }
 
-  /// Continues the log in a new segment. Before, fills the last segment enough for a compaction.
+  /// Fills the last segment enough for a compaction, and then continues the log in a new segment.
   func roll() throws {
     for round in 0..<40 as Range<UInt8> { try put(1000, round) }
     try store.engine.inTurn { try store.engine.rollLog(&$0) }
@@ -57,13 +57,13 @@ private final class Segments {
   }
 }
 
-/// Each test that names an issue covers a problem with removed keys in basho/bitcask on GitHub, the
-/// best known store of this kind.
+/// A test that names an issue covers a problem with removed keys in basho/bitcask on GitHub.
+/// Bitcask is the best known store of this kind.
 @Suite("Removed keys and compaction")
 struct TombstoneTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("bitcask#82: compaction of only its own segment keeps a tombstone, so no old value reappears")
+  @Test("bitcask#82: compacting only the tombstone's segment keeps the tombstone, so no old value reappears")
   func partialCompaction() throws {
     let log = try Segments()
     let first = try log.segment
@@ -76,7 +76,7 @@ struct TombstoneTests {
     #expect(try log.tombstoneBytes > 0)
     try log.reopen()
     #expect(try log.value(1) == nil)
-    // When the old value's segment is clean too, the tombstone is no longer needed.
+    // When the segment of the old value is also clean, the tombstone is no longer needed.
     try log.compact(Array(first..<second))
     #expect(try log.compact(Array(second..<log.segment)).tombstonesDropped == 1)
     try log.reopen()

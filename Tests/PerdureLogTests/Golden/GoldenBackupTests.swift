@@ -40,7 +40,7 @@ struct GoldenBackupTests {
     #expect(branch != StoreBranch() && !branch.isUnopenedCopy)
   }
 
-  @Test("The golden stores of copies have the branch that their names promise, and bind their records")
+  @Test("The golden stores of copies have the branch that their names indicate, and their records are bound")
   func kinds() throws {
     for golden in GoldenStore.all where golden.version == 7 {
       let superblock = try superblock(golden.path)
@@ -52,7 +52,7 @@ struct GoldenBackupTests {
     }
   }
 
-  @Test("A golden backup in a folder is restored, and serves as an earlier backup only of its own branch")
+  @Test("A golden backup in a folder can be restored, and can be the earlier backup only of its own branch")
   func folder() throws {
     let backup = GoldenStore(version: 7, kind: .backup)
     let directory = try copy(backup)
@@ -61,7 +61,7 @@ struct GoldenBackupTests {
     try checkRestored(restored)
     let files = try POSIXFileSystem().files(in: golden).filter { $0.key != "LOCK" }
     #expect(try files == backup.files())
-    // An unopened copy of the backup is of the same branch; the restored store has one of its own.
+    // An unopened copy of the backup has the same branch. The restored store has its own branch.
     var reading = StoreOptions()
     reading.isReadOnly = true
     let source = try Store(at: golden, options: reading)
@@ -87,7 +87,7 @@ struct GoldenBackupTests {
     try checkRestored(restored)
   }
 
-  @Test("A backup stream that the present version writes is restored to the same content")
+  @Test("A backup stream that this version writes is restored to the same content")
   func today() throws {
     let directory = try TemporaryDirectory()
     var rest = try GoldenGenerator.backupStream()[...]

@@ -1,6 +1,6 @@
 import PerdureLog
 
-/// The commits of every golden store. They never change, because existing stores hold these values.
+/// The commits of every golden store. They never change, because existing stores have these values.
 /// A store of another kind has its own history.
 struct GoldenHistory {
   /// The operation on one key.

@@ -19,7 +19,7 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     case rewritten
     /// With grouped segments.
     case grouped
-    /// As after a power cut: not closed, and with half of a commit at the end.
+    /// In a state after a power cut: not closed, and with half of a commit at the end.
     case cutOff = "cut-off"
     /// With compressed values: some without a dictionary, and some with each of two dictionaries.
     case packed
@@ -44,12 +44,13 @@ struct GoldenStore: Hashable, CustomStringConvertible {
     ]
     // Records are bound to their addresses.
     + [.checkpoint, .rewritten, .grouped, .packed, .cutOff].map { GoldenStore(version: 6, kind: $0) }
-    // Of the same format: copies, and two kinds whose records were not bound before.
+    // Stores of the same format: copies, and two kinds whose records were not bound in earlier
+    // versions.
     + [.backup, .restored, .closed, .sums].map { GoldenStore(version: 7, kind: $0) }
   /// The version that the generator writes. It writes the stores of `all` with this version.
   static let newestVersion = 7
 
-  /// Whether an opening uses the index file. Those of older versions are not used (FORMAT.md,
+  /// Whether an opening uses the index file. Index files of older versions are not used (FORMAT.md,
   /// section 20).
   var hasUsableCheckpoint: Bool { hasIndexFile && version > 3 }
 

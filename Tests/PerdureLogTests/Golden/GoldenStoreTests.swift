@@ -70,7 +70,8 @@ struct GoldenStoreTests {
     }
   }
 
-  @Test("A golden store opened for reading gives every value and changes no byte", arguments: GoldenStore.all)
+  @Test(
+    "Opening a golden store for reading finds every value and changes no byte", arguments: GoldenStore.all)
   func readingOnly(_ golden: GoldenStore) throws {
     let files = try golden.files()
     let directory = try copy(files)
@@ -81,7 +82,7 @@ struct GoldenStoreTests {
     #expect(try POSIXFileSystem().files(in: directory.path) == files)
   }
 
-  @Test("Each golden store has the content that its name promises")
+  @Test("Each golden store has the content that its name indicates")
   func kinds() throws {
     func has(_ suffix: String, _ golden: GoldenStore) throws -> Bool {
       try golden.files().keys.contains { $0.hasSuffix(suffix) }
@@ -106,7 +107,7 @@ struct GoldenStoreTests {
     }
   }
 
-  @Test("Stores that the present version writes have the same content", arguments: GoldenStore.Kind.allCases)
+  @Test("Stores that this version writes have the same content", arguments: GoldenStore.Kind.allCases)
   func today(_ kind: GoldenStore.Kind) throws {
     let directory = try copy(GoldenGenerator.files(of: kind))
     let store = try open(directory.path)

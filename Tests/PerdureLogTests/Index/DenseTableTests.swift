@@ -35,7 +35,7 @@ struct DenseTableTests {
   }
 
   @Test(
-    "A walk passes the following words of the leaf in advance, each exactly once",
+    "A walk passes each following word of the leaf in advance, exactly once",
     arguments: [false, true])
   func wordsAhead(descending: Bool) {
     let arena = NodeArena()

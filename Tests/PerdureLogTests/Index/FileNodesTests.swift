@@ -171,7 +171,7 @@ struct FileNodesTests {
     withExtendedLifetime(written) {}
   }
 
-  @Test("An intact node of another version than its reference is damage")
+  @Test("A reference to an intact node of another version is reported as damage")
   func older() throws {
     let arena = NodeArena()
     let file = MemoryIndexFile()
@@ -186,7 +186,7 @@ struct FileNodesTests {
     }
     arena.publish()
     let second = try file.write(tree)
-    // The newer root replaces the older root at its offset, with a correct checksum.
+    // The newer root overwrites the older root at the same offset, with a correct checksum.
     let size = OrderedNode.byteCount
     let newer = Array(file.bytes[second.slot.offset..<(second.slot.offset + size)])
     let place = UnsafeMutableRawBufferPointer(
@@ -215,7 +215,7 @@ struct FileNodesTests {
     #expect(table.get(3) == nil && mapped.isDamaged && mapped.damage.error?.reason == .wrongChecksum)
   }
 
-  @Test("Trees that are changed after loading and written again have their entries and all tags")
+  @Test("Trees that are loaded, changed and written again have all their entries and tags")
   func tagsGoOn() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

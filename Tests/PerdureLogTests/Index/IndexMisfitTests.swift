@@ -7,7 +7,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// Makes entries from the first byte of a value, or from the second one after `isChanged` is set.
+/// Makes entries from the first byte of a value. After `isChanged` is set, makes them from the
+/// second byte.
 private final class ChangingSlices: IndexExtractorFactory {
   let isChanged = Atomic(false)
 
@@ -52,7 +53,7 @@ struct IndexMisfitTests {
     #expect(error?.message.contains("lacks 1 entry of replaced records") == true)
   }
 
-  @Test("The commit is made, and the indexes of the keyspace are unavailable until they are rebuilt")
+  @Test("The commit succeeds, and the indexes of the keyspace are unavailable until they are rebuilt")
   func changedExtractor() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -82,7 +83,7 @@ struct IndexMisfitTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
-  @Test("After a unique index was lost, records are refused until it is built again; removals are made")
+  @Test("While a unique index is unavailable, commits that put records are refused, and removals succeed")
   func unique() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -94,7 +95,7 @@ struct IndexMisfitTests {
     definition.isUnique = true
     let index = try store.defineIndex(definition)
     slices.isChanged.store(true, ordering: .relaxed)
-    // The second commit would write key 11 twice: the index had no entry for it.
+    // The second commit would give two records the key 11, because the index has no entry for it.
     for id in [2, 4] as [UInt64] {
       let error = #expect(throws: StoreError.self) {
         try store.write { try $0.put([9, 11], id: id, in: rows) }
@@ -106,7 +107,7 @@ struct IndexMisfitTests {
     #expect(try store.snapshot().value(id: 2, in: rows) == [2, 12])
     try store.write { try $0.put([1], id: 1, in: others) }
     try store.write { try $0.remove(id: 3, in: rows) }
-    // Built again, it judges.
+    // After its rebuild, the index refuses duplicates.
     #expect(try store.defineIndex(definition) == index)
     let error = #expect(throws: StoreError.self) {
       try store.write { try $0.put([9, 11], id: 2, in: rows) }
@@ -120,7 +121,7 @@ struct IndexMisfitTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
-  @Test("An index made from another version of the record, without bound checksums, gives no wrong answer")
+  @Test("Without bound checksums, an index entry of another version of its record gives no wrong result")
   func exchangedVersion() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -143,7 +144,7 @@ struct IndexMisfitTests {
     #expect(found == 1)
   }
 
-  /// Copies one record in the first segment over another one with the same length.
+  /// Copies one record of the first segment over another record of the same length.
   private func copyRecord(of source: [UInt8], overThatOf target: [UInt8]) throws {
     let name = StoreFileName.segment(1).string
     let bytes = try memory.bytes(name)

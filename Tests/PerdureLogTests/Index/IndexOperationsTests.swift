@@ -7,7 +7,7 @@ import Testing
 struct IndexOperationsTests {
   private static let indexCount = 3
 
-  @Test("Operations applied together give the result of applying them one by one")
+  @Test("Applying operations together gives the same result as applying them one by one")
   func sameAsOneByOne() {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -33,7 +33,8 @@ struct IndexOperationsTests {
     }
   }
 
-  /// Adds or removes an entry with one of few short keys, so that keys are changed several times.
+  /// Adds or removes an entry with a short key. There are few keys, so each is changed several
+  /// times.
   private static func change(
     _ operations: inout IndexOperations, _ model: inout OrderedModel, _ index: UInt32,
     _ random: inout SeededGenerator

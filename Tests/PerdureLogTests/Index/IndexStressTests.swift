@@ -22,7 +22,7 @@ struct IndexStressTests {
     }
   }
 
-  /// The minimum of an engine: versions by number, and a pin slot for each reader.
+  /// A minimal engine: versions by number, and a pin slot for each reader.
   private final class Board: Sendable {
     static let free = UInt64.max
 

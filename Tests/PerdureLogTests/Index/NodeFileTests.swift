@@ -160,7 +160,7 @@ struct NodeFileTests {
     #expect(throws: missed) { try verification.claim(NodeSlot(number: .max), unitCount: 1) }
   }
 
-  /// Truncates a file after the root of a tree, and checks the error of a verification.
+  /// Truncates a file behind the root of a tree, and checks the error of a verification.
   private func expectLost(
     behind root: NodeSlot, of byteCount: Int, _ image: TreeImage, in file: MemoryIndexFile,
     _ verify: (inout NodeVerification, TreeImage) throws -> Void
@@ -267,7 +267,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test("Replaced nodes of the file use no memory, so no memory waits to be freed")
+  @Test("Replaced nodes of the file use no memory, so there is no memory to free later")
   func retiredBytes() throws {
     let file = MemoryIndexFile()
     let first = NodeArena()

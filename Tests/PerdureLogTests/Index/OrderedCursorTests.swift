@@ -32,7 +32,7 @@ struct OrderedCursorTests {
   }
 
   @Test(
-    "A walk passes the following payloads in advance, also of the next leaf, each exactly once",
+    "A walk passes each payload of this leaf and of the next leaf in advance, exactly once",
     arguments: [false, true])
   func payloadsAhead(descending: Bool) {
     let arena = NodeArena()
@@ -62,7 +62,7 @@ struct OrderedCursorTests {
     expectTrue((2..<count / 500).contains(unforeseen))
   }
 
-  @Test("A walk that changes its direction passes only payloads of the new direction in advance")
+  @Test("After a change of direction, a walk passes only payloads of the new direction in advance")
   func payloadsAheadAfterTurn() {
     let arena = NodeArena()
     var tree = OrderedTree()

@@ -91,7 +91,8 @@ func withKeyRange<R>(_ lower: [UInt8], _ upper: [UInt8]?, _ body: (RawKeyRange) 
 enum KeyShape: String, CaseIterable, CustomTestStringConvertible {
   /// Sixteen random bytes.
   case random16
-  /// Up to six bytes of four values, including the empty key. Many keys are prefixes of others.
+  /// Up to six bytes, each one of four values, including the empty key. Many keys are prefixes of
+  /// others.
   case short
   /// Up to twelve bytes, each 0x00 or 0xFF.
   case extremes
@@ -99,7 +100,7 @@ enum KeyShape: String, CaseIterable, CustomTestStringConvertible {
   case sharedPrefix
   /// Numbers in big-endian order.
   case integers
-  /// Up to 2000 bytes, which need blocks, beside short keys.
+  /// Short keys, and keys of up to 2000 bytes, which need blocks.
   case long
   /// Long keys that differ only near their end, so that separators are long.
   case longPrefix

@@ -82,7 +82,7 @@ struct DictionaryTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Training makes no dictionary that would not shrink values")
+  @Test("Training creates no dictionary if it would not shrink values")
   func useless() throws {
     let store = try PackedStore(.dictionary).open()
     let rows = try store.keyspace("rows", .dense)
@@ -175,7 +175,7 @@ struct DictionaryTests {
     #expect(isDue(1, 1, with: 500))
     record = PackingRecord()
     #expect(!isDue(1 << 20, (1 << 20) * 590 / 1000, with: 500))
-    // The call before has started a new count.
+    // The previous call has started a new count.
     #expect(!isDue(1 << 19, 1 << 19, with: 500))
     #expect(!PackingRecord.hasFallen(600, from: 500) && PackingRecord.hasFallen(601, from: 500))
   }

@@ -25,12 +25,12 @@ struct MovedSampleTests {
   }
 
   @Test(
-    "A record copied over another one is no sample, and training reports it with the segment",
+    "A record that was copied over another record is not a sample, and training reports its segment",
     arguments: [KeyspaceKind.dense, .bytes], [true, false])
   func moved(kind: KeyspaceKind, fromAnotherKeyspace: Bool) throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.checkpoints = .manual
-    // With bound records the checksum alone finds the copy.
+    // If records are bound, the checksum alone detects the copy.
     memory.options.bindsRecords = false
     func words(_ store: Store, _ keyspace: Keyspace) throws -> [UInt64] {
       try store.engine.looking { state in

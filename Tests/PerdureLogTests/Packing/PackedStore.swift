@@ -36,7 +36,7 @@ struct PackedStore {
     Array(String(repeating: "row \(number) ", count: 40 + Int(number % 7)).utf8)
   }
 
-  /// The kinds of the records of the log, with the dictionaries of the packed ones.
+  /// The kind of each record of the log, with the dictionary if the record is packed.
   static func records(of store: Store) throws -> [(kind: RecordHeader.Kind, dictionary: Int?)] {
     var found: [(RecordHeader.Kind, Int?)] = []
     try store.engine.looking { state in

@@ -109,7 +109,7 @@ struct PackedValueTests {
     #expect(seen == 11 * ids.count)
   }
 
-  @Test("Reads can be nested, and kept bytes stay valid as long as the snapshot")
+  @Test("Reads can be nested, and bytes that the caller keeps stay valid as long as the snapshot")
   func nested() throws {
     let store = try PackedStore(.eachValue).open()
     let rows = try store.keyspace("rows", .dense)

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Following a writer of another version")
 struct FollowerFeatureTests {
-  /// Expects that a refresh is refused with the name of the bit, as often as it is tried, and that
-  /// the state from before can still be read.
+  /// Expects that each attempt to refresh is refused with the name of the bit, and that the earlier
+  /// state can still be read.
   private func expectRefusal(
     _ reader: Store, _ log: HandmadeLog, _ bit: Int, in field: HandmadeLog.FeatureField
   ) throws {

@@ -99,8 +99,8 @@ private struct Parent {
   }
 }
 
-/// How the process notices a fork. The second way is that of systems whose kernel cannot clear a
-/// page in a child.
+/// The way in which the process detects a fork. The second way is for systems whose kernel cannot
+/// clear a page in a child.
 private enum Notice: String, CaseIterable, Codable, Sendable {
   case page, handler
 

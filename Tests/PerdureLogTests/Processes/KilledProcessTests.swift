@@ -93,7 +93,7 @@ private enum Bank {
     return entries == Int(largeAccount + 1) ? nil : "the index has \(entries) entries"
   }
 
-  /// Opens the store and refreshes it for some rounds, while the first snapshot is kept. Throws the
+  /// Opens the store, keeps the first snapshot, and refreshes the store for some rounds. Throws the
   /// first violation.
   static func read(_ path: String, rounds: Int) throws {
     let store = try open(path, isReadOnly: true)

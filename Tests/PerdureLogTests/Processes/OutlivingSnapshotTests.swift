@@ -25,7 +25,7 @@ struct OutlivingSnapshotTests {
     ReaderTable(directory: try witnessed.fileSystem.openDirectory(WitnessedStore.path))
   }
 
-  /// Works as another writer, so that all data without a reader is removed.
+  /// Opens and changes the store as another writer, which removes all data that no reader needs.
   private static func overwrite(_ witnessed: WitnessedStore, rounds: Int = 4) throws {
     for _ in 0..<rounds {
       for _ in 0..<15 { try witnessed.commit() }
@@ -115,7 +115,7 @@ struct OutlivingSnapshotTests {
     withExtendedLifetime((closed, snapshot)) {}
   }
 
-  @Test("A closed store without snapshots has no slot, and takes one for a later snapshot")
+  @Test("A closed store without snapshots has no slot, and acquires a slot for a later snapshot")
   func later() throws {
     for fileSystem in [InMemoryFileSystem() as any FileSystem, SlotlessFileSystem()] {
       let witnessed = try Self.make("snapshot of a closed store", fileSystem)

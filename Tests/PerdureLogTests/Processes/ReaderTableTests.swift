@@ -20,7 +20,7 @@ struct ReaderTableTests {
     ]
   }
 
-  @Test("A reader may need everything until it writes its needs, and nothing after its release")
+  @Test("A reader counts as needing everything until it writes its needs, and nothing after its release")
   func life() throws {
     for table in tables {
       #expect(table.needs() == ReaderNeeds())
@@ -41,7 +41,7 @@ struct ReaderTableTests {
       #expect(table.needs().oldestSequence == 7)
       first = nil
       #expect(table.needs().oldestSequence == 9 && !table.needs().mayReach(2..<4, inIndexFile: 2))
-      // The reader may read later states until its slot says otherwise.
+      // The reader may also read later states, until its slot limits its needs.
       #expect(
         table.needs().mayRead(3..<10) && table.needs().mayRead(20..<21) && !table.needs().mayRead(3..<9))
       try second?.narrow(to: ReaderSlot.Hold(sequence: 9, indexFile: 2, checkpoint: 5, lastSequence: 12))

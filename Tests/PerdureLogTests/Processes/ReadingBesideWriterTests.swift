@@ -33,14 +33,14 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  /// A run in which the writer works before one of the reader's calls.
+  /// A run in which the writer does its work before one of the reader's calls.
   private final class Moment {
     let witnessed: WitnessedStore
     let stepping: SteppingFileSystem
     let round: UInt64
     let call: Int
     let place: String
-    /// Whether the reader made fewer calls, so that the writer did not work.
+    /// Whether the reader made too few calls, so that the writer did no work.
     private(set) var isThrough = false
 
     init(_ random: SeededGenerator, round: UInt64, call: Int) throws {
@@ -66,7 +66,8 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  /// Runs `body` with the writer's work before each of its calls in turn, in four rounds.
+  /// Runs `body` once for each of its calls, with the writer's work before that call, in four
+  /// rounds.
   ///
   /// - Returns: The number of calls in each round.
   @discardableResult
@@ -82,7 +83,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("A writer at any point of an opening leaves the opened state consistent")
+  @Test("If a writer works at any point of an opening, the opened state is consistent")
   func interleavings() throws {
     let calls = try beforeEveryCall("interleaved opening") { moment in
       try moment.act(times: 4)
@@ -94,7 +95,7 @@ struct ReadingBesideWriterTests {
     #expect(calls.allSatisfy { $0 > 20 })
   }
 
-  @Test("A writer at any point of a refresh leaves the new state consistent")
+  @Test("If a writer works at any point of a refresh, the new state is consistent")
   func interleavedRefresh() throws {
     try beforeEveryCall("interleaved refresh") { moment in
       try moment.act(times: 3)
@@ -109,7 +110,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("A writer at any point of a reader's verification causes no violation")
+  @Test("If a writer works at any point of a reader's verification, no violation is reported")
   func interleavedVerification() throws {
     try beforeEveryCall("interleaved verification") { moment in
       try moment.act(times: 3)
@@ -340,7 +341,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("A refresh reopens the store only after a change")
+  @Test("A refresh reopens the store only if it was changed")
   func costOfRefresh() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("cost of a refresh"))
     try witnessed.commit()
@@ -359,7 +360,7 @@ struct ReadingBesideWriterTests {
     let anew = try calls(isNew: true)
     #expect(anew > 2 * first, "\(anew) calls, and \(first) when nothing has changed")
     let second = try calls(isNew: false)
-    // One more call finds the end of a file that extends behind the log by less than a frame
+    // One more call is needed at the end of a file that is longer than the log by less than a frame
     // header.
     #expect((first...first + 1).contains(second), "\(second) calls, and \(first) before")
   }

@@ -1,9 +1,9 @@
 import PerdureFileIO
 import PerdureTestSupport
 
-/// Runs a closure before a chosen call, as the work of another process at that time.
+/// Runs a closure before a chosen call. The closure does the work of another process.
 ///
-/// A test uses it to let a writer work before each call of an opening.
+/// For example, a writer works before a call of an opening.
 final class SteppingFileSystem: ForwardingFileSystem {
   private struct State {
     var callCount = 0

@@ -67,7 +67,7 @@ struct SymbolicLinkTests {
     }
   }
 
-  @Test("A copy, a backup and a restore to a link without a target are refused before anything is written")
+  @Test("A copy, backup or restore to a link without a target is refused before anything is written")
   func danglingTarget() throws {
     let source = directory.file("source")
     try make(source, 7)
@@ -116,7 +116,7 @@ struct SymbolicLinkTests {
     }
   }
 
-  @Test("An interrupted replacement is found through every path of the store")
+  @Test("An interrupted replacement is found through every path that leads to the store")
   func pending() throws {
     let parent = directory.file("parent")
     try disk.createDirectory(parent)

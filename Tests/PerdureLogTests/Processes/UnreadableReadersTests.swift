@@ -6,7 +6,7 @@ import Testing
 
 @Suite("An unreadable table of readers")
 struct UnreadableReadersTests {
-  @Test("Statistics of writers and readers name an unreadable READERS, and its removal resumes all removals")
+  @Test("Statistics name an unreadable READERS, and blob files are removed again after it is removed")
   func statistics() throws {
     let memory = try MemoryStore()
     let path = "/store.perdure"
@@ -23,7 +23,7 @@ struct UnreadableReadersTests {
     }
     #expect(try blobs() == 3)
     #expect(try Store(at: path, options: reading).statistics.lastReadersFailure == nil)
-    // A directory cannot be read as a file. Another user's file is as unreadable.
+    // A directory cannot be read as a file. A file of another user has the same effect.
     if try memory.fileSystem.kind(of: table) != nil { try memory.fileSystem.remove(table) }
     try memory.fileSystem.createDirectory(table)
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.remove(id: id, in: rows) } }
@@ -39,7 +39,7 @@ struct UnreadableReadersTests {
     try store.write { try $0.put([1], id: 9, in: rows) }
     #expect(try blobs() == 0)
     #expect(try store.statistics.lastReadersFailure == nil)
-    // The next reader creates the file again, and keeps the files that it may read.
+    // The next reader creates READERS again, and the files that it may read are kept.
     try store.write { try $0.put([UInt8](repeating: 2, count: 5000), id: 1, in: rows) }
     let reader = try Store(at: path, options: reading)
     #expect(try memory.fileSystem.kind(of: table) == .file)

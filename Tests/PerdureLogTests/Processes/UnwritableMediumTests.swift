@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A medium that refuses writes of bytes and names, and locks on files.
+/// A medium that refuses writes, changes of names, and locks on files.
 private final class UnwritableFileSystem: ForwardingFileSystem {
   let behind: any FileSystem
 
@@ -49,7 +49,7 @@ private final class UnwritableFile: ForwardingFile {
 @Suite("Reading on a read-only medium")
 struct UnwritableMediumTests {
   @Test(
-    "A store on a read-only medium opens and reads, closed or not, with or without READERS",
+    "A store on a read-only medium can be read, closed or not, with or without READERS",
     arguments: [true, false], [true, false])
   func read(closes: Bool, hasReaders: Bool) throws {
     let random = SeededGenerator.forTest("unwritable medium \(closes) \(hasReaders)")

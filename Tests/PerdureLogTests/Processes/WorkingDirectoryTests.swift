@@ -44,7 +44,7 @@ struct WorkingDirectoryTests {
     return count
   }
 
-  // In a child process, because all tests of a process share its working directory.
+  // Uses a child process, because all tests of a process share its working directory.
   @Test("A store opened by a relative path stays usable when the working directory changes")
   func relativePath() async throws {
     let (here, there) = try (TemporaryDirectory(), TemporaryDirectory())
@@ -72,8 +72,8 @@ struct WorkingDirectoryTests {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/LOCK"
     let files = POSIXFileSystem()
-    // The holder removes the file between the other opening and its lock. A third holder may
-    // follow.
+    // The holder removes the file after another opening has opened it, and before that opening
+    // locks it. Then a third process may create the file again and lock it.
     for isTaken in [true, false] {
       var lock: (any FileLock)? = try files.lock(path, .exclusive, holder: "who destroys")
       var third: (any FileLock)?

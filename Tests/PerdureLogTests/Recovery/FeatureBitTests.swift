@@ -41,7 +41,8 @@ struct FeatureBitTests {
     Call("survey") { _, options in _ = try Store.survey(at: HandmadeLog.path, options: options) },
   ]
 
-  /// Expects that a call is refused with the name of the bit, changes no byte, and makes no store.
+  /// Expects that a call is refused with the name of the bit, changes no byte, and creates no
+  /// store.
   private func expectRefusal(_ log: HandmadeLog, _ bit: Int, in field: Field, _ call: Call) throws {
     let place: Comment = "\(call.name), bit \(bit), \(field)"
     let before = try log.files()
@@ -68,7 +69,7 @@ struct FeatureBitTests {
   }
 
   @Test(
-    "A store with an unknown feature for writers is read and salvaged, and not written, copied or backed up",
+    "A store with an unknown writer feature can be read and salvaged, but not written or backed up",
     arguments: [1, 40])
   func readOnlyCompatible(bit: Int) throws {
     let field = Field.readOnlyCompatible
@@ -131,7 +132,7 @@ struct FeatureBitTests {
     }
   }
 
-  @Test("A compatible feature that this version does not know stays set in the store and in copies of it")
+  @Test("An unknown compatible feature stays set in the store and in its copies")
   func compatible() throws {
     for bit in [0, 1, 40] {
       let log = try HandmadeLog()

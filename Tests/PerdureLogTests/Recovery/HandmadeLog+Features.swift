@@ -33,7 +33,7 @@ extension HandmadeLog {
     }
   }
 
-  /// Sets a bit, as a newer version does. All checksums are right.
+  /// Sets a bit, as a newer version would. All checksums are correct.
   func set(_ bit: Int, in field: FeatureField) throws {
     let flag: UInt64 = 1 << UInt64(bit)
     switch field {
@@ -53,7 +53,7 @@ extension HandmadeLog {
     try file.write(bytes, at: 0)
   }
 
-  /// Adds the header of the next segment, as a writer whose log continues there.
+  /// Adds the header of the next segment, as a writer does whose log continues there.
   func beginSegment(features: UInt64) throws {
     let superblock = try superblock
     var header = SegmentHeader(

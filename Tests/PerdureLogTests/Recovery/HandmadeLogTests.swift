@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Logs with frames that this writer does not write")
+@Suite("Logs with frames that the engine does not write")
 struct HandmadeLogTests {
   @Test("Opening, verification, compaction, readers and salvage skip marks between commits")
   func marks() throws {
@@ -67,7 +67,7 @@ struct HandmadeLogTests {
   }
 
   @Test(
-    "An inconsistent frame is a torn tail, or corruption if a later frame vouches for it",
+    "An inconsistent frame is a torn tail, or corruption if a later frame proves that it was complete",
     arguments: Misplaced.allCases)
   func misplaced(_ misplaced: Misplaced) throws {
     for isVouchedFor in [false, true] {
@@ -120,7 +120,7 @@ struct HandmadeLogTests {
     }
   }
 
-  @Test("Salvage uses a mark to decide whether the commit before it was finished")
+  @Test("Salvage uses a mark to decide whether the commit before the mark was finished")
   func marksInSalvage() throws {
     /// The restored rows of a log. The end frame of its last commit is damaged, and a mark may
     /// follow.
@@ -154,7 +154,7 @@ struct HandmadeLogTests {
     #expect(try rows(isFinished: false, hasMark: false) == known)
   }
 
-  @Test("An incomplete commit is dropped, but is corruption if the superblock promises it")
+  @Test("An incomplete commit is dropped, but it is corruption if the superblock promises the commit")
   func promised() throws {
     for isPromised in [false, true] {
       var log = try HandmadeLog()
@@ -174,7 +174,7 @@ struct HandmadeLogTests {
     }
   }
 
-  @Test("A store with unknown features that writers must know opens only for reading")
+  @Test("A store with unknown features that are required for writing opens only for reading")
   func features() throws {
     let log = try HandmadeLog()
     try log.changeSuperblock { $0.readOnlyCompatibleFeatures = 1 << 40 }

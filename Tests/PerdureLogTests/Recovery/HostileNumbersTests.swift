@@ -68,8 +68,8 @@ struct HostileNumbersTests {
     let byFile = Dictionary(grouping: structures, by: \.file).sorted { $0.key < $1.key }
     let rounds = Environment.value(of: "PERDURE_HOSTILE_ROUNDS").flatMap { Int($0) } ?? 12
     for round in 0..<rounds {
-      // Selects the file first, because headers of records are much more frequent than those of
-      // files.
+      // Selects the file first. Otherwise almost all choices would be headers of records, because
+      // they are most frequent.
       let structure = random.pick(random.pick(byFile).value)
       var bytes = try #require(files[structure.file])
       var place = random.pick(structure.fields)
@@ -83,7 +83,7 @@ struct HostileNumbersTests {
       var changed = files
       changed[structure.file] = bytes
       let what = "round \(round): \(structure.file), byte \(place): \(value) in \(width) bytes"
-      // Printed before the use, because a trap ends the process.
+      // Printed before the operations, because a trap ends the process.
       if Environment.value(of: "PERDURE_HOSTILE_ROUNDS") != nil { print(what) }
       do { try Self.use(changed, readOnly: round % 2 == 0) } catch {
         Issue.record("seed \(random.seed), \(what): \(error)")

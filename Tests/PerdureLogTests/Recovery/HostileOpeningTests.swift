@@ -52,8 +52,8 @@ struct HostileOpeningTests {
 
   // MARK: - Pipes and directories instead of files
 
-  /// Replaces a file by a pipe. The pipe is open for writing, so that a reading opening does not
-  /// wait for a writer.
+  /// Replaces a file by a pipe. The test opens the pipe for writing, so that opening it for reading
+  /// does not wait for a writer.
   private static func makePipe(_ path: String) throws -> Int32 {
     let fileSystem = POSIXFileSystem()
     if try fileSystem.kind(of: path) != nil { try fileSystem.remove(path) }
@@ -109,7 +109,8 @@ struct HostileOpeningTests {
     }
   }
 
-  @Test("A pipe instead of a file that the store can replace is harmless", arguments: [true, false])
+  @Test(
+    "If a file that the store can recreate is replaced by a pipe, the store opens", arguments: [true, false])
   func helpers(readOnly: Bool) throws {
     for name in [
       "READERS", "0000000000000001.index", "0000000000000001.reserve", "0000000000000009.blob",
@@ -133,7 +134,7 @@ struct HostileOpeningTests {
     if let peak = ProcessMemory.bytes("VmHWM") { #expect(peak < 400 << 20, "\(peak >> 20) MiB") }
   }
 
-  @Test("Distant segment numbers need no memory, and the store is usable up to the last number")
+  @Test("Very large segment numbers need no memory, and the store is usable up to the last number")
   func farSegment() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
@@ -257,7 +258,7 @@ struct HostileOpeningTests {
         try Self.read(store)
         try store.close()
       }
-      // The log is not readable without memory for the table of segments.
+      // Without memory for the table of segments, the log cannot be read.
       for readOnly in [true, false] {
         let error = #expect(throws: StoreError.self) {
           try Store(at: far, options: Self.options(readOnly: readOnly))

@@ -7,7 +7,7 @@ import Testing
 @testable import PerdureLog
 
 /// FORMAT.md, R8: the file of the newest segment may be longer than the segment's capacity.
-@Suite("The newest segment in a file that is far too long")
+@Suite("Files of the newest segment that are much too long")
 struct LongSegmentFileTests {
   private static let name = StoreFileName.segment(1).string
 

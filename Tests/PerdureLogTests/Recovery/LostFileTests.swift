@@ -43,7 +43,7 @@ struct LostFileTests {
     options.blobThresholdBytes = 1024
     let store = try Store(at: HandmadeLog.path, options: options)
     let rows = try store.keyspace("rows", .dense)
-    // The length leads to padding before the checksums.
+    // A value of this length has padding before the checksums.
     let value = [UInt8](repeating: 5, count: BlobHeader.chunkLength + 1001)
     try store.write { try $0.put(value, id: 1, in: rows) }
     try store.write { try $0.put([UInt8](repeating: 6, count: value.count), id: 2, in: rows) }

@@ -130,7 +130,7 @@ struct OldHeaderTests {
     try expectCorruption(last + 1)
   }
 
-  @Test("Two exchanged segment files are corruption")
+  @Test("An exchange of two segment files is corruption")
   func exchanged() throws {
     let last = try fill()
     for (a, b) in [(1, 2), (last - 1, last)] as [(UInt64, UInt64)] {
@@ -181,8 +181,8 @@ struct OldHeaderTests {
     try expectCorruption(last)
   }
 
-  /// Power cuts during the creation of a segment. Its header may have the bytes of removed files.
-  /// The workload removes files by a compaction.
+  /// Power cuts during the creation of a segment. The segment's header may have bytes of removed
+  /// files. A compaction removes the files.
   @Test("Power cuts that leave bytes of removed files in new segments lose no acknowledged commit")
   func powerCuts() throws {
     var explorer = CrashExplorer()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Progress of an opening")
 struct RecoveryProgressTests {
-  /// Stores the progress of an opening, and throws after a number of calls.
+  /// Records the progress of an opening, and throws after a given number of calls.
   private final class Listener: Sendable {
     struct Enough: Error {}
 

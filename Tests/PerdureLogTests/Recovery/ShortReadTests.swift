@@ -28,7 +28,7 @@ struct ShortReadTests {
   }
 
   @Test(
-    "An opening does not confuse missing bytes with unwritten ones, and loses no commit",
+    "An opening does not treat missing bytes as unwritten bytes, and loses no commit",
     arguments: [0, 60, 127])
   func opening(_ byteCount: Int) throws {
     for nth in 1...12 {
@@ -48,7 +48,7 @@ struct ShortReadTests {
     }
   }
 
-  @Test("A read that gets its bytes in pieces returns all of them")
+  @Test("A read that receives its bytes in pieces returns all bytes")
   func pieces() throws {
     let fileSystem = SimulatedFileSystem()
     let file = try fileSystem.open("/a", .create)

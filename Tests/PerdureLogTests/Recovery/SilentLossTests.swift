@@ -5,8 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, M4: the acknowledged commits that are lost silently if a medium damages bytes outside
-/// of a torn write.
+/// FORMAT.md, M4, says which acknowledged commits are lost silently if a medium damages bytes
+/// outside of a torn write.
 @Suite("Damage at the end of the log")
 struct SilentLossTests {
   private static let path = "/store.perdure"
@@ -99,7 +99,7 @@ struct SilentLossTests {
   }
 
   @Test(
-    "Damage to a commit is silent only after the last valid promise, and otherwise corruption"
+    "Damage to a commit before the last valid promise is corruption; later damage is not detected"
   )
   func bothSides() throws {
     var random = SeededGenerator.forTest("silent loss")
@@ -117,7 +117,7 @@ struct SilentLossTests {
     #expect(found > 100 && silent > 20)
   }
 
-  @Test("Damage to the last acknowledged commit is silent, damage to the one before is corruption")
+  @Test("Damage to the last acknowledged commit is not detected, damage to the previous one is corruption")
   func lastCommit() throws {
     let log = try log()
     let commits = log.frames.filter { $0.header.kind == .commitEnd }

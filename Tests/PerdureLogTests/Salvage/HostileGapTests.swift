@@ -9,8 +9,8 @@ import Testing
 /// Bytes that look like headers must not need more time than other bytes.
 @Suite("Salvaging hostile bytes")
 struct HostileGapTests {
-  /// At every offset that is a multiple of 8, these bytes are the header of a record with a value
-  /// of 196,609 bytes.
+  /// These bytes have, at every multiple of 8, the header of a record with a value of 196,609
+  /// bytes.
   private static let claims: [UInt8] = [0, 0, 0, 0, 1, 0, 3, 0]
 
   private static func claims(_ count: Int) -> [UInt8] {
@@ -60,7 +60,7 @@ struct HostileGapTests {
     #expect(report.keys == 3)
   }
 
-  @Test("Checksums without a match cover at most twice the bytes of a gap")
+  @Test("Checksums that do not match are computed over at most twice the bytes of a gap")
   func bytesInVain() {
     for count in [200 << 10, 240 << 10] {
       let bytes = Self.claims(count)
@@ -103,7 +103,7 @@ struct HostileGapTests {
     }
   }
 
-  @Test("A range has the same checksum from the table of stretches and from its bytes")
+  @Test("The checksum of a range from the table of stretches equals the checksum of its bytes")
   func stretches() {
     var random = SeededGenerator.forTest("stretches")
     let bytes = (0..<70_000).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -68,7 +68,7 @@ struct InterruptedSalvageTests {
     #expect(absences > 100 && report.distinctImageCount > absences, "\(report.summary)")
   }
 
-  @Test("Whichever call fails once, no draft stays, and the next salvage succeeds")
+  @Test("If any one call fails, no draft stays, and the next salvage succeeds")
   func everyCall() throws {
     let image = try disk()
     let content = try SalvagedStore.content(of: source, image.fileSystem())
@@ -125,7 +125,7 @@ struct InterruptedSalvageTests {
     try Store(at: source, options: options(disk)).close()
   }
 
-  @Test("A salvage creates no LOCK in the damaged store, and releases the locks that it took")
+  @Test("A salvage creates no LOCK in the damaged store, and releases the locks that it acquired")
   func locks() throws {
     let disk = try disk().fileSystem()
     _ = try salvage(disk)

@@ -258,7 +258,7 @@ struct OlderValueTests {
     }
     print("\(kind.rawValue): \(damaged) stores, \(older) older values")
     #expect(damaged > 3)
-    // With these kinds, most stores have an older value.
+    // After these kinds of damage, most stores have an older value.
     let isFrequent = [.blobGone, .blobDamaged, .segmentGone, .segmentCut].contains(kind)
     #expect(!isFrequent || older > 0)
   }

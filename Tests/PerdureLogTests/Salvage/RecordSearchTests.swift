@@ -21,7 +21,7 @@ struct RecordSearchTests {
     }
   }
 
-  @Test("A damaged value loses only its record, even if the value contains a record")
+  @Test("Damage in a value loses only its record, even if the value contains bytes of a record")
   func damagedValue() {
     let (a, b, c) = (
       record(key: [1], value: [1]), record(key: [2], value: record(key: [7], value: [7])),
@@ -67,7 +67,7 @@ struct RecordSearchTests {
     #expect(result.damages == [a.count..<bytes.count])
   }
 
-  @Test("A damaged length that covers later records loses only its own record")
+  @Test("If a damaged length extends over later records, only the record with that length is lost")
   func damagedLengthOverOthers() {
     let parts = (1...4 as ClosedRange<UInt8>).map {
       record(key: [$0], value: Array(repeating: $0, count: 15))
@@ -111,7 +111,7 @@ struct CommitFatesTests {
     [fates.meet(header), fates.take(header, isWhole: true)].compactMap { $0 }
   }
 
-  @Test("Complete commits count")
+  @Test("Complete commits are restored")
   func whole() {
     var fates = CommitFates()
     #expect(run(&fates, frame(1)) == [.counts(partly: nil)])
@@ -121,7 +121,8 @@ struct CommitFatesTests {
     #expect(fates.sequence == 2)
   }
 
-  @Test("A commit without an end counts if a later commit follows, but not if it begins again")
+  @Test(
+    "A commit without an end is restored if a later commit follows, but not if the same commit begins again")
   func unfinished() {
     var fates = CommitFates()
     _ = run(&fates, frame(1, isEnd: false))
@@ -130,7 +131,7 @@ struct CommitFatesTests {
     #expect(run(&fates, frame(3)) == [.neverFinished, .counts(partly: nil)])
   }
 
-  @Test("At the end of the log, an incomplete commit counts only if the superblock promises it")
+  @Test("At the end of the log, an incomplete commit is restored only if the superblock promises it")
   func end() {
     for (durable, verdict) in [(4 as UInt64, .neverFinished), (5, .counts(partly: 5))]
       as [(UInt64, CommitFates.Verdict)]
@@ -142,7 +143,7 @@ struct CommitFatesTests {
     }
   }
 
-  @Test("A commit with a damaged end counts if it is promised or if frames may follow")
+  @Test("A commit with a damaged end is restored if it is promised or if frames may follow")
   func damagedEnd() {
     for (promised, isLast, verdict) in [
       (4, true, .neverFinished), (5, true, .counts(partly: 5)), (4, false, .counts(partly: 5)),
@@ -158,7 +159,7 @@ struct CommitFatesTests {
     #expect(run(&fates, frame(6)) == [.counts(partly: 5), .counts(partly: nil)])
   }
 
-  @Test("A gap counts if the numbers around it allow a commit, or a chain continues")
+  @Test("A gap is restored if the numbers around it allow a commit, or if a chain continues")
   func gaps() {
     var fates = CommitFates()
     _ = run(&fates, frame(1))

@@ -34,7 +34,7 @@ struct SalvageDamage {
   }
 
   private mutating func damage(_ movesSectors: Bool, _ random: inout SeededGenerator) {
-    guard !files.isEmpty else { return }  // All were removed.
+    guard !files.isEmpty else { return }  // All files were removed.
     let file = random.pick(files.keys.sorted())
     let length = files[file]?.count ?? 0
     guard length > 0 else { return }
@@ -107,8 +107,8 @@ struct SalvageDamage {
     return hasHeader || framesTellStore
   }
 
-  /// Whether frames identify the store: frames in two intact sectors, or one intact frame. Moved
-  /// sectors may all identify another position, so there must be fewer of them.
+  /// Whether frames identify the store: frames in two intact sectors, or one intact frame. Sectors
+  /// that were moved may identify a wrong position, so they must be fewer than the intact ones.
   private var framesTellStore: Bool {
     var sectors: [String: Set<Int>] = [:]
     var isOneWhole = false
@@ -135,9 +135,9 @@ struct SalvageDamage {
     return max(finished.max() ?? 0, superblock?.durableSequence ?? 0)
   }
 
-  /// Checks the restored version of each key. It must be that of the newest intact record. Any
-  /// version that the key ever had is allowed if a frame of the key has a moved sector, or if only
-  /// a checksum supports a record.
+  /// Checks the restored version of each key. It must be the version of the newest intact record.
+  /// Any version that the key ever had is allowed if a frame of the key has a moved sector, or if
+  /// only a checksum supports a record.
   func check(_ found: [StoredKey: [UInt8]]) throws {
     var histories: [StoredKey: [SalvagedStore.LogRecord]] = [:]
     for record in original.records where record.place.keyspace != "" {
@@ -174,7 +174,7 @@ struct SalvageDamage {
   }
 
   /// The name that a keyspace must have after the salvage. A keyspace without a definition gets
-  /// another name. A moved definition may count.
+  /// another name. A moved definition may be used or not.
   private func nameAfter(_ keyspace: String, _ found: [StoredKey: [UInt8]]) -> String {
     if !moved.isEmpty, found.keys.contains(where: { $0.keyspace == keyspace }) { return keyspace }
     let definition = original.records.first {

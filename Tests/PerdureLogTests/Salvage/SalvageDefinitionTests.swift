@@ -25,7 +25,7 @@ struct SalvageDefinitionTests {
     return UInt64(count)
   }
 
-  /// Appends a catalog record that no store would write.
+  /// Appends a catalog record that the engine never writes.
   private func append(_ record: (key: [UInt8], value: [UInt8])) throws {
     let store = try Store(at: "/s", options: options)
     try store.engine.inTurn { state in
@@ -82,7 +82,7 @@ struct SalvageDefinitionTests {
         }
       }
     }
-    // The file has only a part of the frame, and the superblock is the one before.
+    // The file has only a part of the frame, and the superblock from before the commit.
     let torn = try bytes(segment).prefix(end + FrameHeader.length + 5 * 1024)
     for (path, bytes) in [(segment, Array(torn)), ("/s/SUPERBLOCK", superblock)] {
       try disk.remove(path)

@@ -16,7 +16,8 @@ import Testing
   import Android
 #endif
 
-/// A store's file may be replaced by any kind of entry. A salvage reports its name and continues.
+/// An entry of any kind may replace a file of a store. A salvage reports the file's name and
+/// continues.
 @Suite("Salvaging a store with entries that are not files")
 struct SalvageHostileFileTests {
   /// An entry with the name of a file.
@@ -133,7 +134,7 @@ struct SalvageHostileFileTests {
   }
 
   @Test(
-    "A file that may not be opened or read is an error that names the file, and nothing is written",
+    "If permission for a file is denied, the salvage throws an error with its name and writes nothing",
     arguments: [StoreFileName.superblock, .segment(2), .blob(1)],
     [FileOperation.open, .read])
   func permission(_ name: StoreFileName, _ call: FileOperation) throws {
@@ -157,7 +158,7 @@ struct SalvageHostileFileTests {
     #expect(fileSystem.currentImage.paths == paths)
   }
 
-  @Test("A shortage of file descriptors is an error and no damage")
+  @Test("A shortage of file descriptors is an error, not damage")
   func shortage() throws {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: SalvagedStore.path, options: SalvagedStore.options(fileSystem, 4096))

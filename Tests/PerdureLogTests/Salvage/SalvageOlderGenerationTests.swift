@@ -12,7 +12,7 @@ struct SalvageOlderGenerationTests {
   private static let removed: UInt64 = 1
   private static let overwritten: UInt64 = 1000
 
-  /// What makes the generations of segments unknown.
+  /// The reasons why the generations of segments are unknown.
   enum Trace: CaseIterable {
     case none, indexFileDamaged, indexFileMissing, superblockMissing, foreignSuperblock
     case noLaterCheckpoint
@@ -34,7 +34,7 @@ struct SalvageOlderGenerationTests {
   }
 
   /// A store in which a key was removed, and compaction has dropped its record and its tombstone.
-  /// The first segment is put back as it was before.
+  /// Then the first segment's file is replaced by its version before compaction.
   private func files(missing trace: Trace) throws -> [String: [UInt8]] {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: Self.path, options: options(fileSystem))
@@ -50,7 +50,7 @@ struct SalvageOlderGenerationTests {
     try put(9...12)
     try put(13...16)
     let before = files(fileSystem)
-    // A later run drops the tombstone, because the first one has removed the record.
+    // A later run drops the tombstone, because the first run has removed the record.
     for _ in 0..<3 { try store.compact() }
     if trace != .noLaterCheckpoint {
       try store.checkpoint()
@@ -113,7 +113,7 @@ struct SalvageOlderGenerationTests {
     return (report, Set(ids))
   }
 
-  @Test("With a checkpoint of a later generation, the report names the file and the key that returns")
+  @Test("If a checkpoint has a later generation, the report names the file and the key that reappears")
   func named() throws {
     let (report, ids) = try salvage(files(missing: .none))
     #expect(ids == Set(1...16).union([Self.overwritten]))
@@ -122,10 +122,10 @@ struct SalvageOlderGenerationTests {
   }
 
   @Test(
-    "Without such a checkpoint, the removed key returns and the report does not name it",
+    "Without such a checkpoint, the removed key reappears and the report does not name it",
     arguments: Trace.allCases.filter { $0 != .none })
   func silent(_ trace: Trace) throws {
-    // Nothing on the medium shows it (`Store.salvage`).
+    // No data on the medium shows that the file is older (`Store.salvage`).
     let (report, ids) = try salvage(files(missing: trace))
     #expect(ids == Set(1...16).union([Self.overwritten]))
     #expect(report.damages.allSatisfy { $0.reason != .outdated })

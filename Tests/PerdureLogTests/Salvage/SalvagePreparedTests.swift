@@ -35,7 +35,8 @@ struct SalvagePreparedTests {
   }
 
   @Test(
-    "A prepared segment is no damage, and causes no doubt about values", arguments: [0, 100, 128, 200_000])
+    "A prepared segment is not damage, and no value counts as possibly older because of it",
+    arguments: [0, 100, 128, 200_000])
   func prepared(_ byteCount: Int) throws {
     let last = try fill(preparedByteCount: byteCount)
     let report = try salvage()

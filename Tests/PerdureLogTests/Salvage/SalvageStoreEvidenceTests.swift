@@ -63,7 +63,7 @@ struct SalvageStoreEvidenceTests {
   }
 
   @Test(
-    "A segment of another store is reported, and only the replaced segment is lost",
+    "A segment of another store is reported, and only the segment that it replaces is lost",
     arguments: [1, 2, 3] as [UInt64])
   func foreignSegment(number: UInt64) throws {
     var own = try files(1, count: 16)

@@ -169,7 +169,7 @@ struct SalvageTests {
     #expect(frames.count < 20 && found == Set(1...UInt64(frames.count)))
   }
 
-  @Test("A damaged frame header loses no record, and a damaged record only itself")
+  @Test("Damage in a frame header loses no record, and damage in a record loses only that record")
   func frameAndRecord() throws {
     try fill()
     let store = try SalvagedFrames(segment(2), bytes(segment(2)), 2)
@@ -251,7 +251,7 @@ struct SalvageTests {
     #expect(report.damages.contains { $0.reason == .unreadable && $0.offset == 0 && $0.length > 2000 })
   }
 
-  @Test("A target whose draft another process has locked is refused, and the draft is kept")
+  @Test("If another process has locked the target's draft, the salvage is refused and the draft is kept")
   func lockedTarget() throws {
     try fill()
     try fileSystem.createDirectory(SalvagedStore.target + ".copy")

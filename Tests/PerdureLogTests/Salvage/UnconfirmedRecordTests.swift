@@ -5,14 +5,14 @@ import Testing
 
 @testable import PerdureLog
 
-/// Compaction moves records, but not the addresses in their checksums. Without the segment's map,
-/// only a neighbour confirms such an address (`RecordSeals`, RS3).
+/// Compaction moves records, but their checksums still cover the old addresses. Without the
+/// segment's map, only a neighbour confirms such an address (`RecordSeals`, RS3).
 @Suite("Searching records that compaction moved, without their map")
 struct UnconfirmedRecordTests {
-  /// How far compaction moved the records in these tests.
+  /// The distance by which compaction moved the records in these tests.
   private static let distance = 1000
 
-  /// A record whose checksum covers its address before compaction.
+  /// A record whose checksum covers the address that it had before compaction.
   private func record(_ key: UInt8, at place: Int) -> [UInt8] {
     var batch = WriteBatch()
     [key].withUnsafeBytes { key in

@@ -213,7 +213,7 @@ struct BlobWriterTests {
     try store.write { try $0.put([1], id: 1, in: rows) }
   }
 
-  @Test("After any failed call, a value in pieces is complete or absent, and the store intact")
+  @Test("After any failed call, a value in pieces is complete or absent, and the store is intact")
   func everyCall() throws {
     var random = SeededGenerator.forTest("failures in pieces")
     let value = Self.bytes(300_000, &random)
@@ -264,7 +264,8 @@ struct StreamedValueMemoryTests {
     await #expect(processExitsWith: .success) { [path = directory.file("s.perdure") as String] in
       let store = try Store(at: path)
       let rows = try store.keyspace("rows", .dense)
-      // First uses the memory that the process needs for a value of any length.
+      // This first value makes the process allocate the memory that it needs for values of any
+      // length.
       try Self.pass(1 << 20, through: store, rows)
       guard let before = ProcessMemory.bytes("VmHWM") else { return }
       try Self.pass(256 << 20, through: store, rows)

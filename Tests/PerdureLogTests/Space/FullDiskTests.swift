@@ -24,7 +24,7 @@ private struct CrampedStore {
 
   var free: UInt64 { get throws { try fileSystem.availableBytes(at: "/") } }
 
-  /// Lets the other user take the free space except `left` bytes.
+  /// Lets the other user fill the volume except `left` bytes.
   func takeWhatIsFree(but left: UInt64 = 0) throws {
     if try fileSystem.kind(of: "/others") == nil { _ = try fileSystem.open("/others", .create) }
     let file = try fileSystem.open("/others", .readWrite)
@@ -109,7 +109,7 @@ struct FullDiskTests {
     try store.write { try $0.put([1], id: last + 1, in: rows) }
   }
 
-  @Test("While the reserve cannot be restored for another reason than space, commits stay refused")
+  @Test("Commits stay refused while the reserve cannot be restored for a reason other than lack of space")
   func reserveWithoutDescriptors() throws {
     let disk = CrampedStore(capacityBytes: 4 << 20)
     let store = try disk.open()
@@ -136,7 +136,7 @@ struct FullDiskTests {
     #expect(try !store.statistics.isShortOfRoom)
   }
 
-  @Test("Without free space the store opens, reads, removes and compacts, and then accepts values")
+  @Test("Without free space, a store can be opened, read and compacted, and then accepts values")
   func life() throws {
     let disk = CrampedStore(capacityBytes: 700_000)
     var store = try disk.open()
@@ -245,7 +245,7 @@ struct FullDiskTests {
   }
 
   @Test(
-    "A commit over many segments that lacks space in one frees all of them", arguments: 1...9)
+    "If a commit over many segments runs out of space, all its segments are freed", arguments: 1...9)
   func refusedChain(_ nth: Int) throws {
     let disk = CrampedStore(capacityBytes: 10 << 20)
     let store = try disk.open { $0.reserveBytes = 0 }

@@ -8,7 +8,7 @@ import Testing
 /// volume, for example on a tmpfs of 24 MiB.
 @Suite("On a full volume of the system", .enabled(if: Environment.value(of: "PERDURE_SMALL_VOLUME") != nil))
 struct FullVolumeTests {
-  @Test("Without free space the store opens, reads, removes and compacts, and then accepts values")
+  @Test("Without free space, a store can be opened, read and compacted, and then accepts values")
   func life() throws {
     let volume = try #require(Environment.value(of: "PERDURE_SMALL_VOLUME"))
     let directory = volume + "/perdure-test-\(Environment.processID).perdure"

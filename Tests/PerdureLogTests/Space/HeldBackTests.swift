@@ -3,14 +3,14 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Items that snapshots hold back, by the interval in which they were live")
+@Suite("Items that snapshots retain, by the interval in which the items were live")
 struct HeldBackTests {
   private struct Thing: Hashable {
     var born: UInt64
     var gone: UInt64
   }
 
-  @Test("The newest held version in an interval is found, and no version outside the interval")
+  @Test("A search finds the newest held version in an interval, and no version outside of it")
   func newest() {
     var pinned = PinnedVersions()
     #expect(pinned.newest(from: 0, before: 100) == nil)
@@ -29,7 +29,7 @@ struct HeldBackTests {
     #expect(pinned.settledEnd(published: 20) == 8)
   }
 
-  @Test("Exactly the items of held versions stay, and each is checked at most once per version")
+  @Test("Only items of held versions stay, and each item is checked at most once per version")
   func model() {
     var random = SeededGenerator.forTest("held back")
     for _ in 0..<40 {
@@ -70,7 +70,7 @@ struct HeldBackTests {
     }
   }
 
-  @Test("An arena frees nodes that no pinned version has, and keeps all others")
+  @Test("An arena frees the nodes that no pinned version has, and keeps all other nodes")
   func arena() {
     let arena = NodeArena()
     var node = arena.allocate(.denseLeaf, level: 0)

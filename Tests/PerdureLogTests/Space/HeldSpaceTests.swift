@@ -65,7 +65,7 @@ private final class OverwrittenStore {
 
   /// The number of blob files after the removal of all files that no state needs.
   func blobCount() throws -> Int {
-    // Each commit removes files before it is durable itself. So the files that the last commit
+    // Each commit removes the files that earlier commits dropped. The files that the last commit
     // dropped still exist.
     store.engine.removeReleasedFiles()
     return try memory.fileSystem.contents(of: "/store.perdure").count { $0.hasSuffix(".blob") }
@@ -91,7 +91,8 @@ struct HeldSpaceTests {
     return try store.bytes()
   }
 
-  /// The last segment, the superblock, and the nodes that differ between two checkpoints.
+  /// Allows for the last segment, the superblock, and the nodes that differ between two
+  /// checkpoints.
   private static let constantBytes = (16 << 10) + (16 << 10) + (24 << 10)
 
   @Test(
@@ -108,8 +109,8 @@ struct HeldSpaceTests {
       let bytes = try store.bytes()
       #expect(bytes < live + live * 3 / 2 + Self.constantBytes, "round \(round): \(bytes) for \(live)")
       let statistics = try store.store.statistics
-      // The index of the snapshot, the index of the newest state, and an index that a checkpoint
-      // has just released.
+      // Allows for three indexes: that of the snapshot, that of the newest state, and one that a
+      // checkpoint has just released.
       #expect(statistics.indexBytes <= 3 * indexBytes)
       #expect(statistics.indexBytesRetired <= 2 * indexBytes)
     }

@@ -196,7 +196,7 @@ struct ShortageTests {
 }
 
 extension Store {
-  /// Makes the synchronous call from an asynchronous function.
+  /// Calls the synchronous overload from an asynchronous function.
   fileprivate func writeHere(
     durability: Durability, _ body: (inout WriteTransaction) throws -> Void
   ) throws { try write(durability: durability, body) }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import PerdureLog
 
-/// A system may create a file but report a failure, for example if a network loses the answer.
+/// A system may create a file but report a failure, for example if a network loses the reply.
 @Suite("Segment names that are taken")
 struct TakenNameTests {
-  @Test("A taken segment name makes one commit throw, and no later commit")
+  @Test("A taken segment name makes one commit throw, and later commits succeed")
   func commit() throws {
     var options = StoreOptions()
     let fileSystem = SimulatedFileSystem()
@@ -38,7 +38,7 @@ struct TakenNameTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("A taken segment name makes one compaction throw, and the next compaction uses another name")
+  @Test("If a segment name is taken, one compaction throws, and the next compaction uses another name")
   func compaction() throws {
     let memory = try MemoryStore()
     let store = try memory.open()

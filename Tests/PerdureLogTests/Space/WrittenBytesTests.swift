@@ -43,7 +43,8 @@ private final class CountingFile: ForwardingFile {
 
 @Suite("Counts of written bytes")
 struct WrittenBytesTests {
-  @Test("Statistics equal the bytes that the file system saw, and write amplification includes all")
+  @Test(
+    "Statistics equal the bytes that the file system received, and write amplification includes all of them")
   func counted() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     memory.options.checkpoints = .manual

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PerdureLog
 
-// Random programs run as overlapping transactions: a transaction may run others between its steps.
-// The committed programs are then run one after another on a model, in the order of their commits.
-// Every answer and the final state must be equal.
+// Random programs run as overlapping transactions: a transaction may run other transactions between
+// its steps. A model then runs the committed programs one after another, in the order of their
+// commits. All results of reads, and the final state, must be equal.
 
-/// One step of a program. The value of a write depends on all answers before it.
+/// One step of a program. The value of a write depends on the results of all earlier reads.
 private enum Step {
   case readID(UInt64)
   case readKey(UInt8)
@@ -58,7 +58,7 @@ extension Step {
   }
 }
 
-/// All answers of a program, as one hash.
+/// The results of all reads of a program, as one hash.
 private struct Answers {
   private(set) var sum: UInt64 = 1
 
@@ -113,8 +113,8 @@ private final class Overlapping {
   let store: Store
   let ids: Keyspace
   let keys: Keyspace
-  /// The committed programs in the order of their commits, with their answers. The sequence number
-  /// of a program without writes is that of its snapshot.
+  /// The committed programs in the order of their commits, with the results of their reads. The
+  /// sequence number of a program without writes is that of its snapshot.
   var committed: [(program: Program, answers: UInt64, sequence: UInt64, isReader: Bool)] = []
   var conflicts = 0
 
@@ -184,7 +184,7 @@ private final class Overlapping {
 
 @Suite("Overlapping transactions")
 struct TransactionHistoryTests {
-  @Test("Committed transactions have the answers and the state of a serial execution")
+  @Test("Committed transactions have the results and the state of a serial execution")
   func serializable() throws {
     let root = SeededGenerator.forTest("overlapping transactions")
     var (commits, conflicts) = (0, 0)

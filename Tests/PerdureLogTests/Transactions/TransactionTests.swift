@@ -58,7 +58,7 @@ struct TransactionTests {
     #expect(try store.snapshot().value(id: 1, in: accounts) == [5])
   }
 
-  @Test("A key that was absent when read, and was inserted since, is a conflict")
+  @Test("If a key was absent when read, and was inserted later, the commit is a conflict")
   func cameSince() throws {
     let error = #expect(throws: StoreError.self) {
       try store.transaction { transaction in
@@ -71,7 +71,7 @@ struct TransactionTests {
     #expect(try store.snapshot().value(key: [1], in: names) == [])
   }
 
-  @Test("Two transactions that each read what the other writes cannot both commit")
+  @Test("If each of two transactions reads a key that the other writes, only one can commit")
   func writeSkew() throws {
     try put(1, id: 1)
     try put(1, id: 2)

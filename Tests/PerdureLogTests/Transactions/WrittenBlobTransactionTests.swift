@@ -36,7 +36,7 @@ struct WrittenBlobTransactionTests {
     #expect(error?.code == code)
   }
 
-  @Test("The transaction reads, counts and visits the value, and all readers do so after the commit")
+  @Test("The transaction can read, count and visit the value, and after the commit all readers can")
   func commit() throws {
     let (first, second) = (try written(1), try written(2))
     try store.transaction { transaction in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-// Each test breaks only one invariant, and expects only its finding.
+// Each test breaks only one invariant, and expects only the finding of that invariant.
 
 @Suite("Verification of a store")
 struct VerificationTests {
@@ -56,7 +56,7 @@ struct VerificationTests {
     let report = try store.verify()
     #expect(report.isClean)
     #expect(report.commits == store.snapshot().sequence)
-    // Including the three records of the catalog.
+    // The count includes the three records of the catalog.
     #expect(report.records == 20 + 20 + 3)
     #expect(report.indexEntries == 20)
     #expect(report.blobs == 1)
@@ -69,11 +69,11 @@ struct VerificationTests {
     #expect(try store.snapshot().value(id: 1, in: rows)?.count == 301)
   }
 
-  @Test("V2: an address that leads to another record is reported")
+  @Test("V2: an index address of another key's record is reported")
   func address() throws {
     try store.engine.inTurn { state in
       let entry = state.root.pointee.segments + 1
-      // Readers now look for the records of segment 1 in the bytes of segment 2.
+      // Readers now read the bytes of segment 2 for the records of segment 1.
       entry.pointee.base = state.root.pointee.segments[2].base
     }
     let found = Set(try findings())
@@ -151,7 +151,7 @@ struct VerificationTests {
     #expect(try findings() == [.superblock])
   }
 
-  @Test("V8: a superblock that promises more than the log has is reported")
+  @Test("V8: a superblock that promises commits which the log does not have is reported")
   func promise() throws {
     try store.engine.inTurn { state in
       try state.superblock?.replace { $0.durableSequence = 1000 }
