@@ -1,12 +1,12 @@
-// The compiler must refuse every way in which an object could leave the isolation of its context.
-// Each case is compiled separately against the modules that this test was built with. Errors of
-// region isolation come from SIL, so type-checking alone would not find them.
+// The compiler must refuse each use of an object outside of the isolation of its context. Each case
+// is compiled separately against the modules that this test was built with. Errors of region
+// isolation come from SIL, so type-checking alone would not find them.
 
 import Foundation
 import Testing
 
-/// Disabled without a compiler, so that it does not count as passed. In CI, a missing compiler is a
-/// failure.
+/// Without a compiler, the suite is disabled, so that it does not count as passed. In CI, a missing
+/// compiler is a failure.
 @Suite(
   "The compiler checks isolation",
   .enabled(

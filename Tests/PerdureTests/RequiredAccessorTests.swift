@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// Disabled, and so not passed, where it cannot be checked; in CI that is a failure.
+/// Without a compiler, the suite is disabled, so that it does not count as passed. In CI, a missing
+/// compiler is a failure.
 @Suite(
-  "The compiler refuses required attributes that data can leave without a value to read",
+  "The compiler refuses required attributes that could have no readable value",
   .enabled(
     if: Compiler.found != nil || ProcessInfo.processInfo.environment["CI"] != nil,
     "There is no swiftc in PATH, or no modules beside the tests."))

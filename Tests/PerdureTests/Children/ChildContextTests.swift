@@ -31,7 +31,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "A child can delete an object that its parent saved unchanged in the meantime")
+    "A child can delete an object if its parent has meanwhile saved, but not changed, the object")
   func deletesWhatWasSaved() throws {
     let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
     let child = try draft()
@@ -44,7 +44,7 @@ struct ChildContextTests {
     #expect(try container.newContext().fetch(Employee.fetchRequest()).map(\.name) == ["Eve"])
   }
 
-  @Test("A child that has advanced does not delete an object that its parent changed meanwhile")
+  @Test("An advanced child does not delete an object that its parent has changed meanwhile")
   func deletesNothingThatChanged() throws {
     let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
     let child = try draft()
@@ -164,7 +164,7 @@ struct ChildContextTests {
     #expect(try other.fetch(Employee.fetchRequest()).map(\.name) == ["Ada"])
   }
 
-  @Test("References that a child removes before a deletion neither deny the deletion nor cascade")
+  @Test("If a child removes references before a deletion, they neither deny the deletion nor cascade")
   func deletesAfterLettingGo() throws {
     for rule in [DeleteRule.deny, .cascade] {
       let scene = try ModelScene(
@@ -201,7 +201,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "Parent and child may change different properties, and the same property is a conflict"
+    "Parent and child may change different properties of an object; the same property is a conflict"
   )
   func conflicts() throws {
     let ada = context.worker("Ada")
@@ -303,7 +303,7 @@ struct ChildContextTests {
     try child.save()
   }
 
-  @Test("A child's save gives its parent one change event, and the child save events")
+  @Test("A child's save causes one change event of its parent, and save events of the child")
   func events() throws {
     let ada = context.worker("Ada")
     let gone = context.worker("gone")
@@ -339,7 +339,7 @@ struct ChildContextTests {
     #expect(try container.newContext().fetch(Employee.fetchRequest()).map(\.name) == ["Eve"])
   }
 
-  @Test("If the parent cannot be read, a child's save throws and the parent takes over nothing")
+  @Test("If the parent cannot be read, a child's save throws and does not change the parent")
   func unreadable() throws {
     let (container, failing) = try UnreadableStore.container()
     let parent = container.newContext()

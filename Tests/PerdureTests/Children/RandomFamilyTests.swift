@@ -1,6 +1,6 @@
-// A family of contexts on a random model: two contexts on the store, two children of one of these,
-// and a child of a child. All contexts change the same few objects, refresh, discard changes and
-// save, each with a merge policy.
+// A family of contexts on a random model: two contexts on the store, two children of one of them,
+// and a child of one of the children. All contexts change the same few objects, refresh, discard
+// changes and save, each with a merge policy.
 //
 // Both ends of each relationship must always agree in each context. A parent must show its child's
 // saves, and a failed save must not change the parent. The stored graph must be intact.
@@ -204,8 +204,9 @@ private struct Family: RandomEdits {
     }
   }
 
-  /// Omits references to deleted objects. A context shows a deleted object until a save decides the
-  /// deletion, and references that the delete rule "no action" leaves. A child sees neither.
+  /// Omits references to deleted objects. A context shows a deleted object until a save accepts or
+  /// refuses the deletion. It also shows references that the delete rule "no action" leaves. A
+  /// child shows neither.
   private func text(_ value: Any?) -> String {
     switch value {
     case let objects as [ManagedObject]: "\(objects.filter { !isGoing($0) }.map(text))"

@@ -26,7 +26,7 @@ struct ClosingTests {
   }
 
   @Test(
-    "Closing writes a checkpoint after many small saves, and none after a few"
+    "Closing writes a checkpoint after many small saves, and no checkpoint after a few"
   )
   func checkpoint() throws {
     let directory = try TemporaryDirectory()

@@ -40,7 +40,7 @@ struct ContainerBackupStreamTests {
     return inspection.objectCounts.reduce(0) { $0 + $1.count }
   }
 
-  @Test("A stream has the saves before it and not those during it, and its restored store can be used")
+  @Test("A stream has only saves from before its start, and the store restored from it can be used")
   func saved() throws {
     let pending = container.newContext()
     pending.insertNewObject(forEntityName: "Note")["text"] = "pending"
@@ -61,7 +61,7 @@ struct ContainerBackupStreamTests {
     try container.close()
   }
 
-  @Test("A store in memory, and a chosen one of several stores, give a stream")
+  @Test("A store in memory, or one of several stores, can be backed up as a stream")
   func chosen() throws {
     let memory = try container.addPersistentStore(.inMemory)
     var bytes: [UInt8] = []
@@ -70,7 +70,7 @@ struct ContainerBackupStreamTests {
     try container.close()
   }
 
-  @Test("An error of the writing closure is the cause, and the received bytes are not restored")
+  @Test("The error of a failed stream has the closure's error as cause, and the partial stream is refused")
   func thrown() throws {
     struct Full: Error {}
     var bytes: [UInt8] = []

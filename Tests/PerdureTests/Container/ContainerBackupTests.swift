@@ -31,7 +31,7 @@ struct ContainerBackupTests {
     return count
   }
 
-  @Test("A backup has the saved changes only, and a later backup also has the later saves")
+  @Test("A backup has only saved changes, and a later backup also has the later saves")
   func saved() throws {
     let directory = try TemporaryDirectory()
     let container = try opened(.init(path: directory.file("notes"), durability: .processCrash))

@@ -15,7 +15,7 @@ struct DefaultDirectoryTests {
     DefaultDirectory.path(on: platform, environment: environment, home: home, process: "staff")
   }
 
-  @Test("On Linux it is in XDG_DATA_HOME, or else in .local/share of the home folder")
+  @Test("On Linux, the directory is in XDG_DATA_HOME, or else in .local/share of the home folder")
   func linux() {
     #expect(path(.xdg, ["XDG_DATA_HOME": "/data", "HOME": "/home/eve"]) == "/data/staff")
     #expect(path(.xdg, ["XDG_DATA_HOME": "/data/"]) == "/data/staff")
@@ -33,7 +33,7 @@ struct DefaultDirectoryTests {
         == "C:\\Users\\ada\\AppData\\Local\\staff")
   }
 
-  @Test("On Apple platforms it is in Application Support, and on Windows in the local data of programs")
+  @Test("On Apple platforms, the directory is in Application Support; on Windows, in LOCALAPPDATA")
   func others() {
     #expect(path(.apple, ["HOME": "/other"]) == "/home/ada/Library/Application Support/staff")
     #expect(path(.windows, ["LOCALAPPDATA": "D:\\Data"]) == "D:\\Data\\staff")

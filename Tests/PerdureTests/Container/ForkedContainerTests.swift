@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Containers in a forked process")
 struct ForkedContainerTests {
-  @Test("Every fetch, save and backup of a child is refused, and its parent can save")
+  @Test("Every fetch, save and backup of a child process is refused, and the parent can save")
   func refusals() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -22,7 +22,7 @@ struct ForkedContainerTests {
     }
   }
 
-  @Test("A child has loaded values and whole counts as of the fork, and its faults have no values")
+  @Test("A child process keeps the loaded values and counts of the fork, and its faults have no values")
   func values() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -40,7 +40,7 @@ struct ForkedContainerTests {
     }
   }
 
-  @Test("The parent keeps its lock and its files when a child closes the container, or is killed")
+  @Test("The parent keeps its lock and files when a child process closes the container or is killed")
   func ends() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -67,7 +67,7 @@ struct ForkedContainerTests {
     }
   }
 
-  @Test("A container for reading is refused in a child, and its parent still reads")
+  @Test("A container for reading is refused in a child process, and its parent can still read")
   func readers() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -96,7 +96,7 @@ struct ForkedContainerTests {
     }
   }
 
-  @Test("A child does not wait for a thread of its parent that was saving at the fork")
+  @Test("A child process does not wait for a thread of its parent that was saving at the fork")
   func whileSaving() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -125,7 +125,7 @@ struct ForkedContainerTests {
     }
   }
 
-  @Test("A child does not wait for a thread of its parent that was opening a store at the fork")
+  @Test("A child process does not wait for a thread of its parent that was opening a store at the fork")
   func whileOpening() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -153,7 +153,7 @@ struct ForkedContainerTests {
     }
   }
 
-  @Test("A child can load the stores itself after its parent has closed them")
+  @Test("A child process can load the stores itself after its parent has closed them")
   func opensItself() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -185,7 +185,7 @@ struct ForkedContainerTests {
   }
 }
 
-/// Loads the stores as soon as no other process has them.
+/// Loads the stores as soon as no other process has them open.
 private func loadWhenFree(_ container: PersistentContainer) throws {
   for _ in 0..<600_000 {
     do { return try container.loadPersistentStores() } catch {

@@ -93,7 +93,7 @@ struct FrozenDefaultTests {
     #expect(after.definitions == before.definitions)
   }
 
-  @Test("Reads, fetches, indexes, sums and rewritten rows agree on the default after every opening")
+  @Test("After every opening, reads, fetches, indexes, sums and rewritten rows have the same default")
   func agree() throws {
     var container = try open(nil)
     try add(["a", "b", "c"], container)
@@ -136,7 +136,7 @@ struct FrozenDefaultTests {
     #expect(after.definitions == before.definitions && after.sequence == before.sequence + 1)
   }
 
-  @Test("A reader with another default sees the values that the store has")
+  @Test("A reader whose model has another default reads the default of the store")
   func reader() throws {
     let first = try open(nil)
     try add(["a"], first)

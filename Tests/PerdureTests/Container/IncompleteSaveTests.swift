@@ -5,7 +5,7 @@ import PerdureTestSupport
 import Synchronization
 import Testing
 
-/// A store whose check accepts a change and whose commit then fails, like a store on a full disk.
+/// A store whose check accepts a change, but whose commit then fails, as on a full disk.
 private final class TreacherousStore: PersistentStore {
   struct Failure: Error {}
 
@@ -203,7 +203,7 @@ struct IncompleteSaveTests {
     #expect(error?.code == .constraintConflict && error?.conflicts.map(\.objectID) == [d.objectID])
     #expect(error?.message.hasPrefix("B.key must be unique") == true)
     #expect(stores.map(\.commits) == commits)
-    // One save can contain an object that frees a key and an object that takes this key.
+    // In one save, one object frees a key and another object takes this key.
     b["key"] = Int64(2)
     try context.save()
     let (e, f) = (make("C", "3", context), make("C", "3", context))

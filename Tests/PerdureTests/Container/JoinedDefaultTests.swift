@@ -4,7 +4,8 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-/// An entity in two stores. An attribute was added with a different default to each store.
+/// An entity in two stores. An attribute was added to each store, each time with a different
+/// default.
 @Suite("Objects of several stores that are older than an attribute")
 struct JoinedDefaultTests {
   private let directory: TemporaryDirectory

@@ -2,7 +2,7 @@ import Perdure
 import Synchronization
 import Testing
 
-/// The behaviour when one of several stores opened for reading cannot be advanced.
+/// Several stores are opened for reading, and one of them cannot be advanced.
 @Suite("Several stores of which one cannot be refreshed")
 struct JoinedRefreshTests {
   @Test("After a failed refresh of one store, only the next fetch from that store throws")

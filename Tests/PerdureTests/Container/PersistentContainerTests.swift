@@ -72,7 +72,7 @@ struct PersistentContainerTests {
     #expect(reported?.code == .openFailed)
   }
 
-  @Test("A model that differs by more than additions is error 134100 with the differences")
+  @Test("A model with changes other than additions causes error 134100, which lists the differences")
   func incompatible() throws {
     let path = FileManager.default.temporaryDirectory
       .appendingPathComponent("perdure-\(UUID().uuidString).perdure").path
@@ -203,7 +203,7 @@ struct PersistentContainerTests {
 
   @MainActor
   @Test(
-    "Loading a store again makes a new view context, and old objects keep their values"
+    "Loading a store again creates a new view context, and old objects keep their values"
   )
   func viewContextAfterReopening() throws {
     let container = try Staff.container()
@@ -260,8 +260,8 @@ struct PersistentContainerTests {
     @Test("In a debug build, using an object outside of its background context stops the program")
     func strayObject() async {
       await #expect(processExitsWith: .failure) {
-        // Unchecked: the compiler would refuse this code. A client in an older language mode could
-        // write it.
+        // Unchecked: otherwise the compiler would refuse this code. A client in an older language
+        // mode could contain it.
         struct Smuggler: @unchecked Sendable { let object: Employee }
         let smuggled = try await Staff.container().newBackgroundContext().perform { context in
           Smuggler(object: context.worker("W"))

@@ -27,9 +27,10 @@ private struct Grown {
   }
 }
 
-/// Opens a store with a sequence of models, each with more properties and other defaults. A list in
-/// memory has the expected values: the value that was set, or the first default of the property.
-@Suite("Old objects keep the defaults that their properties were added with")
+/// Opens a store with a sequence of models. Each model has more properties and other defaults. A
+/// list in memory has the expected values: the value that was set, or the first default of the
+/// property.
+@Suite("Old objects keep the defaults of the model that added their properties")
 struct RandomVersionsTests {
   private static let types: [AttributeType] = [
     .int16, .int32, .int64, .double, .float, .decimal, .string, .boolean, .date, .uuid, .binary, .uri,
@@ -239,7 +240,7 @@ struct RandomVersionsTests {
       var request = FetchRequest<ManagedObject>(entityName: entity)
       request.sortDescriptors = [FetchOrder(property.path), FetchOrder("name")]
       let order = try context.fetch(request).map { holders[$0["name"] as? String ?? ""] ?? .null }
-      // Equal values are neighbours in any order.
+      // In any correct order, equal values are adjacent.
       let changes = zip(order, order.dropFirst()).count { $0 != $1 }
       if changes + 1 != Set(holders.values).count, !holders.isEmpty {
         found.append("\(property.path) is in the order \(order)")

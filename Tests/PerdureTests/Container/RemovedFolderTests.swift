@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Containers whose store folder is removed")
 struct RemovedFolderTests {
-  @Test("After the folder of an open store is removed, saves fail at the latest with the next segment")
+  @Test("After the folder of an open store is removed, a save fails no later than at the next segment")
   func removed() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("notes.perdure")
@@ -35,7 +35,7 @@ struct RemovedFolderTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  /// Bytes that no compression shortens.
+  /// Bytes that compression cannot shorten.
   private static let noise: Data = {
     var random = SeededGenerator(seed: 7)
     return Data((0..<50_000).map { _ in UInt8.random(in: 0...255, using: &random) })

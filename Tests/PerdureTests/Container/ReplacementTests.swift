@@ -72,7 +72,7 @@ struct ReplacementTests {
     #expect(found["old", default: 0] > 20 && found["new", default: 0] > 20, "\(found)")
   }
 
-  @Test("After a power cut at any call the replacement can be repeated")
+  @Test("After a power cut at any call, the replacement can be repeated")
   func repeats() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(8)
@@ -133,7 +133,7 @@ struct ReplacementTests {
   }
 
   @Test(
-    "A copy that did not replace its store does not reappear after the store is destroyed")
+    "After a store is destroyed, the copy of an unfinished replacement does not appear at its path")
   func abandoned() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(4)

@@ -34,7 +34,7 @@ struct StoredModelRecordTests {
     try context.fetch(FetchRequest<ManagedObject>(entityName: "E")).map { $0["a"] as? String }
   }
 
-  /// Returns the model record. If bytes are given, they replace the record first.
+  /// Returns the model record. If bytes are given, first replaces the record by them.
   private func record(_ path: String, _ bytes: [UInt8]? = nil) throws -> [UInt8]? {
     let store = try Store(at: path)
     let meta = try store.keyspace("meta", .bytes)

@@ -77,7 +77,7 @@ struct TaskLimiterTests {
     #expect(line.withLock { $0 } == Array(0..<20))
   }
 
-  @Test("A greater limit admits waiting tasks at once, and a smaller limit stops no task")
+  @Test("A greater limit starts waiting tasks at once, and a smaller limit stops no running task")
   func changedLimit() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 1
@@ -97,7 +97,7 @@ struct TaskLimiterTests {
     #expect(gate.most == 4 && gate.order.count == 10)
   }
 
-  @Test("A task cancelled during its wait throws, does not run, and does not use the limit")
+  @Test("A task that is cancelled while it waits throws, does not run, and does not count for the limit")
   func cancelled() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 1
@@ -115,7 +115,7 @@ struct TaskLimiterTests {
     #expect(gate.order == [0, 21])
   }
 
-  @Test("A waiting task sees the state at its beginning, and errors do not use the limit")
+  @Test("A task sees the state at its start, not at its call, and a failed task does not count for the limit")
   func newestState() async throws {
     struct Refused: Error {}
     let container = try Staff.container()

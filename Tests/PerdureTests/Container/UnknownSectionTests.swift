@@ -49,7 +49,7 @@ struct UnknownSectionTests {
     }
   }
 
-  /// The files of the store, except those that list the processes with the store open.
+  /// The files of the store, except those that list the processes that have it open.
   private func files() throws -> [String: Data] {
     var files: [String: Data] = [:]
     let names = try FileManager.default.contentsOfDirectory(atPath: path)
@@ -99,7 +99,7 @@ struct UnknownSectionTests {
     #expect(grown != bytes && grown.suffix(10) == bytes.suffix(10))
   }
 
-  @Test("An extended or first model is one commit with all its keyspaces and indexes")
+  @Test("A first or extended model is stored in one commit with all its keyspaces and indexes")
   func oneCommit() throws {
     func commits() throws -> UInt64 {
       var options = StoreOptions()

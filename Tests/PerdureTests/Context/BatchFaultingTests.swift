@@ -67,7 +67,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("A shared to-one object is read once for each block, even if released in between")
+  @Test("A shared to-one object is read once for each block, even if it is released in between")
   func shared() throws {
     let context = try staff(shared: true).newContext()
     let workers = try workers(context)
@@ -86,7 +86,7 @@ struct BatchFaultingTests {
     #expect(context.statistics.since(before).rowRequestCount <= Self.blocks + 1)
   }
 
-  @Test("To-many relationships of fetched objects are looked up in blocks, and so are their rows")
+  @Test("To-many relationships of fetched objects, and the rows of their members, are read in blocks")
   func toMany() throws {
     let context = try companies(workers: 3).newContext()
     let companies = try context.fetch(FetchRequest<Company>())
@@ -100,7 +100,7 @@ struct BatchFaultingTests {
     #expect(asked.rowRequestCount <= (3 * Self.count + 63) / 64 + Self.blocks + 1)
   }
 
-  @Test("One-to-one relationships without a column cost one lookup for each block")
+  @Test("One-to-one relationships without a column cost one index lookup for each block")
   func inverseToOne() throws {
     let container = try staff()
     let writer = container.newContext()

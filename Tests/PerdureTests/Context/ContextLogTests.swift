@@ -61,7 +61,7 @@ struct ContextLogTests {
     #expect(book.take().map(\.subject) == ["1 inserted, 0 updated, 0 deleted"])
   }
 
-  @Test("The log reports failures, and is silent after it is switched off")
+  @Test("The log reports failures, and has no further lines after it is switched off")
   func failures() throws {
     let container = try Staff.container()
     let context = container.newContext()

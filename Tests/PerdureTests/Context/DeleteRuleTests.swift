@@ -72,7 +72,7 @@ struct DeleteRuleTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: contract.objectID) }
   }
 
-  @Test("Deny allows the deletion when the other side has moved elsewhere")
+  @Test("Deny permits the deletion after the related objects have moved to another object")
   func denyMoved() throws {
     let context = try Staff.context()
     let (company, heir) = (context.company("C"), context.company("D"))
@@ -99,7 +99,7 @@ struct DeleteRuleTests {
     #expect(dangling.objectID == address.objectID)
     #expect(dangling.street == "")
     #expect(dangling.isDeleted)
-    // The delete rule requires this reference, so verification accepts it.
+    // The delete rule leaves this reference on purpose, so verification accepts it.
     let (core, model) = (context.core, container.managedObjectModel)
     #expect(GraphVerification(core.view, core.graph.store, model).run().isClean)
     let other = container.newContext()
@@ -160,7 +160,7 @@ struct DeleteRuleTests {
     try context.save()
   }
 
-  @Test("Objects linked to a deleted object follow the delete rule as well")
+  @Test("The delete rule also applies to objects that are linked to an already deleted object")
   func linkedLater() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -70,7 +70,7 @@ struct DeletionPlanTests {
     #expect(plan.cascaded.isEmpty && !plan.isDenied)
   }
 
-  @Test("A plan omits absent or deleted objects, and has no object twice")
+  @Test("A plan omits absent or deleted objects, and contains no object twice")
   func nothing() throws {
     let container = try Staff.container()
     let context = container.newContext()

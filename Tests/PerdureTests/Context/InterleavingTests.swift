@@ -1,14 +1,14 @@
-// Two contexts make three edits each, in every order of their edits and saves.
+// Each of two contexts makes three edits, in every order of their edits and saves.
 //
-// The changes of each acknowledged save are replayed on a model of a few sets. At the end the store
-// must show exactly the model's state. So no link is lost, no key is used twice, and no reference
-// leads to a missing object.
+// The changes of each acknowledged save are replayed on a model of a few sets. At the end, the
+// store must have exactly the model's state. Then no link is lost, no key is used twice, and no
+// reference leads to a missing object.
 //
-// The two contexts are equivalent, so two programs in one order of turns also represent their
-// mirror image. Edits are not visible to other contexts before they are saved. With one save for
-// three edits, only one number of an order of turns matters: the later context's edits before the
-// earlier context saves. Every such case is run for every order of the edits. All orders of turns
-// are run for one order of the edits.
+// The two contexts are equivalent. Therefore an order of turns is not run again with exchanged
+// contexts. Edits are not visible to other contexts before they are saved. If each context saves
+// once, after three edits, only one number matters: the later context's edits before the earlier
+// context's save. Each such number is run with every order of the edits. All orders of turns are
+// run with one order of the edits.
 
 import Perdure
 import PerdureModel
@@ -142,7 +142,7 @@ private final class Actor {
     switch edit {
     case .delete: context.delete(company)
     case .link:
-      // A context that sees the company's deletion has nothing to link to.
+      // A context that sees the company's deletion cannot link its worker to it.
       if (try? context.existingObject(with: scene.company)) == nil { return }
       worker.company = company
     case .unlink: shared.company = nil
@@ -208,8 +208,8 @@ private struct Play {
     }
   }
 
-  /// One interleaving for each context that saves first, and for each number of the other context's
-  /// edits before that save.
+  /// One interleaving for each choice of the context that saves first, and for each number of the
+  /// other context's edits before that save.
   static let savesFirst: [[Int]] = [0, 1].flatMap { first in
     (0...3).map { count in
       let before = [Int](repeating: 1 - first, count: count) + [Int](repeating: first, count: 4)
@@ -239,8 +239,8 @@ private struct Play {
 
 @Suite("Two contexts at once")
 struct InterleavingTests {
-  /// Runs the plays of each pair of programs on one store of the engine. Refused saves are not
-  /// retried at first. Plays with a refused save then run again with a retry.
+  /// Runs the plays of each pair of programs on one store of the engine. In the first run, refused
+  /// saves are not retried. Plays with a refused save then run again, with a retry.
   private func runAll(
     _ programs: [[Edit]], _ plays: (_ first: [Edit], _ second: [Edit]) -> [Play]
   ) throws {
@@ -256,7 +256,7 @@ struct InterleavingTests {
 
   /// - Returns: The plays in which a save was refused.
   private func run(_ plays: [Play], in container: PersistentContainer, retries: Bool) throws -> [Play] {
-    // Scenes are created and checked together, because this would otherwise be most of the work.
+    // Scenes are created and checked together. Separately, this would take most of the time.
     let maker = container.newContext()
     let number = try maker.count(for: FetchRequest<Employee>())
     let scenes = plays.indices.map { Scene(maker, key: "key \(number + $0)") }
@@ -270,7 +270,7 @@ struct InterleavingTests {
     return zip(plays, results).filter { $1.wasRefused }.map { $0.0 }
   }
 
-  @Test("Three edits of two contexts, each edit saved, are correct in all orders and interleavings")
+  @Test("Three edits of two contexts with a save for each edit are correct in all interleavings")
   func savesAfterEachEdit() throws {
     let turns = Play.merges(3)
     try runAll(Edit.ordered) { first, second in
@@ -278,7 +278,7 @@ struct InterleavingTests {
     }
   }
 
-  @Test("Three edits of two contexts with one save are correct in all orders and interleavings")
+  @Test("Three edits of two contexts with one save for all are correct in all interleavings")
   func savesAtTheEnd() throws {
     try runAll(Edit.ordered) { first, second in
       Play.savesFirst.map { .savedAtOnce([first, second], $0) }
@@ -286,7 +286,7 @@ struct InterleavingTests {
   }
 
   @Test(
-    "Three of five edits of two contexts, saved singly or together, are correct in all interleavings"
+    "Any three of five edits of two contexts, with one save or three, are correct in all interleavings"
   )
   func drawn() throws {
     var random = SeededGenerator.forTest("interleavings")

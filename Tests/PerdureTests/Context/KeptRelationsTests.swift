@@ -26,7 +26,7 @@ struct KeptRelationsTests {
     return (other, try other.same(company))
   }
 
-  /// Reads often enough that everything cacheable is cached.
+  /// Reads several times, so that all relationships that can be cached are cached.
   private func heldWorkers(_ company: Company) -> [Employee] {
     let workers = Array(company.workers)
     for _ in 0..<3 {
@@ -125,7 +125,7 @@ struct KeptRelationsTests {
     withExtendedLifetime(workers) {}
   }
 
-  @Test("Siblings of a cached relationship are read together, even without their sibling groups")
+  @Test("Objects of a cached relationship are read together, even if their sibling groups are released")
   func siblings() throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)

@@ -1,11 +1,11 @@
-// Four contexts on a random model, compared with plain values that define exactly what each context
-// must show.
+// Four contexts on a random model, compared with plain values. These define the exact content that
+// each context must show.
 //
-// The values are exact, because no two contexts change the same object. The objects are in four
-// parts without links between them, and each context changes one part. A context shows its unsaved
-// changes of its own part. In the other parts it shows the saves up to its own state of the store,
-// which differs for each context. So the changes of other contexts may only show when a context
-// advances. Its own changes must then stay on top, unchanged.
+// The content is exact, because no two contexts change the same object. The objects are in four
+// parts without links between them, and each context changes one part. In its own part, a context
+// shows its unsaved changes. In the other parts, it shows the saves up to its own state of the
+// store. Each context may have a different state. Changes of other contexts may appear only when a
+// context advances. Its own unsaved changes must then stay unchanged.
 
 import PerdureLog
 import PerdureModel
@@ -65,7 +65,7 @@ private final class World {
   private var newest: [PartState] { history[history.count - 1].parts }
 
   private func parts(at sequence: UInt64) -> [PartState] {
-    // Operations other than saves may create states too, with the same content.
+    // Operations other than saves may also create states. These have the same content.
     history.last { $0.sequence <= sequence }?.parts ?? history[0].parts
   }
 
@@ -83,7 +83,7 @@ private final class World {
       stored: { self.stored(editor) })
   }
 
-  /// Reading advances only a context that merges automatically and is not pinned.
+  /// A read advances a context only if the context merges automatically and is not pinned.
   private func check(_ editor: PartEditor) throws {
     let before = editor.context.core.view.sequence
     try run.check(showing(editor))
@@ -175,7 +175,7 @@ private final class World {
     guard !shown[part].graph.living.isEmpty else { return }
     let number = run.random.pick(shown[part].graph.living)
     let merges = run.random.chance(50)
-    // The links that the object loses to objects deleted here are not checked.
+    // Links that the object loses because this context deleted the other end are not checked.
     if part == editor.part, !merges, editor.state.hasDeletions { return }
     note(editor, "refreshes \(number), \(merges ? "merging" : "forgetting")")
     move(editor) {
@@ -298,8 +298,8 @@ private final class World {
 
   // MARK: Children
 
-  /// Edits in a child context, which is then saved into its parent or discarded. Other contexts may
-  /// save meanwhile.
+  /// Edits in a child context. The child is then saved into its parent, or discarded. Other
+  /// contexts may save meanwhile.
   private func edit(inChildOf parent: PartEditor) throws {
     // A child does not see an object whose deletion is pending and denied.
     guard kind != .joined, !parent.state.hasDeletions else { return }
@@ -330,7 +330,7 @@ private final class World {
     try save(child, into: parent)
   }
 
-  /// The saved content at the parent's state when the child read it.
+  /// The saved content of the state that the parent had when the child read it.
   private func shownByParent(of child: PartEditor) -> [PartState] {
     guard let view = child.context.core.view as? LayeredView else { return newest }
     return parts(at: view.base.sequence)

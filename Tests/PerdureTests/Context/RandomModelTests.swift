@@ -236,7 +236,8 @@ private struct World {
     saved.forgetTransients(except: Set(changed))
   }
 
-  /// Refreshes one object. The links that it loses to objects deleted here are not checked.
+  /// Refreshes one object. Links that it loses because this context deleted the other end are not
+  /// checked.
   private mutating func refresh() {
     guard !current.living.isEmpty else { return }
     let number = random.pick(current.living)

@@ -1,12 +1,13 @@
-// Sequences of edits after which both ends of a relationship could disagree, a reference could
-// dangle, or a save could be wrong. Each test has its own model, and uses objects by name.
+// Sequences of edits that could make the ends of a relationship disagree, leave a dangling
+// reference, or cause a wrong save. Each test has its own model, and uses objects by name.
 
 import PerdureModel
 import Testing
 
 @testable import Perdure
 
-/// Returns a scene with parents and children. The rules are those of `children` and of `parent`.
+/// Returns a scene with parents and children. The parameters are the delete rules of `children` and
+/// of `parent`.
 private func family(
   on kind: StoreKind = .current, _ children: DeleteRule, _ parent: DeleteRule
 ) throws -> ModelScene {
@@ -63,7 +64,9 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Node") == 0)
   }
 
-  @Test("A denying child is deleted with a new parent that cascades to the child", arguments: [false, true])
+  @Test(
+    "A child whose rule is deny is deleted together with a new parent that cascades to it",
+    arguments: [false, true])
   func cascadeFromNew(isChildStored: Bool) throws {
     let scene = try family(.cascade, .deny)
     let child = scene.new("Child")
@@ -75,7 +78,9 @@ struct RelationshipSequenceTests {
     #expect(try scene.count("Parent") == 0 && scene.count("Child") == 0)
   }
 
-  @Test("An undone deletion shows no new objects that were removed with it", arguments: [0, 1])
+  @Test(
+    "Undoing a deletion does not restore new objects that were removed with the deleted object",
+    arguments: [0, 1])
   func takenBack(stored: Int) throws {
     let scene = try family(.deny, .deny)
     let name = stored == 0 ? "Parent" : "Child"
@@ -206,7 +211,7 @@ struct RelationshipSequenceTests {
     }
   }
 
-  @Test("Objects of a context that was made with other stores are recognised by their ids")
+  @Test("Objects of a context that was created with other stores are recognised by their ids")
   func otherNumbers() throws {
     let entities = [
       EntityDescription("Parent", properties: [.toMany("children", "Child", inverse: "parent")]),
@@ -240,7 +245,7 @@ struct RelationshipSequenceTests {
     try after.save()
   }
 
-  @Test("A removed link stays removed when other contexts have saved, for any slots of the ends")
+  @Test("A removed link stays removed after other contexts' saves, for any slots of its ends")
   func takenApart() throws {
     let scene = try ModelScene(
       EntityDescription("Left", properties: [.toOne("right", "Right", inverse: "left")]),
@@ -329,7 +334,7 @@ struct RelationshipSequenceTests {
     try scene.saveWhole()
   }
 
-  @Test("A chain of one-to-one objects can be closed to a ring, opened, and connected to itself")
+  @Test("One-to-one objects can form a chain or a ring, and an object can be linked to itself")
   func chain() throws {
     let scene = try ModelScene(
       EntityDescription(
@@ -350,7 +355,7 @@ struct RelationshipSequenceTests {
     #expect(nodes[3].one("next") == nil && nodes[2].one("last") == nil)
   }
 
-  @Test("A link removed and added again is no change unless the other end is deleted")
+  @Test("Removing a link and adding it again is not a change, unless the other end is deleted")
   func removedAndAdded() throws {
     let scene = try ModelScene(
       EntityDescription("Node", properties: [.toMany("friends", "Node", inverse: "friends")]))

@@ -184,7 +184,7 @@ struct RelationshipTests {
     #expect(try other.same(ada).bookmarks.map(\.objectID) == [second.objectID])
   }
 
-  @Test("A link that was made and undone leaves no change")
+  @Test("Adding a link and removing it again leaves no change")
   func unchanged() throws {
     let context = try Staff.context()
     let (worker, project) = (context.worker("W"), Project(context: context))

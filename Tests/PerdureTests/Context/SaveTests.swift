@@ -37,7 +37,7 @@ struct SaveTests {
     #expect(id.uri == "x-perdure://\(id.storeIdentifier)/Employee/p1")
   }
 
-  @Test("A save names all missing mandatory values, saves nothing, and succeeds once they are set")
+  @Test("A save without mandatory values names them all and saves nothing, and succeeds after they are set")
   func missing() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -235,7 +235,7 @@ struct SaveTests {
     }
   }
 
-  @Test("Additions below the minimum conflict with a removal that could empty the relationship")
+  @Test("An addition below the minimum conflicts with a removal that could empty the relationship")
   func additionsBesideEmptying() throws {
     for (added, isRefused) in [(1, true), (2, false)] {
       let container = try Self.teams(minCount: 2, optional: true)

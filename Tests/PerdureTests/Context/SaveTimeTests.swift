@@ -21,7 +21,7 @@ import Testing
   @Relationship(inverse: "marks") var pages: ToMany<Page>
 }
 
-@Suite("Attributes that saves set to their time")
+@Suite("Attributes that a save sets to its time")
 struct SaveTimeTests {
   private static let classes: [ManagedObject.Type] = [Page.self, Shelf.self, Mark.self]
 
@@ -33,12 +33,12 @@ struct SaveTimeTests {
     return container
   }
 
-  /// Waits until the clock shows another time than a date.
+  /// Waits until the clock's time differs from a date.
   private func pass(_ date: Date?) {
     while Date() == date {}
   }
 
-  @Test("A save gives all objects that it inserts one time between its begin and its end")
+  @Test("All objects that a save inserts get the same time, between the save's beginning and end")
   func inserted() throws {
     let context = try container().newContext()
     let (first, second) = (Page(context: context), Page(context: context))
@@ -50,7 +50,7 @@ struct SaveTimeTests {
     #expect(before <= time && time <= after && second.edited == time)
   }
 
-  @Test("Only objects that a save writes get its time")
+  @Test("A save sets its time only in objects that it writes")
   func updated() throws {
     let context = try container().newContext()
     let (first, second) = (Page(context: context), Page(context: context))
@@ -74,7 +74,7 @@ struct SaveTimeTests {
     #expect(try #require(second.edited) != time && first.edited == last)
   }
 
-  @Test("Predicates, orders and indexes use the stored time, and a store keeps it")
+  @Test("Predicates, orders and indexes use the stored time, and the time is the same after reopening")
   func stored() throws {
     let fileSystem = InMemoryFileSystem()
     var description = PersistentStoreDescription(path: "/pages.perdure")
@@ -125,7 +125,7 @@ struct SaveTimeTests {
     try here.save()
     #expect(page.text == "there" && page.book === shelf)
     #expect(try #require(page.edited) > #require(other.edited))
-    // The same property is a conflict, and the time is not among its properties.
+    // A change of the same property is a conflict. The conflict does not list the time attribute.
     (other.text, page.text) = ("there", "here")
     there.rollback()
     other.text = "there again"
@@ -134,7 +134,7 @@ struct SaveTimeTests {
     #expect(error?.conflicts.flatMap { $0.properties.map(\.property) } == ["text"])
   }
 
-  @Test("A child context sets no time; the save of its parent does")
+  @Test("A child context's save sets no time; the parent's save sets it")
   func children() throws {
     let context = try container().newContext()
     let page = Page(context: context)
@@ -170,7 +170,7 @@ struct SaveTimeTests {
     #expect(page["edited"] is Date)
   }
 
-  @Test("A stored date can become the time of saves and back; a computed attribute cannot")
+  @Test("A stored date can become a time of saves, and vice versa; a computed attribute cannot")
   func adopting() throws {
     let fileSystem = InMemoryFileSystem()
     func open(_ property: PropertyDescription) throws -> PersistentContainer {

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Siblings: their cache does not grow with the walk")
+@Suite("Siblings: the size of their cache does not depend on the length of a walk")
 struct SiblingLimitTests {
-  /// Creates lists of workers. The mentor of each worker is the worker created before, and the head
-  /// is created last.
+  /// Creates lists of workers. The mentor of each worker is the worker created before it. The head
+  /// of a list is created last.
   private func lists(_ count: Int, length: Int) throws -> PersistentContainer {
     let container = try Staff.container()
     let context = container.newContext()
@@ -48,7 +48,7 @@ struct SiblingLimitTests {
     #expect(context.core.memory.pointee.blockCount == 0)
   }
 
-  @Test("Lists walked in parallel share their requests while siblings are followed")
+  @Test("Walks along parallel lists share their requests while siblings are followed")
   func sideBySide() throws {
     let context = try lists(10, length: 20).newContext()
     let heads = try heads(context)

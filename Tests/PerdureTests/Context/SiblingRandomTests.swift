@@ -3,8 +3,8 @@ import Testing
 
 @testable import Perdure
 
-/// Objects must show the present state for any cached siblings and any retained objects. Plain
-/// values define this state.
+/// Objects must show the current state, whichever siblings are cached and whichever objects are
+/// retained. Plain values define this state.
 @Suite("Siblings in random walks")
 struct SiblingRandomTests {
   private static let companyCount = 30
@@ -15,7 +15,9 @@ struct SiblingRandomTests {
     var mentorOf: [String: String] = [:]
   }
 
-  @Test("Walks, changes, saves, rollbacks and reloaded objects show the present state", arguments: 0..<6)
+  @Test(
+    "After random walks, changes, saves, rollbacks and reloads, objects show the current state",
+    arguments: 0..<6)
   func walks(round: Int) throws {
     let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(round)
     var random = SeededGenerator(seed: seed)

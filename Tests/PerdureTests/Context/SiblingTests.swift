@@ -55,7 +55,7 @@ struct SiblingTests {
     #expect(context.statistics.rowRequestCount == Self.requestsMax)
   }
 
-  @Test("Nested loops do not disturb each other")
+  @Test("Nested loops read siblings independently of each other")
   func nested() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -80,7 +80,7 @@ struct SiblingTests {
     #expect(workers[..<64].allSatisfy { $0.isFault } && workers[128...].allSatisfy { $0.isFault })
   }
 
-  @Test("Reading a value outside of a fault's row does not read the row")
+  @Test("Reading a property that is not in a fault's row does not read the row")
   func derived() throws {
     let container = try Staff.container()
     let id = try company(container, workers: 2)

@@ -49,7 +49,7 @@ struct UnsavedFetchTests {
     let context = container.newContext()
     for number in 0..<4 { _ = (context.company("c\(number)"), project(context, "p\(number)")) }
     for number in 0..<24 { _ = context.worker("w\(number)") }
-    // Saved first, so that objects exist to edit even after a rollback.
+    // Saves first, so that there are objects to edit even after a rollback.
     try context.save()
     var compared = 0
     for _ in 0..<40 {

@@ -22,7 +22,7 @@ struct VanishedObjectTests {
     return (context, kept, gone)
   }
 
-  @Test("The error names the remedy, which is not a refresh if a linked object was deleted")
+  @Test("If a linked object was deleted, the error names a remedy other than a refresh")
   func advice() throws {
     func message(_ change: (Employee, Employee) -> Void) throws -> String {
       let (context, _, _) = try refused(change)
@@ -98,8 +98,8 @@ struct VanishedObjectTests {
     #expect(!context.hasChanges && gone.isDeleted)
   }
 
-  /// Workers 0 and 1 are married in this context, unsaved. Another context has deleted worker 1 and
-  /// married workers 0 and 2. Worker `changed` also has a new name in this context.
+  /// This context has linked workers 0 and 1 as spouses, but not saved. Another context has deleted
+  /// worker 1 and linked workers 0 and 2. Worker `changed` also has a new name in this context.
   private func marriedElsewhere(
     changing changed: Int
   ) throws -> (PersistentContainer, ManagedObjectContext, [Employee]) {
@@ -117,7 +117,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "Dropping a one-to-one reference keeps a pair that another context has saved",
+    "If a one-to-one reference is dropped, a pair that another context has saved stays",
     arguments: [false, true])
   func pairMadeElsewhere(movesOnFirst: Bool) throws {
     let (container, context, workers) = try marriedElsewhere(changing: 0)
@@ -135,7 +135,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("Discarding the changes of a deleted object keeps a pair that another context has saved")
+  @Test("If the changes of a deleted object are discarded, a pair that another context has saved stays")
   func pairMadeElsewhereAndDiscarded() throws {
     let (container, context, workers) = try marriedElsewhere(changing: 1)
     let (kept, gone, z) = (workers[0], workers[1], workers[2])
@@ -191,7 +191,7 @@ struct VanishedObjectTests {
     }
   }
 
-  @Test("A refresh drops a one-to-one reference that is in the deleted row")
+  @Test("A refresh drops a one-to-one reference whose column is in the deleted row")
   func columnInVanishedRow() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -229,7 +229,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "A deleted object that was linked here counts as deleted once the context has advanced",
+    "A deleted object that this context linked counts as deleted after the context has advanced",
     arguments: [false, true])
   func linkedTo(refreshesAll: Bool) throws {
     let container = try Staff.container()
@@ -278,7 +278,7 @@ struct VanishedObjectTests {
     try expectWhole(container)
   }
 
-  @Test("A deleted object that was changed here counts as deleted, and no fetch returns it")
+  @Test("A deleted object that this context changed counts as deleted, and no fetch returns it")
   func changed() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -322,7 +322,8 @@ struct VanishedObjectTests {
     #expect(worker.isDeleted && worker.name == "")
   }
 
-  @Test("After an undone deletion, an object deleted elsewhere counts as deleted and has no links")
+  @Test(
+    "After a deletion is undone, an object that another context deleted counts as deleted and has no links")
   func deletionTakenBack() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -339,7 +340,7 @@ struct VanishedObjectTests {
     #expect(try context.count(for: request) == 0)
   }
 
-  @Test("Counting a relationship reads no member, also when another object has been deleted")
+  @Test("Counting a relationship reads no member, even after another context deleted an object")
   func counting() throws {
     let container = try Staff.container()
     let context = container.newContext()

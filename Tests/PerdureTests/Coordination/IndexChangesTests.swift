@@ -103,7 +103,7 @@ struct IndexChangesTests {
     #expect(try store.store.verify().findings.isEmpty)
     try store.close()
 
-    // Indexes of the earlier model are also built from the rows added in the meantime.
+    // The indexes of the earlier model are also built from the rows that were added meanwhile.
     store = try Self.open(Self.model(Self.old), fileSystem)
     #expect(try Self.names(store) == Self.oldNames)
     let size = try Self.fetch(store, "size > 35")
@@ -112,7 +112,7 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("A changed predicate makes a new index, and an opening without a model drops none")
+  @Test("A changed predicate creates a new index, and an opening without a model drops no index")
   func otherPredicate() throws {
     let fileSystem = SimulatedFileSystem()
     func index(_ text: String) throws -> FetchIndexDescription {

@@ -25,7 +25,7 @@ struct MirroredStoreTests {
       naive = ReferenceStore(log.schema)
     }
 
-    /// Returns the change from the present objects to new objects, for one of the stores.
+    /// Returns the change from the current objects to new objects, for one of the stores.
     func change(to new: [ObjectReference: TestObject], for store: any PersistentStore) throws -> StoreChange {
       var change = StoreChange(view: store.view(), durability: .relaxed)
       change.removals = objects.keys.filter { new[$0] == nil }
@@ -157,7 +157,7 @@ struct MirroredStoreTests {
       _ = try commit()
       return []
     } catch let conflict as StoreConflict {
-      // Ignores which of two new rows was refused, because each store may choose.
+      // Ignores which of two new rows was refused, because the stores may refuse different ones.
       return Set(conflict.duplicates.map { "\($0.index) \($0.key)" } + conflict.failed.map { "\($0)" })
     } catch {
       return ["\(error)"]

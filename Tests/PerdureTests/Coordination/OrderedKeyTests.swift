@@ -78,7 +78,7 @@ struct OrderedKeyTests {
     }
   }
 
-  @Test("A prefix key begins exactly the keys of the texts with that prefix")
+  @Test("A key begins with a prefix key if and only if its text has that prefix")
   func prefixes() {
     for prefix in RandomValue.texts {
       var start = OrderedKey()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Indexes where some columns of a row change")
+@Suite("Indexes when only some columns of a row change")
 struct PartialUpdateTests {
   private static func model(extras: Int) throws -> ManagedObjectModel {
     var indexes = [
@@ -128,7 +128,7 @@ struct PartialUpdateTests {
     try store.close()
   }
 
-  @Test("Comparing two rows finds each column with another value, presence or length")
+  @Test("A comparison of two rows finds each column whose value, presence or length differs")
   func comparison() throws {
     let store = try Self.open(Self.model(extras: 70), SimulatedFileSystem())
     let entity = try #require(store.schema.entity(named: "Item"))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Rows and keys have the format in FORMAT-GRAPH.md")
 struct RowFormatTests {
-  /// The lines of a fenced block of bytes; the text after a semicolon is a remark.
+  /// The lines of a fenced block of bytes. The text after a semicolon is a remark.
   private func lines(_ fence: String) throws -> [[UInt8]] {
     let text = try text()
     let start = try #require(text.firstIndex(of: "```\(fence)"))
@@ -22,7 +22,7 @@ struct RowFormatTests {
     return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
   }
 
-  @Test("The writer creates the bytes of the documented row")
+  @Test("The writer creates the documented bytes of the example row")
   func row() throws {
     let kinds: [FieldKind] = [.string, .int16, .string, .bool]
     let columns = kinds.enumerated().map { RowColumn(property: UInt32($0 + 1), kind: $1) }

@@ -55,7 +55,7 @@ struct StoreSchemaTests {
     #expect(party.concrete.map { schema.entity($0).name } == ["Company", "Employee", "Manager"])
   }
 
-  @Test("Each link is stored once, and the other side reads the link by an index")
+  @Test("Each link is stored once, and the other side finds it through an index")
   func forms() throws {
     let schema = try TestModel.schema(indexed: true, derives: false)
     func index(_ name: String) throws -> StoreIndex { try #require(schema.index(named: name)) }
@@ -92,7 +92,7 @@ struct StoreSchemaTests {
     #expect(try form(schema, "Company", "employeeCount") == .count(ofSlot: 4))
   }
 
-  @Test("A row holds stored attributes and to-one columns in the order of slots")
+  @Test("A row has the stored attributes and the to-one columns in the order of their slots")
   func layout() throws {
     let schema = try TestModel.schema(indexed: true, derives: false)
     let company = try #require(schema.entity(named: "Company")?.layouts)

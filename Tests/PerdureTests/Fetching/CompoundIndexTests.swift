@@ -200,7 +200,8 @@ struct CompoundIndexTests {
     let behind = try run(
       graph, "int32 > 1 AND date == CAST(3, 'NSDate')", [FetchOrder("int32"), down], limit: 3)
     #expect(behind.plan.isOrdered)
-    // Only one of two directions differs from the index, so the fetch has to sort.
+    // One of two directions differs from the index, and the other does not, so the fetch has to
+    // sort.
     #expect(try !run(graph, "int32 == 2", [FetchOrder("string"), up], limit: 3).plan.isOrdered)
   }
 }

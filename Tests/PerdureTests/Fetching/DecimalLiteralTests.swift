@@ -42,7 +42,7 @@ struct DecimalLiteralTests {
     return try context.fetch(FetchRequest<Item>(predicate: predicate)).map(\.number).sorted()
   }
 
-  @Test("A long literal is exact beside an element at a fixed or at a computed position")
+  @Test("A long literal is exact in comparisons with an element at a fixed or computed position")
   func longLiteralsOfElements() throws {
     let text = "12345678901234567890.5"
     let exact = try #require(Decimal(string: text))
@@ -83,7 +83,7 @@ struct DecimalLiteralTests {
     }
   }
 
-  @Test("A long literal beside an aggregate or a subquery element of type Decimal is exact")
+  @Test("A long literal is exact in comparisons with a Decimal aggregate or subquery element")
   func through() throws {
     let context = try context([Decimal(string: "9007199254740993.1")!])
     let part = Item(context: context)
@@ -102,7 +102,7 @@ struct DecimalLiteralTests {
     }
   }
 
-  @Test("Beside a Double, a long literal becomes the nearest Double, as in Swift")
+  @Test("In a comparison with a Double, a long literal becomes the nearest Double, as in Swift")
   func doubles() throws {
     let context = try context([])
     let item = Item(context: context)

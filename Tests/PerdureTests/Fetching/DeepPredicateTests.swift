@@ -89,7 +89,7 @@ struct DeepPredicateTests {
     }
   }
 
-  @Test("Random joins of predicates keep their order and their truth value at any length and depth")
+  @Test("Randomly joined predicates keep their order and truth value at any length and depth")
   func randomJoins() throws {
     var random = SeededGenerator.forTest("joined predicates")
     for _ in 0..<200 {

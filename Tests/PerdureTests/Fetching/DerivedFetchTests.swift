@@ -126,8 +126,8 @@ struct DerivedFetchTests {
     return Set(found)
   }
 
-  /// Expects that a fetch sorts by the objects' values, and by ids where these are equal. The first
-  /// objects stay the same with a limit.
+  /// Expects that a fetch sorts by the objects' values, and equal values by ids. With a limit, it
+  /// must return the first of these objects.
   private func checkOrder<T: ManagedObject>(
     _ context: ManagedObjectContext, _ key: String, _ value: (T) -> Value
   ) throws {

@@ -57,7 +57,7 @@ struct FetchPlannerTests {
           """)
   }
 
-  @Test("An equality uses its index, and the other conditions stay as a filter")
+  @Test("An equality uses its index, and the other conditions become a filter")
   func equality() throws {
     #expect(
       try explain("Employee", "name == 'x' AND mid > 5") == """
@@ -135,7 +135,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("An order with a limit uses the index, and a descending order starts at its end")
+  @Test("An order with a limit uses the index, and a descending order starts at the end of the index")
   func orderByIndex() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("salary", ascending: false)], limit: 5) == """
@@ -147,7 +147,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A unique index serves an order if the index has all keys")
+  @Test("A unique index serves an order only if it has the keys of all objects")
   func uniqueOrder() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("big")], limit: 5).contains(
@@ -160,7 +160,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("The whole key of a unique index is looked up without estimating other plans")
+  @Test("An equality with the whole key of a unique index is planned without estimating other plans")
   func uniqueKey() throws {
     let schema = try TestModel.schema(indexed: true)
     var query = FetchQuery(entity: try #require(schema.entity(named: "Employee")).number)

@@ -12,8 +12,8 @@ private final class Reading: ManagedObject {
   @Relationship var group: OrderedToMany<Reading>
 }
 
-/// A constant beside a Float attribute. A Float with a fraction equals its value, the number that
-/// it prints, and every number between the two. Every other constant compares by value.
+/// Comparisons of a Float attribute with a constant. A Float with a fraction equals its value, its
+/// printed number, and every number between these two. All other comparisons are by value.
 @Suite("Floats and constants")
 struct FloatConstantTests {
   private static let floats: [Float] = [
@@ -59,7 +59,7 @@ struct FloatConstantTests {
     return found
   }
 
-  /// How a Float compares with a constant according to the definition.
+  /// The order of a Float and a constant according to the definition.
   private static func order(_ float: Float, _ constant: Value) -> ValueOrder {
     let exact = Value.double(Double(float))
     let byValue = Value.sortOrder(exact, constant)
@@ -89,7 +89,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Every operator follows the rule with an index, with rows and in memory")
+  @Test("Every operator follows the definition, with an index, on rows and in memory")
   func everyConstant() throws {
     var random = SeededGenerator.forTest("constants beside floats")
     let context = try context()
@@ -114,7 +114,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("A query finds a Float by its printed number, and not by numbers nearby")
+  @Test("A query finds a Float by its printed number, and not by other numbers near it")
   func near() throws {
     let context = try context()
     let tenth = [Self.floats.firstIndex(of: 0.1)!]
@@ -137,7 +137,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Constants beside non-constant expressions are also converted")
+  @Test("Constants in comparisons with computed expressions are also converted")
   func mixed() throws {
     let context = try context()
     for _ in 0..<2 {

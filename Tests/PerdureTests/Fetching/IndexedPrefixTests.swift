@@ -31,7 +31,7 @@ struct IndexedPrefixTests {
       predicate: try FetchPredicate(format: "%K BEGINSWITH %@", argumentArray: [key, prefix]))
   }
 
-  /// Returns joined texts, so that a result is often a prefix of another result.
+  /// Returns a text that is joined from others, so that one result is often a prefix of another.
   private static func text(_ random: inout SeededGenerator) -> String {
     (0..<Int.random(in: 1...3, using: &random)).map { _ in random.pick(texts) }.joined()
   }
@@ -72,8 +72,8 @@ struct IndexedPrefixTests {
     try child.save()
     var found = 0
     for round in 0..<3 {
-      // Round 0 uses the child, while the parent has unsaved changes. Round 1 uses the parent
-      // before it saves them, and round 2 after that.
+      // Round 0 uses the child while the parent has unsaved changes. Round 1 uses the parent before
+      // it saves, and round 2 uses the parent after it saves.
       let asked = round == 0 ? child : context
       if round == 2 { try context.save() }
       for prefix in Self.texts + (0..<60).map({ _ in Self.text(&random) }) {

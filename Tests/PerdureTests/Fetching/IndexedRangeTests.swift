@@ -45,7 +45,7 @@ struct IndexedRangeTests {
     return IndexedRange(query, schema)
   }
 
-  @Test("An equality with a complete unique key needs no planner")
+  @Test("An equality with a complete unique key is executed without the planner")
   func recognised() throws {
     #expect(try Self.key("code == 'a'", of: "Thing") != nil)
     #expect(try Self.key("serial == 5", of: "Thing") != nil)
@@ -70,7 +70,7 @@ struct IndexedRangeTests {
   }
 
   @Test(
-    "A range of the only index on an attribute needs no planner",
+    "A range of the only index on an attribute is executed without the planner",
     arguments: [
       "rank == 5", "rank < 5", "rank >= 5", "rank >= 5 AND rank < 9", "rank > 1 AND rank >= 2 AND rank < 4",
       "group == 'a'", "group >= 'a' AND group < 'b'", "rank BETWEEN {1, 5}", "group BEGINSWITH 'a'",
@@ -102,7 +102,7 @@ struct IndexedRangeTests {
     #expect(try Self.key("rank > 5", of: "Item", { $0.includesSubentities = false }) == nil)
   }
 
-  @Test("A partial index may be shorter, so the planner chooses the index")
+  @Test("If there is also a partial index, the planner chooses the index")
   func partial() throws {
     let entity = EntityDescription(
       "Item", properties: [.int32("rank"), .int32("size")],

@@ -9,7 +9,7 @@ private final class Till: ManagedObject {
   @Relationship(inverse: "till", deleteRule: .cascade) var entries: ToMany<Figure>
 }
 
-/// A property of every type of number, with an index and without.
+/// A property of every number type, once with an index and once without.
 @Entity(indexes: [["w16"], ["w32"], ["w64"], ["float"], ["double"], ["decimal"]])
 private final class Figure: ManagedObject {
   @Relationship(inverse: "entries") var till: Till?
@@ -201,7 +201,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("A Float property equals its value as a Double, and not the Decimal that it prints")
+  @Test("A Float property equals its value as a Double, and not the Decimal with its printed digits")
   func widening() throws {
     let context = try context()
     let figure = Figure(context: context)

@@ -94,7 +94,7 @@ struct OrderedPredicateTests {
     #expect(try count(scene.container.newContext(), "items.name == {'b', 'c'}") == 1)
   }
 
-  @Test("A list from an unordered relationship is equal before and after a save")
+  @Test("A list from an unordered relationship has the same order before and after a save")
   func unordered() throws {
     let scene = try scene(.current)
     let (list, items) = fill(scene)
@@ -108,7 +108,7 @@ struct OrderedPredicateTests {
     #expect(unsaved == 1)
   }
 
-  @Test("A request rejects an element by position in an unordered collection")
+  @Test("A request rejects access by position to an unordered collection")
   func positionsRefused() throws {
     let scene = try scene(.current)
     for format in [

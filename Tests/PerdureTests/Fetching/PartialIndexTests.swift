@@ -170,7 +170,7 @@ struct PartialIndexTests {
     ] { #expect(try !explain(condition, request).contains(" where "), "\(condition) for \(request)") }
   }
 
-  @Test("A partial index gives an order to requests that imply its predicate")
+  @Test("A partial index serves the order of requests that imply its predicate")
   func order() throws {
     let plan = try explain("done == NO", "done == NO", order: [FetchOrder("size")])
     #expect(plan.contains("size ascending, as they come"), "\(plan)")

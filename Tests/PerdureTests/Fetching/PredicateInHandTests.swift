@@ -53,7 +53,7 @@ struct PredicateInHandTests {
     try compare("reset")
   }
 
-  @Test("A predicate is false for an object with an unsaved deletion, which no fetch returns")
+  @Test("A predicate is false for an object with an unsaved deletion, and no fetch returns the object")
   func deleted() throws {
     let context = try context()
     try context.save()

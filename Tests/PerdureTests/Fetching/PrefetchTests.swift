@@ -6,7 +6,8 @@ import Testing
 struct PrefetchTests {
   private static let count = 150
 
-  /// Returns a container with companies. Each has two workers and a project that both share.
+  /// Returns a container with companies. Each company has a project and two workers. Both workers
+  /// are in the project.
   private func container() throws -> PersistentContainer {
     let container = try Staff.container()
     let context = container.newContext()

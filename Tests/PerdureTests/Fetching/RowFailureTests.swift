@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Predicates that fail for a row")
 struct RowFailureTests {
-  @Test("A request is refused when it is made, or no row makes it fail because of a type")
+  @Test("A request with a wrong type is refused when it is made, not when a row is evaluated")
   func randomExpressions() throws {
     var random = SeededGenerator.forTest("types of expressions")
     var acceptedCount = 0
@@ -89,7 +89,7 @@ struct ExpressionTypeTests {
     try error(try FetchPredicate(format: format))
   }
 
-  @Test("A request rejects an operand if a row can give a value that the operator does not accept")
+  @Test("A request rejects an operand that can have a value which the operator does not accept")
   func failures() throws {
     for format in [
       "abs(TERNARY(age > 1, name, note)) > 3", "abs(TERNARY(age > 1, name, age)) > 3",
@@ -127,7 +127,7 @@ struct ExpressionTypeTests {
     #expect(try error("name MATCHES note") == nil)
   }
 
-  @Test("A request rejects a comparison of types of which no two values are equal")
+  @Test("A request rejects a comparison of two types whose values are never equal")
   func neverEqual() throws {
     for format in [
       "TERNARY(age > 1, name, note) == 3", "tags.@sum.weight == 'x'", "'x' == tags.@avg.weight",
@@ -147,7 +147,7 @@ struct ExpressionTypeTests {
       message == "tags.@sum.weight of Employee is a number and is compared with text, which it never equals.")
   }
 
-  @Test("A request accepts expressions with values that only some rows have")
+  @Test("A request accepts expressions that have a value for only some rows")
   func accepted() throws {
     for format in [
       "TERNARY(age > 1, name, note) == 'x'", "TERNARY(age > 1, name, age) == 3",
@@ -188,7 +188,7 @@ struct ExpressionTypeTests {
       try error(other.withSubstitutionVariables(["FETCH_SOURCE": "x"]))?.code == .notARelationship)
   }
 
-  @Test("Bits, casts and positions that do not exist for a row are null, and no row ends the fetch")
+  @Test("Bits, casts and positions that a row does not have are null, and the fetch continues")
   func missingValues() throws {
     let context = try Staff.context()
     let numbers: [(String, Int64)] = [("1.5", .max), ("7", 1), ("x", .min), ("1e400", 3), ("-2.0", 1 << 61)]

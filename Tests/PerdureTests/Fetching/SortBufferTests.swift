@@ -13,7 +13,7 @@ struct SortBufferTests {
       let count = Int.random(in: 0...60, using: &random)
       let keys = Set(
         (0..<count).map { _ in
-          // Long common prefixes, so that bytes after the sixteenth also decide the order.
+          // Long common prefixes, so that bytes after the sixteenth also determine the order.
           [UInt8](repeating: 7, count: random.pick([0, 3, 15, 16, 40]))
             + (0..<3).map { _ in UInt8.random(in: 0...3, using: &random) }
         })

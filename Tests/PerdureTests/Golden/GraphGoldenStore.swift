@@ -37,7 +37,8 @@ struct GraphGoldenStore: CustomStringConvertible, Sendable {
     for (name, bytes) in files { try Data(bytes).write(to: URL(fileURLWithPath: folder + "/" + name)) }
   }
 
-  /// The colour of each note. Rows of the first model lack the attribute, and read as its default.
+  /// The colour of each note. Rows of the first model lack this attribute, so it reads as its
+  /// default.
   var colours: [String: String] {
     let first = ["a": "red", "b": "red", "c": "red", "d": "green"]
     return version < 5 ? first : first.merging(["e": "blue", "f": "red"]) { $1 }
@@ -69,7 +70,7 @@ enum GraphGoldenModel {
   }
 }
 
-/// Writes a store in the format of the present version.
+/// Writes a store in the format of this version.
 enum GraphGoldenGenerator {
   private static let path = "/golden"
 

@@ -81,7 +81,7 @@ struct GraphGoldenStoreTests {
     note["name"] = "new"
     var request = FetchRequest<ManagedObject>(entityName: "Note")
     request.predicate = try FetchPredicate(format: "name == 'b'")
-    // The save rewrites this row with the attribute.
+    // The save rewrites this row, and then the row has the attribute.
     try context.fetch(request).first?["name"] = "b2"
     try context.save()
     var colours = golden.colours
@@ -96,7 +96,7 @@ struct GraphGoldenStoreTests {
   }
 
   @Test(
-    "The generator writes the newest stores once",
+    "The generator writes the stores of the newest version once",
     .enabled(if: ProcessInfo.processInfo.environment["PERDURE_WRITE_GOLDEN"] != nil))
   func write() throws {
     let store = GraphGoldenStore(version: GraphGoldenStore.newestVersion)

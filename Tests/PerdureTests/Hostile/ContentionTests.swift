@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Contexts in conflict")
 struct ContentionTests {
-  @Test("If many contexts save a unique value, one succeeds and the other errors name its object")
+  @Test("If many contexts save a unique value, one succeeds and the errors of the others name its object")
   func uniqueKey() async throws {
     let container = try Staff.container(.stored)
     let (rounds, rivals) = (20, 6)
@@ -39,7 +39,7 @@ struct ContentionTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == rounds)
   }
 
-  @Test("Contexts that use a unique value in turn never see two owners")
+  @Test("While contexts move a unique value between objects, no context sees two owners")
   func handingOn() async throws {
     let container = try Staff.container(.stored)
     let ids = try await container.performBackgroundTask { context in

@@ -2,7 +2,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Contexts of every kind on many threads at once. The thread sanitizer also runs this suite.
+/// Contexts of every kind work on many threads at the same time. This suite also runs under the
+/// thread sanitizer.
 @Suite("Many contexts on one store")
 struct CrowdTests {
   private static let rounds = 12
@@ -61,11 +62,12 @@ struct CrowdTests {
     }
     try expectWhole(world.container)
     listener.cancel()
-    // Includes the workers that were hired and dismissed.
+    // The count includes the workers that were created and deleted again.
     #expect(await listener.value.count == added + 2 * Self.rounds)
   }
 
-  /// Raises the idol's salary by one, as other tasks do, and adds a new friend of the idol.
+  /// Adds one to the salary of the shared worker `idol`, and adds a new friend of this worker.
+  /// Other tasks do the same.
   private static func add(_ world: World) async throws {
     try await world.container.performBackgroundTask { context in
       context.mergePolicy = .error.merging("salary", of: "Employee", by: .sum)
@@ -134,7 +136,7 @@ struct CrowdTests {
     let background = world.container.newBackgroundContext()
     let events = background.events(bufferingNewest: 10_000)
     let listener = Task {
-      // A merge reports the refreshed objects before it ends. This context changes nothing itself.
+      // A merge reports the refreshed objects before it ends. This context makes no changes itself.
       for await event in events {
         switch event.kind {
         case .didMerge: break

@@ -106,7 +106,7 @@ struct FailingDiskTests {
     #expect(struck > 3)
   }
 
-  @Test("A failed sync makes a save's outcome unknown, and a full disk saves nothing")
+  @Test("After a failed sync, the result of a save is unknown; on a full disk, a save writes nothing")
   func outcome() throws {
     for (failure, isOpen) in [
       (InjectedFailure(of: .sync, code: .mediaError), true),
@@ -179,7 +179,7 @@ struct FailingDiskTests {
     #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 0)
   }
 
-  @Test("A fault that cannot be read does not count as an absent object")
+  @Test("A fault whose row cannot be read does not count as an absent object")
   func unreadable() throws {
     let fileSystem = SimulatedFileSystem()
     let container = try Self.container(fileSystem)

@@ -19,7 +19,7 @@ struct HostileGraphTests {
     #expect(try container.newContext().count(for: FetchRequest<Department>()) == 0)
   }
 
-  @Test("Deleting while iterating deletes exactly the members at the iteration's start")
+  @Test("A loop that deletes members deletes exactly those that existed at the start of the iteration")
   func deleteWhileIterating() throws {
     let context = try Staff.context()
     let company = context.company("C")

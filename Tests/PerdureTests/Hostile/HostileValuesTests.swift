@@ -176,7 +176,7 @@ struct HostileValuesTests {
     _ = try reader.fetch(try request("exact * exact > 1 OR exact + number > 2 OR number / 0 == nil"))
   }
 
-  @Test("Equal values in different forms violate a uniqueness constraint, and nil never does")
+  @Test("Equal values in different forms violate a uniqueness constraint, and nil never violates one")
   func uniqueness() throws {
     let entity = EntityDescription(
       "Value",
@@ -227,7 +227,7 @@ struct HostileValuesTests {
     #expect(texts == expected.map { .text($0) })
   }
 
-  @Test("URLs of every form are read back")
+  @Test("URLs of every form are read back unchanged")
   func links() throws {
     let container = try container()
     let context = container.newContext()

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Several contexts on random models")
 struct RandomModelRefreshTests {
-  @Test("In each context both ends always agree, and the stored graph satisfies the model")
+  @Test("In each context, both ends of relationships always agree, and the stored graph satisfies the model")
   func random() throws {
     var random = SeededGenerator.forTest("random models and refreshes")
     let stepCount = 70

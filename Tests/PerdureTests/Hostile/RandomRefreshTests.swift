@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Two contexts that refresh at random")
 struct RandomRefreshTests {
-  @Test("Both ends always agree in each context, and the stored graph stays intact")
+  @Test("In each context, both ends of relationships always agree, and the stored graph stays intact")
   func random() throws {
     var random = SeededGenerator.forTest("random refreshes")
     for _ in 0..<6 {

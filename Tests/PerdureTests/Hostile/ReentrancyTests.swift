@@ -2,7 +2,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-/// Objects whose hooks call the context again.
+/// Objects whose hooks call methods of their context.
 @Suite("Hooks that call their context")
 struct ReentrancyTests {
   final class Hook: ManagedObject {
@@ -41,7 +41,7 @@ struct ReentrancyTests {
     return container.newContext()
   }
 
-  @Test("prepareForDeletion may delete its own object, and another object that does the same")
+  @Test("prepareForDeletion may delete its own object, and another object whose hook does the same")
   func deleteInPreparation() throws {
     let context = try context()
     let (one, two) = (Hook(context: context), Hook(context: context))

@@ -2,8 +2,8 @@ import Perdure
 import PerdureModel
 import Testing
 
-/// Refreshes of objects with unsaved changes, after deletions in their context or saves of other
-/// contexts.
+/// Refreshes of objects with unsaved changes. Before the refresh, their context has deleted objects
+/// or other contexts have saved.
 @Suite("Refreshing related changes")
 struct RefreshTests {
   @Test("An object that discards its changes keeps no link to a deleted object")
@@ -26,7 +26,7 @@ struct RefreshTests {
     try expectWhole(container)
   }
 
-  @Test("A cascade deletes an object with its owner, also after the object's changes were discarded")
+  @Test("A cascade deletes an object with its owner, even after the object's changes are discarded")
   func afterCascade() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-/// Objects and ids that are not, or are no longer, in the context's store.
+/// Objects and ids that were never in the context's store, or are no longer in it.
 @Suite("Absent objects")
 struct StrangerTests {
   @Test("An object that another context has removed cannot be linked at either end")
@@ -57,7 +57,7 @@ struct StrangerTests {
     try expectWhole(container)
   }
 
-  @Test("An id of an abstract entity belongs to no object")
+  @Test("There is no object for an id of an abstract entity")
   func abstractID() throws {
     let container = try Staff.container()
     let context = container.newContext()

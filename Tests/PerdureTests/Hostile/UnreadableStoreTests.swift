@@ -31,7 +31,7 @@ struct UnreadableStoreTests {
     try #require(try context.fetch(FetchRequest<Company>()).first)
   }
 
-  /// Expects that saves report the failed read until a rollback, and that the graph is intact then.
+  /// Expects that saves report the failed read until a rollback, and that the graph is then intact.
   private func expectReadFailure(
     _ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -40,7 +40,7 @@ struct UnreadableStoreTests {
       let error = #expect(throws: PerdureError.self, sourceLocation: sourceLocation) { try context.save() }
       #expect(error?.code == .readFailed, sourceLocation: sourceLocation)
       #expect(error?.cause is UnreadableStore.Failure, sourceLocation: sourceLocation)
-      // Changes based on the unreadable object still exist, so this repairs nothing.
+      // Changes that depend on the unreadable object still exist, so this call does not help.
       context.refreshAllObjects()
     }
     context.rollback()
@@ -103,7 +103,7 @@ struct UnreadableStoreTests {
     try expectReadFailure(context)
   }
 
-  @Test("An unreadable row that another save has changed is neither a conflict nor absent")
+  @Test("If a row that another save has changed is unreadable, it is neither in conflict nor absent")
   func conflict() throws {
     let context = container.newContext()
     let one = try worker("A", context)
@@ -159,7 +159,7 @@ struct UnreadableStoreTests {
     }
   }
 
-  @Test("The next fetch and save report the error of an accessor, until a rollback")
+  @Test("After an accessor's read fails, fetches and saves report the error until a rollback")
   func accessor() throws {
     let context = container.newContext()
     let one = context.object(with: try worker("A", container.newContext()).objectID) as? Employee

@@ -160,7 +160,7 @@ struct ObjectJSONTests {
     try context.save()
   }
 
-  @Test("The JSON key entity names a subentity, and an abstract entity requires this key")
+  @Test("The JSON key `entity` names a subentity, and is required for an abstract entity")
   func subentities() throws {
     let context = try context()
     let found = try context.decode(
@@ -228,7 +228,7 @@ struct ObjectJSONTests {
     #expect(member.email == "person@x")
   }
 
-  @Test("A relationship is omitted if its object's unique value is a JSON object")
+  @Test("A relationship is not written if the unique value of its object is itself a JSON object")
   func codableKey() throws {
     let context = try context()
     let boss = Boss(context: context, code: Extra(note: "n"), title: "Chief")
@@ -297,7 +297,7 @@ struct ObjectJSONTests {
     }
   }
 
-  @Test("Written objects are read back, nested and by unique keys")
+  @Test("Written objects are read back, both nested objects and references by unique keys")
   func roundTrip() throws {
     let context = try context()
     let acme = Firm(context: context, name: "Acme", parent: Firm(context: context, name: "Group"))
@@ -354,7 +354,7 @@ struct ObjectJSONTests {
     #expect(found.born?.timeIntervalSinceReferenceDate == 1 && decoder.userInfo.isEmpty)
   }
 
-  @Test("A value without JSON and an object that no longer exists make writing throw")
+  @Test("Writing throws for a value that JSON cannot represent, and for an object that no longer exists")
   func unwritable() throws {
     let context = try context()
     let worker = Worker(context: context, ratio: .infinity)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-/// Keeps its description in a static variable that reads the description of `Asked`.
+/// Stores its description in a static variable that reads the description of `Asked`.
 private final class Asking: ManagedObject {
   static let kept = EntityDescription(
     "Asking", properties: [.toOne("other", Asked.entityDescription.name, inverse: "other")])
@@ -88,7 +88,7 @@ struct ClassDescriptionTests {
     #expect(none.managedObjectModel.entities.isEmpty)
   }
 
-  @Test("The message about a class without an entity does not say that the container lacks the class")
+  @Test("The message about a class without an entity says this, not that the container lacks the class")
   func given() throws {
     let container = try PersistentContainer(
       name: "x", classes: [Plain.self, Other.self], description: .inMemory)

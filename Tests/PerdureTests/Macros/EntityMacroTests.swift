@@ -2,7 +2,7 @@ import FoundationEssentials
 import Perdure
 import Testing
 
-// These classes are written as users write them. The macros run when this target is built.
+// These classes have the form of a user's classes. The macros run when this target is built.
 
 @Entity(isAbstract: true)
 class Creature: ManagedObject {
@@ -11,7 +11,7 @@ class Creature: ManagedObject {
   @Relationship(inverse: "friends") var friends: ToMany<Creature>
 }
 
-/// Comments { and "quotes" do not disturb.
+/// Comments with { and "quotes" have no effect.
 @Entity("Feline", indexes: [["weight", "name"]])
 final class Cat: Creature {
   @Attribute(.unique, originalName: "label") var tag: String?  // var no: Int
@@ -196,7 +196,8 @@ struct EntityMacroTests {
   }
 
   #if os(Linux) || os(macOS)
-    @Test("A to-many with a maximum of one stops the program with the right declaration")
+    @Test(
+      "A to-many relationship with a maximum of 1 stops the program; the message has the right declaration")
     func toManyOfOne() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = Hermit.entityDescription

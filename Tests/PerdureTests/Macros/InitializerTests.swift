@@ -42,7 +42,7 @@ import Testing
   }
 }
 
-@Suite("Objects are inserted with the values of their properties")
+@Suite("Initializers with the values of an object's properties")
 struct InitializerTests {
   private func context() throws -> ManagedObjectContext {
     let container = try PersistentContainer(
@@ -69,7 +69,7 @@ struct InitializerTests {
     #expect(Array(south.clerks) == [other, clerk] && office.clerks.isEmpty && office.desks.contains(south))
   }
 
-  @Test("Omitted parameters keep values of awakeFromInsert, except that optionals get their declared default")
+  @Test("Omitted parameters keep the values of awakeFromInsert, but optionals get their declared default")
   func omitted() throws {
     let context = try context()
     let member = Member(context: context, name: "Ada")
@@ -97,7 +97,7 @@ struct InitializerTests {
     #expect(error?.code == .missingMandatoryProperty && error?.details.map(\.property) == ["title"])
   }
 
-  @Test("A class keeps its own initializer whose first parameter is the context")
+  @Test("A class keeps its handwritten initializer whose first parameter is the context")
   func own() throws {
     #expect(Own(context: try context(), twice: "ab").name == "abab")
   }

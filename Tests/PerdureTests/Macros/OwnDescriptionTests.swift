@@ -15,7 +15,7 @@ extension EntityDescription {
 
 @Entity private final class Other: ManagedObject { var name: String = "" }
 
-@Suite("A program with its own initializer for descriptions")
+@Suite("A program that declares its own initializer for descriptions")
 struct OwnDescriptionTests {
   @Test("The compiler prefers a program's own EntityDescription(from:)")
   func ownInitializer() throws {

@@ -3,7 +3,7 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-@Suite("Merging: saves that fail in spite of merging")
+@Suite("Merging: saves that fail although their conflicts can be merged")
 struct FailedMergeTests {
   /// A span of time whose validation compares two properties.
   final class Span: ManagedObject {

@@ -1,5 +1,5 @@
-// Two contexts make three edits each of one object, in every order and with every policy, with and
-// without a rule for a property. A model of a few sets defines the result of each merge.
+// Each of two contexts makes three edits of one object, in every order and with every policy, with
+// and without a rule for a property. A model of a few sets defines the result of each merge.
 
 import Perdure
 import PerdureModel
@@ -30,8 +30,9 @@ private enum Edit: Int, CaseIterable, Sendable {
 
 /// The compared state of the object.
 private struct Content: Equatable {
-  /// The value of each column, by the edit that sets the column. 0 is the initial value. A salary
-  /// or a company is 1 or 2 for the context that set it, and the new name is 2.
+  /// The value of each column, by the edit that sets the column. 0 is the initial value. For a
+  /// salary or a company, the value is 1 or 2: the number of the context that set it. The new name
+  /// is 2.
   var columns: [Edit: Int] = [.name: 0, .salary: 0, .company: 0]
   /// The numbers of the friends: 0 and 1 for those that the contexts add, 2 for the initial friend.
   var friends: Set<Int> = [2]
@@ -259,8 +260,9 @@ struct MergeInterleavingTests {
   /// The orders of three edits.
   private static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
 
-  /// Returns plays for all interleavings. Each has a random order of both programs and a random way
-  /// to save. A long run has all orders and ways: 1,440 plays.
+  /// Returns plays for all interleavings. In each play, the edits of both programs have a random
+  /// order, and the saves a random distribution. A long run has all orders and distributions: 1,440
+  /// plays.
   private func plays(
     _ first: [Edit], _ second: [Edit], _ random: inout SeededGenerator
   ) -> [(programs: [[Edit]], turns: [Int], savesEach: Bool)] {
@@ -278,7 +280,7 @@ struct MergeInterleavingTests {
   }
 
   @Test(
-    "Three of six edits of two contexts merge correctly in all interleavings with all policies",
+    "Any three of six edits of two contexts merge correctly in all interleavings with all policies",
     arguments: PlayedPolicy.all)
   fileprivate func all(_ policy: PlayedPolicy) throws {
     var random = SeededGenerator.forTest("merge interleavings")

@@ -49,7 +49,7 @@ struct MergePolicyTests {
     #expect("\(conflict)".contains("salary: was 1000, is 1 here and 2 in the store"))
   }
 
-  @Test("A conflict about a relationship has ids, and a conflict about a deletion names the side")
+  @Test("A conflict about a relationship has ids; a conflict about a deletion says which side deleted")
   func relationshipsAndDeletions() throws {
     let (here, there, mine, theirs) = try scene()
     let (first, second) = (there.worker("first"), there.worker("second"))
@@ -189,7 +189,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "For a many-to-many relationship, union keeps removed members, and other rules choose or refuse"
+    "For a many-to-many relationship, union keeps removed members; other rules choose a set or refuse"
   )
   func sets() throws {
     for (rule, expected) in [
@@ -224,7 +224,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "A watched object conflicts under the error policy, and not under object trump"
+    "An object with detectConflicts conflicts under the error policy, but not under object trump"
   )
   func watched() throws {
     let (here, there, mine, theirs) = try scene()
@@ -272,7 +272,7 @@ struct MergePolicyTests {
     try expectWhole(container)
   }
 
-  @Test("An object inserted again keeps its identity, its instance and its unchanged columns")
+  @Test("An object that is inserted again keeps its id, its instance and its unchanged columns")
   func insertedAgain() throws {
     let (here, there, mine, theirs) = try scene(.mergeByPropertyObjectTrump)
     let (mentor, lost) = (there.worker("mentor"), there.company("lost"))

@@ -46,7 +46,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
   case uniqueHere = "unique: two inserted here"
   case uniqueChanged = "unique: changed / stored"
 
-  /// The expected result, by policy. *Here* is the state of this save, *there* the state of the
+  /// The expected result, by policy. *Here* is the state of this save. *There* is the state of the
   /// other contexts' saves.
   var expected: [String] {
     switch self {
@@ -85,7 +85,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
   }
 }
 
-/// One cell of the table: two contexts with the same state, and the result when one saves after the
+/// One cell of the table: two contexts with the same state, and the result if one saves after the
 /// other.
 struct ConflictScene {
   let container: PersistentContainer
@@ -246,7 +246,7 @@ struct ConflictScene {
     return found.count == holds.count ? "both" : found.joined()
   }
 
-  /// Returns which object has the unique value. After a merge, this object has the salary of the
+  /// Returns the object that has the unique value. After a merge, this object has the salary of the
   /// first object and the company of the second object.
   private func merged(_ first: String, _ second: String, _ context: ManagedObjectContext) throws -> String {
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "email == 'x'"))

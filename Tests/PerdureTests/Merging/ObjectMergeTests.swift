@@ -39,7 +39,7 @@ struct ObjectMergeTests {
     #expect(outcome(.rollback, local: [0: .integer(1)], store: store) == .asStored)
   }
 
-  @Test("The policy decides contested properties, and other properties keep the change of either side")
+  @Test("The policy decides properties that both sides changed; other properties keep their one change")
   func sameProperty() {
     let store: [Int: Value] = [0: .integer(2), 1: .string("theirs"), 2: .null]
     let local: [Int: Value] = [0: .integer(1), 2: .bool(true)]

@@ -86,7 +86,7 @@ struct PutBackTests {
     #expect(mine.name == "there" && mine.zoom == 1 && guardian.managedObjectContext == nil)
   }
 
-  @Test("If the save fails, an object deleted elsewhere is the registered instance again")
+  @Test("If the save fails, the instance of an object that another context deleted is registered again")
   func gone() throws {
     let theirs = ware(there, "x")
     try there.save()
@@ -148,7 +148,9 @@ struct PutBackTests {
     #expect(kinds.filter { $0 == .willSave }.count == 1 && kinds.filter { $0 == .didSave }.count == 1)
   }
 
-  @Test("An object merged into a merged object maps to the final object", arguments: [false, true])
+  @Test(
+    "If an object is merged into an object that is itself merged, it maps to the final object",
+    arguments: [false, true])
   func chain(isSwapped: Bool) throws {
     func make(_ context: ManagedObjectContext, _ code: Int?, _ number: Int?) -> Ware {
       let ware = Ware(context: context)
@@ -166,7 +168,7 @@ struct PutBackTests {
     #expect(try container.newContext().count(for: FetchRequest<Ware>()) == 1)
   }
 
-  @Test("A dropped deletion also restores the objects of its cascade, for any length of the chain")
+  @Test("A dropped deletion also restores all objects of its cascade, for a chain of any length")
   func longChain() throws {
     let container = try Staff.container()
     let (here, there) = (container.newContext(), container.newContext())

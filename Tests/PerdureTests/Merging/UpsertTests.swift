@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Merging: uniqueness constraints and upsert")
 struct UpsertTests {
-  /// Returns two contexts. One has an unsaved worker with the email x, which the other has not
-  /// seen.
+  /// Returns two contexts. The first has an unsaved worker with the email x. The other has not read
+  /// this worker.
   private func scene(
     _ policy: MergePolicy
   ) throws -> (
@@ -117,7 +117,7 @@ struct UpsertTests {
     #expect(error?.code == .constraintConflict && article.isInserted && article["stock"] as? Int == 9)
   }
 
-  @Test("An import of many equal unique values creates one object for each value")
+  @Test("An import with many duplicates of unique values creates one object for each value")
   func many() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyObjectTrump)
     try there.save()
@@ -160,7 +160,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("A saved object that takes a used value is reverted if the store wins, and refused otherwise")
+  @Test("A change of a saved object to a used value is reverted if the store wins, and refused otherwise")
   func savedObjects() throws {
     let (container, here, there, saved) = try scene(.mergeByPropertyStoreTrump)
     let other = there.worker("other", email: "o")

@@ -12,7 +12,8 @@ struct ErrorType: Hashable {
   let name: String
   let isVisible: Bool
 
-  /// The types in a source text whose declarations name `Error` or `LocalizedError` as a parent.
+  /// The types in a source text whose declarations name `Error` or `LocalizedError` as a
+  /// conformance.
   static func all(in text: String) -> [ErrorType] {
     let declaration =
       /^ *(?:@\w+ )?(public |package |private |fileprivate |internal )?(?:final )?(?:struct|enum|class|actor|extension) ([A-Za-z.]+)(?:<[^>]*>)?: ([^{]*)\{/
@@ -65,7 +66,7 @@ struct ErrorFormsTests {
     throw Missing()
   }
 
-  /// One error of each type that calls throw to programs. `RowError` and the types in
+  /// One error of each type that a program can receive from a call. `RowError` and the types in
   /// `internalTypes` and `otherTargets` are omitted.
   private static func samples() throws -> [any Error] {
     let context = try Staff.context()

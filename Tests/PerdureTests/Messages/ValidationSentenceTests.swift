@@ -32,7 +32,7 @@ struct ValidationSentenceTests {
     visitor.setValue(ticket, forKey: "ticket")
   }
 
-  /// The message of the refused save, without the end that names the object.
+  /// The message of the refused save, without its last part, which names the object.
   private func sentence(of object: ManagedObject? = nil) -> String {
     let error = #expect(throws: PerdureError.self) { try context.save() }
     let end = " Object: \((object ?? ticket).objectID). Nothing was saved."

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Attributes of objects")
 struct AttributeTests {
-  @Test("A new object has its default values, and zero values where no default exists")
+  @Test("A new object has its default values, and zero values for attributes without a default")
   func defaults() throws {
     let sample = Sample(context: try Staff.context())
     #expect(sample.flag)

@@ -13,7 +13,7 @@ struct ChangesTests {
     if case .some(.none) = values[key] { true } else { false }
   }
 
-  @Test("Changed values differ from the stored values, and setting the stored value is no change")
+  @Test("Changed values differ from the stored values, and setting a stored value again is not a change")
   func changed() throws {
     let context = try Staff.context()
     let (worker, company) = (context.worker("W"), context.company("C"))
@@ -95,7 +95,7 @@ struct ChangesTests {
     #expect(worker.email == "p@example.org")
   }
 
-  @Test("A custom accessor with will, primitive and did calls behaves like a generated accessor")
+  @Test("A custom accessor that calls will, primitive and did methods behaves like a generated accessor")
   func accessors() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -116,7 +116,7 @@ struct ChangesTests {
     #expect(try container.newContext().same(worker).salary == 11)
   }
 
-  @Test("Relationships by name give a mutable set, ids without instances, and their fault state")
+  @Test("By name, a relationship has a mutable set, ids without instances, and a fault state")
   func relationships() throws {
     let container = try Staff.container()
     let setup = container.newContext()

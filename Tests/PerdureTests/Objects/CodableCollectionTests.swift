@@ -89,7 +89,7 @@ struct CodableCollectionTests {
     #expect(again.moves == nil && again.bag == nil)
   }
 
-  @Test("A property without a value reads as empty, and a save requires a value")
+  @Test("A property without a value reads as an empty collection, and a save requires a value")
   func required() throws {
     let context = try container().newContext()
     let player = Player(context: context)

@@ -7,7 +7,7 @@ import Testing
 struct EnumAttributeTests {
   enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
 
-  /// An enumeration without a case for zero.
+  /// An enumeration without a case for the raw value zero.
   enum Grade: Int16, AttributeValue, CaseIterable { case poor = 3, good = 2, fine = 1 }
 
   struct Shelf: RawRepresentable, AttributeValue, Hashable {
@@ -92,7 +92,7 @@ struct EnumAttributeTests {
     }
   }
 
-  @Test("An attribute without a value reads as the case for zero, or else as the first case")
+  @Test("An attribute without a value reads as the case with raw value zero, or else as the first case")
   func zero() throws {
     try inDirectory { directory in
       let volume = Volume(context: try container(Volume.self, "\(directory)/V.perdure").newContext())

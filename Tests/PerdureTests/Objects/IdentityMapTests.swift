@@ -15,7 +15,7 @@ struct IdentityMapTests {
     defer { map.deallocate() }
     var expected: [ObjectReference: Employee] = [:]
     for step in 0..<6000 {
-      // Phases of 1,000 steps fill and empty the table in turn.
+      // Phases of 1,000 steps alternately fill and empty the table.
       let object = random.pick(objects)
       let isFilling = step / 1000 % 2 == 0
       if expected[object.reference] == nil, random.chance(isFilling ? 90 : 10) {

@@ -68,7 +68,7 @@ struct KeyPathTests {
     #expect(world.acme.name == "Ajax" && world.void.name == "Void")
   }
 
-  @Test("Unions keep every value, and distinct unions each value once")
+  @Test("Unions keep every value, and distinct unions keep each value once")
   func unions() throws {
     let world = try World()
     func sorted(_ path: String) -> [Int]? { (world.acme.value(forKeyPath: path) as? [Int])?.sorted() }

@@ -14,7 +14,7 @@ struct ObjectMemoryTests {
   @Test("Header, instance and table entry of a registered object take at most 160 bytes")
   func sizes() {
     // The header is a block of the object memory. An instance is a block of the system's allocator:
-    // a pointer after the 16 bytes that begin every instance. The table needs 32 bytes for each
+    // 16 bytes that begin every instance, and a pointer. The table needs at most 32 bytes for each
     // object, because it is at least half full after growth.
     let header = MemoryLayout<ObjectHeader>.size
     #expect(header % ObjectMemory.unitByteCount == 0 && header == 80)
@@ -52,7 +52,7 @@ struct ObjectMemoryTests {
     memory.deallocate(block.address, byteCount: block.byteCount)
   }
 
-  @Test("The next allocation reuses a freed block of its size, and empty memory keeps one chunk")
+  @Test("An allocation reuses the last freed block of its size, and empty memory keeps one chunk")
   func reuse() {
     var memory = ObjectMemory()
     defer { memory.deallocate() }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Sets of references")
 struct ReferenceSetTests {
   /// Inserts ascending, descending and random references. Sizes are below and above the threshold
-  /// from which the set may use hashing.
+  /// at which the set may begin to use hashing.
   @Test("After random insertions and removals the set equals a standard Set", arguments: 0..<24)
   func random(run: Int) {
     var random = SeededGenerator.forTest("reference set \(run)")

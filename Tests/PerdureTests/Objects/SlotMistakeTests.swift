@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-/// A class without macros whose accessors name wrong slots.
+/// A class without macros. Its accessors name wrong slots.
 private final class Mistaken: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription(

@@ -177,7 +177,7 @@ struct SnapshotTests {
     "{\"id\":\"x-perdure://s/E/p1\",\"properties\":{\"a\":\(text)}}"
   }
 
-  @Test("A URI, as text or URL, gives an id only if its store is open")
+  @Test("An id can be made from a URI, as text or URL, only if the URI's store is open")
   func uris() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -222,7 +222,8 @@ struct SnapshotTests {
     #expect(back == id && back?.entityName == name)
   }
 
-  @Test("A URL with an invalid escape gives no id", arguments: ["%+A", "%-0", "%4", "%", "%G0", "%FF"])
+  @Test(
+    "No id can be made from a URL with an invalid escape", arguments: ["%+A", "%-0", "%4", "%", "%G0", "%FF"])
   func wrongEscapes(escape: String) throws {
     #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "x-perdure://s/%41/p1"))) != nil)
     // The initializer of URL may reject the escape. Then no URL exists to test.
@@ -230,7 +231,7 @@ struct SnapshotTests {
       return
     }
     #expect(ManagedObjectID(uriRepresentation: url) == nil)
-    // A further path component does not make the URL valid either.
+    // The URL is also invalid with a further path component.
     guard let longer = URL(string: "x-perdure://s/A\(escape)/E/p1", encodingInvalidCharacters: false) else {
       return
     }

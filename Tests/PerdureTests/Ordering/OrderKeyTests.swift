@@ -33,7 +33,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("A key exists between any two ascending short keys, and none between other pairs")
+  @Test("A key exists between any two ascending short keys, and no key exists between other pairs")
   func everyShortPair() throws {
     let bytes: [UInt8] = [0, 1, 2, 127, 128, 254, 255]
     var keys: [OrderKey] = []
@@ -55,7 +55,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("The key between random keys is deterministic, and absent only if 24 bytes are too few")
+  @Test("The key between two random keys is deterministic, and is nil only if 24 bytes are too few")
   func randomPairs() {
     var random = SeededGenerator.forTest("between keys")
     for _ in 0..<20_000 {
@@ -74,7 +74,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("Spread keys ascend between their bounds, with space between neighbours")
+  @Test("Keys that are spread between bounds ascend, with space between neighbours")
   func spread() throws {
     var random = SeededGenerator.forTest("spread keys")
     for _ in 0..<2000 {
@@ -97,7 +97,7 @@ struct OrderKeyTests {
     #expect(try OrderKey.spread(1, between: key(5), key(5)) == nil)
   }
 
-  @Test("Many insertions at one position keep keys short without moving members")
+  @Test("After many insertions at one position, keys stay short although no member gets a new key")
   func runs() throws {
     var (first, last) = (try key(128), try key(128))
     let (left, right) = (try key(7, 1), try key(7, 2))

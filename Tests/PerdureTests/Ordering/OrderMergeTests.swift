@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Orders that several contexts edit")
 struct OrderMergeTests {
-  @Test("Random edits of several contexts end with the same order", arguments: StoreKind.allCases)
+  @Test(
+    "After random edits of several contexts, all contexts have the same order", arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("merged orders")
     for _ in 0..<(kind == .engine ? 6 : 2) {
@@ -21,7 +22,7 @@ struct OrderMergeTests {
 
 extension OrderMergeTests {
   @Test(
-    "Moves that only make space yield to saved moves, also after a child context's save",
+    "Moves that only make space lose against saved moves, also after a child context's save",
     arguments: [false, true])
   func room(isChild: Bool) throws {
     let scene = try listScene()

@@ -40,7 +40,7 @@ struct OrderedClassTests {
     return message
   }
 
-  @Test("The first object of an unordered relationship is that of an iteration, or nil")
+  @Test("The first object of an unordered relationship is the first of an iteration, or nil")
   func firstOfUnordered() throws {
     let context = try context()
     let user = User(context: context)
@@ -103,7 +103,7 @@ struct OrderedClassTests {
     #expect(snapshot["users"]?.objects.map { $0["name"]?.value } == ["z", "y", "x"].map { .string($0) })
   }
 
-  @Test("G7: Verification finds an order key without a link, but accepts the reverse")
+  @Test("G7: Verification finds an order key without a link, but accepts a link without an order key")
   func verification() throws {
     let scene = try listScene(on: .stored)
     let list = scene.new("List")

@@ -263,7 +263,8 @@ struct OrderedRelationshipTests {
     #expect(list.inOrder("items", in: scene.container.newContext()) == expected)
   }
 
-  @Test("Insertions of several contexts at one position are adjacent, with space for further insertions")
+  @Test(
+    "Objects that several contexts insert at one position are adjacent, with space for further insertions")
   func samePlace() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 2)
@@ -325,7 +326,7 @@ struct OrderedRelationshipTests {
   // MARK: Cost
 
   @Test(
-    "Many insertions at one position give neighbours new order keys and keep the order"
+    "Many insertions at one position change the order keys of neighbours, but not the order"
   )
   func crowded() throws {
     let scene = try listScene()
@@ -343,7 +344,7 @@ struct OrderedRelationshipTests {
     #expect(list.inOrder("items", in: scene.container.newContext()) == expected.map(\.objectID))
   }
 
-  @Test("A relationship that becomes ordered has the order of ids until members are moved")
+  @Test("A relationship that becomes ordered is ordered by ids until members are moved")
   func becomesOrdered() throws {
     let unordered = try ManagedObjectModel([
       EntityDescription("List", properties: [.toMany("items", "Item", inverse: "list")]),

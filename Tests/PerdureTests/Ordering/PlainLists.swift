@@ -1,5 +1,6 @@
-// Lists and items as plain arrays, and conditions on them. Each condition is computed twice: from
-// its format by Perdure, and from the arrays by this file, which uses no code of Perdure.
+// Lists and items as plain arrays, and conditions on them. Each condition is computed twice.
+// Perdure computes it from its format string. This file computes it from the arrays, without code
+// of Perdure.
 
 import Foundation
 import PerdureTestSupport
@@ -20,7 +21,7 @@ struct PlainItem {
     change(&random)
   }
 
-  /// Gives every attribute a random value, or none.
+  /// Gives every attribute a random value, or no value.
   mutating func change(_ random: inout SeededGenerator) {
     name = random.pick(["a", "b", "c", "ab", nil])
     n = random.chance(15) ? nil : Int64.random(in: -3...6, using: &random)
@@ -33,7 +34,7 @@ struct PlainItem {
   }
 }
 
-/// The content that one context shows. Objects have numbers.
+/// The content that one context shows. Objects are identified by numbers.
 struct PlainLists {
   var items: [Int: PlainItem] = [:]
   var lists: [Int: [Int]] = [:]
@@ -52,8 +53,8 @@ struct PlainLists {
 
 // MARK: - Conditions
 
-/// An operator between two values, one of which may be missing. nil and NaN equal themselves only,
-/// and have no order.
+/// An operator between two values. One value may be missing. nil and NaN equal only themselves, and
+/// have no order.
 enum PlainOperator: String, CaseIterable {
   case equal = "=="
   case notEqual = "!="
@@ -92,7 +93,7 @@ struct PlainCondition {
   }
 }
 
-/// An element of a list by its position.
+/// The element of a list at a position.
 private enum PlainPosition {
   case first, last
   case at(Int)

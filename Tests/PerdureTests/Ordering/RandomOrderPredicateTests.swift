@@ -1,5 +1,5 @@
-// Compares predicates over ordered relationships with arrays that the test keeps beside the
-// contexts: for unsaved changes, after some of them are saved, in another context, and in a child.
+// Compares predicates over ordered relationships with arrays that the test maintains: with unsaved
+// changes, after some changes are saved, in another context, and in a child.
 
 import PerdureModel
 import PerdurePredicates
@@ -11,7 +11,7 @@ import Testing
 @Suite("Random predicates over ordered relationships")
 struct RandomOrderPredicateTests {
   @Test(
-    "Predicates over ordered relationships find what arrays contain, saved or not, and in children",
+    "Predicates over ordered relationships give the results of arrays, saved or not, and in children",
     arguments: [StoreKind.reference, .engine, .joined, .child])
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("predicates over orders")
@@ -24,12 +24,12 @@ struct RandomOrderPredicateTests {
       }
       found.add(world.answers)
     }
-    // Predicates that hold for all lists, or for no list, would test little.
+    // Conditions that are true for all lists, or for no list, would test little.
     #expect(found.holding > 100 && found.failing > 100)
   }
 }
 
-/// How often a condition held for an object.
+/// The numbers of objects for which conditions were true and false.
 private struct Answers {
   var holding = 0
   var failing = 0
@@ -175,8 +175,8 @@ private struct PredicateWorld {
     try check(context, current, "saved")
   }
 
-  /// Checks a child before and after changes in it, and the parent beside it. Then the child is
-  /// saved or discarded.
+  /// Checks a child before and after changes in the child, and also checks its parent. Then saves
+  /// or discards the child.
   private mutating func checkChild() throws {
     let child = try context.newChildContext()
     try check(child, current, "child")

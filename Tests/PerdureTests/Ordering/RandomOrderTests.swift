@@ -119,7 +119,8 @@ private struct OrderWorld {
     trace.append("move \(item) in \(list) to \(position)")
   }
 
-  /// Sets the list of an item. The item comes last, unless the list already contains the item.
+  /// Sets the list of an item. The item becomes the last member, unless the list already contains
+  /// it.
   private mutating func setList() {
     guard let item = current.isItem.sorted().randomElement(using: &random) else { return }
     let list = Int.random(in: 0..<3, using: &random) == 0 ? nil : anyList()
@@ -204,8 +205,8 @@ private struct OrderWorld {
     trace.append("rollback")
   }
 
-  /// Another context appends to a list and moves the first item to the end. This context has no
-  /// unsaved changes then.
+  /// Another context appends to a list and moves the first item to the end. At that time, this
+  /// context has no unsaved changes.
   private mutating func changeElsewhere() throws {
     try save()
     let other = container.newContext()

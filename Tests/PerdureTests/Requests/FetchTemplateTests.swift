@@ -38,7 +38,7 @@ private func container(
   return container
 }
 
-/// A context with five persons, not saved. Four of them are of one firm.
+/// A context with five unsaved persons. Four of them belong to one firm.
 private func context() throws -> ManagedObjectContext {
   let context = try container().newContext()
   let firm = context.insertNewObject(forEntityName: "Firm")
@@ -96,7 +96,7 @@ struct FetchTemplateTests {
     #expect(try self.request("rich", ["least": 1, "start": "a"]).fetchLimit == 2)
   }
 
-  @Test("The request of a template by its name keeps the variables")
+  @Test("The request that is found by a template's name keeps the variables")
   func unsubstituted() throws {
     let model = try ManagedObjectModel(entities, templates: templates)
     #expect(model.fetchRequestTemplate(forName: "of")?.predicate?.variables == ["firm"])
@@ -104,7 +104,7 @@ struct FetchTemplateTests {
     #expect(model.fetchRequestTemplate(forName: "none") == nil)
   }
 
-  @Test("Missing, unknown and wrong-typed variables are one error with the expected types")
+  @Test("Missing and unknown variables, and wrong types, are reported in one error with the expected types")
   func wrongVariables() throws {
     let error = #expect(throws: FetchTemplateError.self) {
       try request("rich", ["least": "much", "strat": "a"])
@@ -121,7 +121,7 @@ struct FetchTemplateTests {
     #expect(error?.problems.map(\.expected) == [.attribute(.double), .attribute(.string), nil])
   }
 
-  @Test("An object of another entity is a wrong value, and one of a subentity is not")
+  @Test("An object of another entity is refused as a value, and an object of a subentity is accepted")
   func objects() throws {
     let context = try context()
     let stone = context.insertNewObject(forEntityName: "Stone")
@@ -138,7 +138,7 @@ struct FetchTemplateTests {
   }
 
   @Test(
-    "A variable accepts the values that can equal the other operand",
+    "A variable accepts only values of a type that fits the other operand",
     arguments: [
       ("named", "names", Value.list([.string("a")]), true), ("named", "names", .string("ada eve"), true),
       ("named", "names", .list([.integer(1)]), false),
@@ -174,7 +174,7 @@ struct FetchTemplateTests {
     #expect(error?.code == .unusableTemplate)
   }
 
-  @Test("Templates are stored, and a program with other templates opens the store")
+  @Test("Templates are stored, and a program with other templates can open the store")
   func stored() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("store")

@@ -64,7 +64,7 @@ private func sizes(_ object: ManagedObject, _ key: String) -> [Int] {
 
 @Suite("Fetched properties")
 struct FetchedPropertyTests {
-  @Test("A live fetched property has unsaved changes of owner and targets, in order and up to its limit")
+  @Test("A live fetched property includes unsaved changes of owner and targets, and has its order and limit")
   func live() throws {
     let context = try container().newContext()
     let author = context.author()
@@ -81,7 +81,7 @@ struct FetchedPropertyTests {
     #expect(sizes(author, "live") == [])
   }
 
-  @Test("A saved owner has the same live results as before the save, and after a rollback")
+  @Test("A live fetched property has the same result before and after a save, and after a rollback")
   func saved() throws {
     let context = try container().newContext()
     let author = context.author(least: 2)
@@ -96,7 +96,7 @@ struct FetchedPropertyTests {
     #expect(sizes(author, "live") == [5])
   }
 
-  @Test("A live fetched property shows what another context has saved after a refresh")
+  @Test("After a refresh, a live fetched property includes the saves of another context")
   func others() throws {
     let container = try container()
     let (context, other) = (container.newContext(), container.newContext())
@@ -135,7 +135,7 @@ struct FetchedPropertyTests {
     }
   }
 
-  @Test("A cached result of one owner does not affect another, and a freed owner has none")
+  @Test("Cached results of different owners are independent, and freeing an owner removes its result")
   func owners() throws {
     let context = try container().newContext()
     var first: ManagedObject? = context.author()
@@ -153,7 +153,7 @@ struct FetchedPropertyTests {
     #expect(sizes(second, "kept") == [2])
   }
 
-  @Test("A cached result leaves out objects that were deleted, before and after the save")
+  @Test("A cached result omits deleted objects, before and after the save")
   func deleted() throws {
     let context = try container().newContext()
     let author = context.author()
@@ -166,7 +166,7 @@ struct FetchedPropertyTests {
     #expect(sizes(author, "kept") == [3, 1])
   }
 
-  @Test("The predicate reads the user info, and the objects of a relationship of the owner")
+  @Test("A predicate can use the user info, and the objects of a relationship of the owner")
   func variables() throws {
     let context = try container().newContext()
     let author = context.author()
@@ -181,7 +181,7 @@ struct FetchedPropertyTests {
   }
 
   @Test(
-    "Paths of the owner may pass to-many relationships, and may end with an operator",
+    "Paths from the owner may lead through to-many relationships, and may end with an operator",
     arguments: [
       ("size > $FETCH_SOURCE.messages.@count", [4, 5]), ("size == $FETCH_SOURCE.messages.@max.size", [5]),
       ("text IN $FETCH_SOURCE.messages.text AND size < 4", [1]),
@@ -223,7 +223,7 @@ struct FetchedPropertyTests {
     #expect(message["text"] as? String == "x")
   }
 
-  @Test("A predicate or an order that names a fetched property is a typed error")
+  @Test("A predicate or an order that names a fetched property causes a typed error")
   func named() throws {
     let context = try container().newContext()
     for format in ["live.@count > 0", "ANY live.size > 3", "SUBQUERY(live, $m, $m.size > 3).@count > 0"] {
@@ -240,7 +240,7 @@ struct FetchedPropertyTests {
     #expect(error?.code == .fetchedProperty)
   }
 
-  @Test("A fetch that fails reads as empty, and the next fetch or save throws why until a rollback")
+  @Test("A failed fetch reads as empty, and fetches and saves throw its error until a rollback")
   func failing() throws {
     let wrong = FetchedPropertyDescription("wrong", "Message", "text == 3", isCached: false)
     let context = try container(wrong).newContext()
@@ -259,7 +259,7 @@ struct FetchedPropertyTests {
     try context.save()
   }
 
-  @Test("A child context has the unsaved objects of its parent and its own")
+  @Test("In a child context, a fetched property includes unsaved objects of the child and of the parent")
   func child() throws {
     let parent = try container().newContext()
     let author = parent.author()
@@ -273,7 +273,7 @@ struct FetchedPropertyTests {
     #expect(sizes(author, "live") == [2, 1])
   }
 
-  @Test("A fetched property finds objects of another store by values of its owner")
+  @Test("A fetched property can find objects of another store by values of its owner")
   func stores() throws {
     let owner = EntityDescription(
       "Owner", properties: [.string("name"), .int64("least")],
@@ -305,7 +305,7 @@ struct FetchedPropertyTests {
     #expect(sizes(object, "things") == [2, 3])
   }
 
-  @Test("Reading cached results keeps no object alive, and a context ends with them")
+  @Test("Cached results do not retain their objects or the context")
   func lifetime() throws {
     let container = try container()
     weak var context: ManagedObjectContext?

@@ -36,7 +36,7 @@ struct TemplateMacroTests {
     return container.newContext()
   }
 
-  @Test("A function makes a typed request from its parameters, and nil is a value")
+  @Test("A function makes a typed request from its parameters, and accepts nil as a value")
   func requests() throws {
     let context = try context()
     let ship = Freighter(context: context, name: "Argo")
@@ -51,7 +51,7 @@ struct TemplateMacroTests {
     #expect(try context.fetch(Captain.captains(["cid", "bob"])).map(\.name) == ["cid"])
   }
 
-  @Test("The model of a container for classes has their templates, with the types of variables")
+  @Test("The model of a container has the templates of its classes, with the types of their variables")
   func model() throws {
     let model = try context().managedObjectModel
     #expect(model.fetchRequestTemplates.map(\.name) == ["rich", "crew", "sailors", "captains"])

@@ -29,7 +29,7 @@ struct Compiler {
     return nil
   }
 
-  /// Compiles a source far enough to find all errors, including those of isolation.
+  /// Compiles a source up to the stage that finds all errors, including errors of isolation.
   func compile(_ source: String) throws -> (status: Int32, output: String) {
     try run(source, ["-emit-sil", "-o", "/dev/null"])
   }

@@ -30,7 +30,7 @@ final class ForkedParent {
     var description = PersistentStoreDescription(path: path, isReadOnly: isReadOnly)
     description.configuresEngine = { options in
       options.fileSystem = fileSystem
-      // No thread changes the files meanwhile, and a close writes a checkpoint.
+      // With these options, no thread changes the files meanwhile, and a close writes a checkpoint.
       options.compactsAutomatically = false
       options.checkpoints.closeTailBytes = 0
     }
@@ -95,7 +95,7 @@ final class ForkedParent {
   }
 }
 
-/// The calls of a child on the container of its parent.
+/// The calls that a child process makes on the container of its parent.
 struct ForkedCall {
   let name: String
   let code: PerdureError.Code
@@ -140,7 +140,7 @@ struct ForkedCall {
         context.insertNewObject(forEntityName: "Tag")["text"] = "of a child"
         try context.save()
       },
-      // A change and a deletion read the row, and the save reports that this has failed.
+      // A change or a deletion reads the row. The save reports that this read failed.
       ForkedCall("a save of a change", .readFailed) { parent in
         parent.loaded["text"] = "of a child"
         try parent.context.save()
@@ -174,8 +174,8 @@ struct ForkedCall {
   }
 }
 
-/// Throws if a condition is false. An exit test transfers the comments of issues, and no errors, so
-/// the issue has the description.
+/// Throws if a condition is false. An exit test transfers the comments of issues, but not errors.
+/// Therefore the issue's comment has the error's description.
 func expectInFork(_ isTrue: @autoclosure () throws -> Bool, _ what: @autoclosure () -> String) throws {
   if try isTrue() { return }
   let violation = Violation(what())
@@ -183,7 +183,7 @@ func expectInFork(_ isTrue: @autoclosure () throws -> Bool, _ what: @autoclosure
   throw violation
 }
 
-/// Runs a child. Checks its report, and that no file of the store has changed.
+/// Runs a child process. Checks its report, and that no file of the store has changed.
 func runChild(
   _ parent: ForkedParent, _ name: String, report: String = "", isKilled: Bool = false,
   _ body: () throws -> String

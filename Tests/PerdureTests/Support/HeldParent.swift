@@ -7,8 +7,8 @@ import Testing
 
 @testable import Perdure
 
-/// A parent context as the store of its children. It saves after some of their saves.
-// Unchecked: the tests that use it stay on one thread at a time.
+/// A parent context as the store of its children. It saves after every few saves of its children.
+// Unchecked: a test uses it on one thread at a time.
 final class HeldParent: PersistentStore, @unchecked Sendable {
   private let container: PersistentContainer
   let parent: ManagedObjectContext

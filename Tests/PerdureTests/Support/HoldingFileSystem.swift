@@ -7,7 +7,7 @@ import Synchronization
 final class HoldingFileSystem: ForwardingFileSystem {
   let behind: any FileSystem = POSIXFileSystem()
   private let part: String
-  // Without locks, which a child would find in their state at the fork.
+  // Atomics instead of locks: a lock that is held at the fork stays locked in the child process.
   private let waits = Atomic(false)
   private let isWaiting = Atomic(false)
 

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Perdure
 
-/// Loads objects, and reads each relationship twice, so that everything cacheable is cached.
+/// Loads objects, and reads each relationship twice, so that all relationships that can be cached
+/// are cached.
 func askTwice(_ objects: [ManagedObject], _ core: ContextCore) {
   for object in objects where object.context === core { _ = object.loadRow() }
   for _ in 0..<2 {
@@ -43,7 +44,8 @@ func keptMistakes(_ core: ContextCore) -> [String] {
   for (object, entries) in zip(objects, entries) {
     for entry in entries {
       let found = keptMistakes(object, entry, core)
-      // A comparison may find a newer row. Then every entry is invalid, and the rest is skipped.
+      // A comparison may find a newer row. Then every entry is invalid, and the remaining checks
+      // are skipped.
       guard core.memory.pointee.linkStamp == stamp else { return mistakes }
       mistakes += found
     }
@@ -87,8 +89,8 @@ private func keptMistakes(
   }
 }
 
-/// Compares the caches of a context's objects with the present state. Sometimes it also fills all
-/// caches or releases some objects, as a start for the next step.
+/// Compares the caches of a context's objects with the current state. Sometimes it also fills all
+/// caches, or releases some objects, before the next step.
 struct KeptWatch {
   private var alive: [ManagedObject] = []
   /// The sum of the valid cached relationships of all checks.

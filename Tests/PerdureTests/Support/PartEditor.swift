@@ -185,7 +185,7 @@ final class PartEditor {
     state.graph.forgetChanges(of: number, saved.graph)
     if saved.graph.objects[number] != nil { state.values[number] = saved.values[number] }
     // A member that is linked again returns to its earlier position. Unsaved positions of other
-    // members may contradict it, so the order of the context is taken over.
+    // members may contradict this, so the plain values copy the order of the context.
     var asked = state.settleOrders()
     asked += state.graph.ends(of: number).filter(\.isOrdered).map { (number, $0) }
     for (owner, end) in asked {

@@ -24,7 +24,7 @@ struct PartState {
     graph = GraphTwin(model)
   }
 
-  /// Whether an object has been deleted since the last save.
+  /// Whether an object was deleted after the last save.
   var hasDeletions: Bool { graph.living.count < graph.objects.count }
 
   func members(_ owner: Int, _ end: RandomEnd) -> [Int] { orders[Place(owner, end)] ?? [] }

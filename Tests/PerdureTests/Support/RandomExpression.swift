@@ -6,12 +6,14 @@ import PerdurePredicates
 import PerdureTestSupport
 
 extension RandomPredicate {
-  /// What the operator around an expression needs. Some expressions are of another type.
+  /// The type that the operator around an expression needs. Some generated expressions have another
+  /// type.
   enum Need: CaseIterable {
     case number, whole, text, collection, anything
   }
 
-  /// A comparison, not joined with others, so that every operand is evaluated for every object.
+  /// A single comparison. It is not joined with others, so every operand is evaluated for every
+  /// object.
   mutating func expressionComparison(_ entity: EntityStorage) -> FetchPredicate {
     let op = random.pick(FetchComparison.Operator.allCases)
     let need = random.pick([Need.number, .number, .text, .collection, .anything])
@@ -183,7 +185,7 @@ extension RandomPredicate {
 
   // MARK: Operands
 
-  /// A constant or a path, from the object or from a variable.
+  /// A constant, or a path from the object or from a variable.
   private mutating func operand(
     _ need: Need, _ entity: EntityStorage, _ variables: [String: EntityStorage], depth: Int
   ) -> FetchExpression {

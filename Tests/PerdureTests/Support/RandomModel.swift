@@ -38,7 +38,7 @@ enum RandomInverse: Hashable { case none, itself, other }
 struct RandomModel {
   struct Entity {
     let name: String
-    /// The position of the entity that it inherits from.
+    /// The position of the superentity.
     let parent: Int?
     let isAbstract: Bool
   }
@@ -108,7 +108,7 @@ struct RandomModel {
     inverses.append(inverse)
   }
 
-  /// The end of the same relationship that leads back.
+  /// The other end of the same relationship.
   func inverse(of end: RandomEnd) -> RandomEnd? {
     switch inverses[end.pair] {
     case .none: nil

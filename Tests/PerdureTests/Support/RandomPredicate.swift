@@ -138,7 +138,7 @@ struct RandomPredicate {
       .joined()
   }
 
-  /// A constant of a kind, or of another kind that can be compared with it.
+  /// A constant of the given kind, or of another kind that can be compared with this kind.
   private mutating func constant(_ kind: FieldKind) -> Value {
     if random.chance(5) { return .null }
     if kind == .reference { return .reference(reference()) }
@@ -223,7 +223,7 @@ struct RandomPredicate {
       : .comparison(FetchComparison(left, .in, .constant(.list(references))))
   }
 
-  /// A comparison with a long literal, which has more digits than a Double holds.
+  /// A comparison with a long literal, which has more digits than a Double can represent.
   private mutating func longLiteral(_ entity: EntityStorage) -> FetchPredicate {
     let attributes = entity.properties.filter { property in
       if case .attribute(let kind) = property.form { kind.isNumeric && kind != .bool } else { false }

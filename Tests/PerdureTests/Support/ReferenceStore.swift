@@ -6,7 +6,7 @@ import PerdurePredicates
 import Synchronization
 
 /// Row bytes at a fixed address.
-// Unchecked: written in init, freed in deinit.
+// Unchecked: the bytes are written in init, freed in deinit, and not changed in between.
 private final class RowBox: @unchecked Sendable {
   let bytes: UnsafeRawBufferPointer
   let version: RowVersion
@@ -191,7 +191,7 @@ final class ReferenceView: StoreView {
   }
 }
 
-/// A store that keeps everything in dictionaries and derives every index by sorting.
+/// A store that keeps all data in dictionaries, and derives every index by sorting.
 final class ReferenceStore: PersistentStore {
   let schema: StoreSchema
   let identifier = "reference"

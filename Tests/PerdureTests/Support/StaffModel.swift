@@ -66,9 +66,9 @@ final class Employee: Party {
     set { _set(5, newValue) }
   }
   var projects: ToMany<Project> { _get(6) }
-  /// Its own inverse, many-to-many.
+  /// Many-to-many, its own inverse.
   var friends: ToMany<Employee> { _get(7) }
-  /// Its own inverse, one-to-one.
+  /// One-to-one, its own inverse.
   var spouse: Employee? {
     get { _get(8) }
     set { _set(8, newValue) }
@@ -96,7 +96,7 @@ final class Project: ManagedObject {
 
 final class Department: ManagedObject {
   override class var entityDescription: EntityDescription { Staff.entity("Department") }
-  /// No hooks, so that a cascade has no hooks to call.
+  /// Declares no hooks, so that a cascade calls no hook.
   override class var _lifeCycle: _LifeCycle { [] }
 
   var name: String {

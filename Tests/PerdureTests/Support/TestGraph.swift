@@ -98,7 +98,7 @@ struct TestObject {
   var links: [String: [ObjectReference]] = [:]
 }
 
-/// A store with given objects. They are the same with and without indexes in the model.
+/// A store with given objects. The objects are the same with and without indexes in the model.
 struct TestGraph {
   let store: ReferenceStore
   let schema: StoreSchema

@@ -1,4 +1,4 @@
-// A store whose parts can be unreadable for some time, like an index file with a damaged node.
+// A store whose parts can be temporarily unreadable, like an index file with a damaged node.
 
 import Perdure
 import PerdurePredicates
@@ -14,7 +14,7 @@ final class UnreadableStore: PersistentStore {
     case rows
     /// Indexes and links.
     case entries
-    /// The later commits, which a store opened for reading refreshes to.
+    /// The later commits, which a refresh of a store that is opened for reading finds.
     case newest
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Perdure
 
-// Each test breaks one invariant by writing through the engine, and expects exactly the finding of
+// Each test violates one invariant by writing through the engine. It expects only the finding of
 // that invariant.
 
 @Suite("Verification of a graph")
@@ -70,7 +70,7 @@ struct GraphVerificationTests {
     try store.store.write { try $0.put(row, id: reference.id, in: rows) }
   }
 
-  /// Adds a link, or removes it, without the reverse link.
+  /// Adds or removes a link without its reverse link.
   private func change(
     _ property: String, _ source: ObjectReference, _ target: ObjectReference, adds: Bool = true
   ) throws {
@@ -137,7 +137,7 @@ struct GraphVerificationTests {
     #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
   }
 
-  @Test("G5: Verification finds one-to-one objects with two partners, and one-sided pairs and links")
+  @Test("G5: Verification finds one-to-one objects with two partners, and links at only one end")
   func inverses() throws {
     let other = ObjectReference(entity: company.entityNumber, id: 700)
     try put(row(of: company, "chief", .reference(worker)), as: other)
@@ -161,7 +161,7 @@ struct GraphVerificationTests {
     #expect(findings() == [])
   }
 
-  @Test("G6: Verification finds too many objects, and no object where the model requires one")
+  @Test("G6: Verification finds relationships with too many objects, and required ones without an object")
   func limits() throws {
     for number in 700..<703 as Range<UInt64> {
       let member = ObjectReference(entity: worker.entityNumber, id: number)
@@ -209,7 +209,7 @@ struct GraphVerificationTests {
     }
   }
 
-  @Test("G4: Verification finds objects with the same unique value after a write without indexes")
+  @Test("G4: After a write that does not maintain indexes, verification finds equal unique values")
   func uniqueness() throws {
     let entity = store.schema.entity(worker.entityNumber)
     let (slot, layouts) = (try #require(entity.slot(named: "email")), try #require(entity.layouts))

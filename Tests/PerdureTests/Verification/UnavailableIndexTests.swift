@@ -11,7 +11,7 @@ private final class Changes: Sendable {
   let areOn = Atomic(false)
 }
 
-/// Makes other entries than before, after the changes are on.
+/// An extractor that creates other entries after `changes` is switched on.
 private struct ChangingEntries: IndexExtractorFactory {
   let base: any IndexExtractorFactory
   let changes: Changes
@@ -90,8 +90,8 @@ struct UnavailableIndexTests {
     try StoreInspection(of: Self.path, options: options())
   }
 
-  /// Opens the store as a program without a graph does. Such a program does not maintain the
-  /// indexes.
+  /// Opens the store like a program that does not know the graph. Such a program does not maintain
+  /// the indexes.
   private func stranger(_ body: (Store, Keyspace) throws -> Void) throws {
     let number = try entityNumber()
     let store = try Store(at: Self.path, options: options())
@@ -215,7 +215,7 @@ struct UnavailableIndexTests {
     try context.save()
   }
 
-  @Test("After a unique index was lost, a save of its objects is refused, and other objects are saved")
+  @Test("While a unique index is unavailable, a save of its objects is refused, and other objects are saved")
   func lostUniqueness() throws {
     try fill()
     let changes = Changes()
