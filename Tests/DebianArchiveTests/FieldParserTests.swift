@@ -57,7 +57,7 @@ private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] 
   }
 
   @Test(
-    "A malformed clause is skipped, reported and counted, and the other clauses stay",
+    "A malformed clause is skipped, reported and counted, and the other clauses are parsed",
     arguments: [
       "b (>= ", "b (2)", "b ()", "b (>= 1", "b | ", "| b", "b c", "b (=> 1)", "b:", "b (>= 1) x", "é",
       "b | c (~ 1)",

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "A virtual name becomes a package of a later archive and keeps its dependents")
+    "When a later archive has a package with a virtual name, the package keeps the name's dependents")
   func virtualNameBecomesReal() throws {
     let container = try container()
     let first = try records(

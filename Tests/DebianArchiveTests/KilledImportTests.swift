@@ -7,8 +7,9 @@ import Testing
 
 /// Runs the example as a separate process that sends itself SIGKILL during a change of its files.
 /// The process ends at a random file call of an import. The calls are counted, so the machine's
-/// speed does not matter. The store is kept from kill to kill, until the import is complete. Takes
-/// some seconds of processor time, for more than a hundred processes.
+/// speed does not matter. The next process continues with the same store, until the import is
+/// complete. The test starts more than a hundred processes and takes some seconds of processor
+/// time.
 @Suite("A killed import")
 struct KilledImportTests {
   private static let batch = 5
@@ -35,7 +36,7 @@ struct KilledImportTests {
     var state = (there: Self.stanzaCount, hasOpened: true)
     var struck: [Phase: Int] = [:]
     for _ in 0..<400 where Self.isWanting(struck) {
-      // The import is complete. Half of the time, it starts again from an empty folder.
+      // The import is complete. In half of the cases, the next import starts with an empty folder.
       if state.there == Self.stanzaCount, random.chance(50) {
         try FileManager.default.removeItem(atPath: store)
         state = (0, false)
@@ -44,7 +45,7 @@ struct KilledImportTests {
       let run = try ImportRun(archive, store, batch: Self.batch, killAt: moment)
       if run.wasKilled { struck[Self.phase(of: run, hadOpened: state.hasOpened), default: 0] += 1 }
       state.hasOpened = state.hasOpened || run.changes("opened") != nil
-      // Packages that a check found in the store count as acknowledged.
+      // Packages that an earlier check found in the store count as acknowledged.
       state.there = try check(store, acknowledged: max(state.there, run.lastSaved), state.hasOpened)
     }
     #expect(!Self.isWanting(struck), "\(struck)")

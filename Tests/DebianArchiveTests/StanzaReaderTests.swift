@@ -53,7 +53,7 @@ private let index = """
     for empty in ["", "\n", "\n\n \n"] { #expect(DebianArchiveTests.stanzas(of: empty).stanzas.isEmpty) }
   }
 
-  @Test("The first of two equal fields counts, and the place of the second is reported")
+  @Test("If a stanza has a field twice, the first one is used and the place of the second is reported")
   func duplicateField() throws {
     let (stanzas, problems, error) = stanzas(of: "Package: a\nVersion: 1\nVERSION: 2\n more\n\nPackage: b\n")
     #expect(error == nil)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The example of notes")
 struct NotesTests {
-  @Test("The program whose classes the plugin makes of a model file prints the documented output")
+  @Test("The program with classes that the plugin generates from a model file prints the documented output")
   func output() throws {
     let run = try ChildRun(built: "Notes", [])
     #expect(run.status == 0 && run.errors == "")

@@ -99,7 +99,7 @@ package enum LibraryModelSource {
 
   private static let note = EntityDescription("Note", properties: [.string("text", optional: false)])
 
-  /// Names of properties that are words of Swift.
+  /// Properties whose names are Swift keywords.
   package static let swiftWords = [
     "Any", "actor", "any", "as", "associatedtype", "async", "await", "borrowing", "break", "case", "catch",
     "consuming", "continue", "convenience", "default", "defer", "didSet", "do", "dynamic", "each", "else",

@@ -24,12 +24,12 @@ struct BackupPipeTests {
     }
   }
 
-  /// All byte values, also in a file of its own.
+  /// All byte values. The long value is in a file of its own.
   private static func value(_ id: UInt64) -> [UInt8] {
     (0..<(id == 7 ? 300_000 : 400)).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ Int(id)) }
   }
 
-  /// Runs a line of the shell with `perdure` as the program, in the directory of the test.
+  /// Runs a shell command line in the test's directory, in which `perdure` is the built program.
   private func run(_ line: String) throws -> ChildRun {
     let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
     return try ChildRun(
@@ -50,7 +50,7 @@ struct BackupPipeTests {
     for id in [1, 7, 300] as [UInt64] { #expect(try snapshot.value(id: id, in: rows) == Self.value(id)) }
   }
 
-  @Test("A backup on the standard output is restored from the standard input, with the report beside it")
+  @Test("A backup on standard output is restored from standard input, and reports go to standard error")
   func file() throws {
     let backup = try run("perdure backup store - > stream")
     #expect(backup.status == 0 && backup.output == "")
@@ -76,7 +76,7 @@ struct BackupPipeTests {
     try expectRestored("restored")
   }
 
-  @Test("A stream that ends early is refused with exit code 2, and no store is left")
+  @Test("A truncated stream is refused with exit code 2, and no store is created")
   func cutOff() throws {
     let run = try run("perdure backup store - | head -c 200000 | perdure restore - restored")
     #expect(run.status == 2 && !run.wasKilled)

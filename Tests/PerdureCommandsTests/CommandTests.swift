@@ -202,7 +202,7 @@ struct CommandTests {
     #expect(json.lines[0].contains("\"clean\":false") && json.lines[0].contains("\"invariant\":\"V6\""))
   }
 
-  @Test("References that the rule noAction leaves are counted but are no findings")
+  @Test("References that the rule noAction leaves are counted, but they are not findings")
   func verifyNoAction() throws {
     let outcome = try Outcome("verify", try makeBoats())
     #expect(outcome.code == .success)
@@ -225,7 +225,7 @@ struct CommandTests {
     let graph = try #require(outcome.lines.firstIndex { $0.hasPrefix("  at Boat/p2: ") })
     #expect(engine < graph && outcome.lines[graph - 1] == "G1 (rows): 1 finding")
     #expect(outcome.lines[graph].contains("perdure salvage"))
-    // The log cannot be read to its end either, so the number of commits is unknown.
+    // The log cannot be read to its end, so the number of commits is unknown.
     let log = try #require(outcome.lines.first { $0.hasPrefix("log: ") })
     #expect(!log.contains("commit") && log.contains(" finding"), "\(log)")
     #expect(outcome.lines.last?.hasPrefix("graph: 3 objects") == true)
@@ -265,7 +265,7 @@ struct CommandTests {
     let json = try Outcome("stats", path, "--json")
     #expect(json.lines[0].contains("\"keyspaces\":{\"pages\":2,\"numbers\":3}"))
     #expect(json.lines[0].contains("\"keys\":5"))
-    // Statistics are not only counts, but also truth values, reasons and lists.
+    // Statistics have not only numbers, but also Booleans, reasons and lists.
     for name in Mirror(reflecting: try Store(at: path).statistics).children.compactMap(\.label) {
       #expect(json.lines[0].contains("\"\(name)\":"), "\(name)")
       let words = StatsCommand.words(name)

@@ -11,7 +11,7 @@ struct CommandTreeTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The text that a command line prints if it only requests a text, such as the version.
+  /// The text that a command line prints if it requests only a text, such as the version.
   private func printed(_ arguments: String...) throws -> String {
     do {
       var command = try PerdureCommand.command(for: arguments)

@@ -41,7 +41,7 @@ struct ConsoleTests {
     #expect(throws: KeyText.Illegible.self) { try KeyText.id("ten") }
   }
 
-  @Test("Names of fields become words, with the path of their part or list element")
+  @Test("Field names are printed as words, with the path of their part or list element")
   func fields() {
     struct Inner { var bytesWritten: UInt64 = 3 }
     struct Outer {

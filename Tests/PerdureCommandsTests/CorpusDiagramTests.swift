@@ -18,7 +18,7 @@ struct CorpusDiagramTests {
   ]
 
   @Test(
-    "The pictures in docs/diagrams are what the command draws", .enabled(if: corpus != nil),
+    "The pictures in docs/diagrams equal those that the command draws", .enabled(if: corpus != nil),
     arguments: models)
   func pictures(_ name: String, _ file: String) throws {
     let directory = try TemporaryDirectory()

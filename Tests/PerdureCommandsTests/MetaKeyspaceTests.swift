@@ -10,7 +10,7 @@ import Testing
   var text: String
 }
 
-/// Stores of keys and values with the names that graphs use.
+/// Stores without a graph whose keyspaces have the names that graphs use.
 @Suite("Stores with a keyspace named meta")
 struct MetaKeyspaceTests {
   private let directory: TemporaryDirectory
@@ -32,7 +32,7 @@ struct MetaKeyspaceTests {
     #expect(model.code == .failed && model.errors.contains("holds no objects"), "\(model.errors)")
   }
 
-  @Test("A dense keyspace named meta makes no graph")
+  @Test("A store with a dense keyspace named meta is not a graph")
   func dense() throws {
     let store = try Store(at: path)
     let meta = try store.keyspace("meta", .dense)
@@ -42,12 +42,13 @@ struct MetaKeyspaceTests {
   }
 
   @Test(
-    "Values of another program under the key of the stored model make no graph",
+    "A store with another program's value under the key of the stored model is not a graph",
     arguments: [nil, [], [1, 2, 3], Array("PMD".utf8)] as [[UInt8]?])
   func bytes(_ value: [UInt8]?) throws {
     let store = try Store(at: path)
     let meta = try store.keyspace("meta", .bytes)
-    // No row keyspaces: one is of byte strings, and the others have no number of an entity.
+    // These are not row keyspaces: one has byte strings as keys, and the other names have no entity
+    // number.
     _ = try store.keyspace("rows/1", .bytes)
     for name in ["rows", "rows/", "rows/01", "rows/x", "rows/70000"] { _ = try store.keyspace(name, .dense) }
     if let value { try store.write { try $0.put(value, key: Array("model".utf8), in: meta) } }
@@ -56,7 +57,7 @@ struct MetaKeyspaceTests {
   }
 
   @Test(
-    "A stored model that cannot be read is reported if its header or rows show that it was one",
+    "An unreadable stored model is reported if its header or row keyspaces identify it as a model",
     arguments: [("PMDL", "numbers"), ("????", "rows/1")])
   func undecodable(_ value: String, _ name: String) throws {
     let store = try Store(at: path)
@@ -86,14 +87,14 @@ struct MetaKeyspaceTests {
     #expect(stats.code == .failed && stats.errors.hasPrefix("error: corruption"), "\(stats.errors)")
   }
 
-  @Test("A damaged value of another program under the key of the stored model hides no other record")
+  @Test("A damaged value of another program under the model's key does not hide other records")
   func damagedValue() throws {
     let store = try Store(at: path)
     let meta = try store.keyspace("meta", .bytes)
     for (key, value) in [("model", "first"), ("other", "second")] {
       try store.write { try $0.put(Array(value.utf8), key: Array(key.utf8), in: meta) }
     }
-    // With an index, an opening does not read the whole log.
+    // With a checkpoint, an opening does not read the whole log.
     try store.checkpoint()
     try store.close()
     try damageLog("first", in: path)

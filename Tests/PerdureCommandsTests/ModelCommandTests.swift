@@ -143,7 +143,7 @@ struct ModelCommandTests {
     #expect(!line.contains("Human"))
   }
 
-  @Test("HTML is one page with the same tables, and escapes what the model contains")
+  @Test("HTML is one page with the same tables, and texts of the model are escaped")
   func html() throws {
     let page = try Outcome("model", "show", path, "--format", "html").lines
     #expect(page.first == "<!DOCTYPE html>" && page.last == "</html>")

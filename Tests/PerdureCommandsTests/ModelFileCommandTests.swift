@@ -30,7 +30,7 @@ struct ModelFileCommandTests {
     try Data(text.utf8).write(to: URL(filePath: folder + "/contents"))
   }
 
-  @Test("A bundle, a version and its file contents show the same model")
+  @Test("The paths of a bundle, a version and its contents file show the same model")
   func showsFiles() throws {
     let shown = try Outcome("model", "show", bundle)
     #expect(shown.code == .success)
@@ -85,7 +85,7 @@ struct ModelFileCommandTests {
     #expect(json.lines.first?.contains("\"line\":2,") == true)
   }
 
-  @Test("A file that is missing or no model is an error at its path")
+  @Test("The error for a missing file, or for a file that is not a model, names the path")
   func refusesOthers() throws {
     let missing = try Outcome("model", "show", directory.file("None.xcdatamodeld"))
     #expect(missing.code == .failed && missing.errors.contains("None.xcdatamodeld: error: "))
@@ -95,7 +95,7 @@ struct ModelFileCommandTests {
     #expect(wrong.code == .failed && wrong.errors.hasPrefix("\(text):1: error: "))
   }
 
-  @Test("Entity names complete from model files")
+  @Test("Shell completion offers the entity names of model files")
   func completes() {
     #expect(EntityCompletion.names(for: ["perdure", "model", "show", bundle, "--entity"]) == ["Worker"])
   }

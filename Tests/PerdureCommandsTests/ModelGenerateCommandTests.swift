@@ -41,7 +41,7 @@ struct ModelGenerateCommandTests {
     #expect(second.code == .success && second.lines == ["\(file): unchanged"])
   }
 
-  @Test("Options choose the code")
+  @Test("Options select the form of the code")
   func options() throws {
     let outcome = try Outcome(
       "model", "generate", model, "--output", output, "--entities", "extension", "--access", "public",

@@ -19,7 +19,7 @@ struct OutputFailureTests {
     path = directory.file("store")
     let store = try Store(at: path)
     let rows = try store.keyspace("rows", .dense)
-    // A dump as JSON is longer than a pipe and the collected text together.
+    // A JSON dump is longer than the pipe's buffer and the command's output buffer together.
     for id in 1...3 as ClosedRange<UInt64> {
       try store.write { try $0.put([UInt8](repeating: 0x61, count: 200_000), id: id, in: rows) }
     }
@@ -31,7 +31,7 @@ struct OutputFailureTests {
     OutputFailure(cause: FileIOError(errno: errno, operation: "write", path: "the standard output"))
   }
 
-  /// Runs a line of the shell with `perdure` as the program, in the directory of the test.
+  /// Runs a shell command line in the test's directory, in which `perdure` is the built program.
   private func run(_ line: String) throws -> ChildRun {
     let tests = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0]).deletingLastPathComponent()
     return try ChildRun(
@@ -91,7 +91,7 @@ struct OutputFailureTests {
       #expect(run.errors.contains("the standard output"), "\(run.errors)")
       for name in ["copy", "salvaged", "restored"] { try Store.destroy(at: directory.file(name)) }
     }
-    // No file of the store had the descriptor of the closed standard output.
+    // The command did not write its output into a file of the store.
     #expect(try Outcome("verify", path).code == .success)
   }
 
@@ -115,7 +115,7 @@ struct OutputFailureTests {
     #expect(try POSIXFileSystem().contents(of: directory.file("")) == ["store"])
   }
 
-  @Test("All results reach a file, in their order")
+  @Test("All results are written to a file, in order")
   func whole() throws {
     let run = try run("perdure dump store --json >lines && perdure dump store --json | cat >piped")
     #expect(run.status == 0 && run.errors == "", "\(run.errors)")

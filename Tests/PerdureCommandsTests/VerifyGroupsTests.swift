@@ -85,7 +85,7 @@ struct VerifyGroupsTests {
     #expect(try filesOfStore(at: path) == before)
   }
 
-  @Test("A survey lists the same damage as a salvage, and none in an intact store")
+  @Test("A survey lists the same damage as a salvage, and no damage in an intact store")
   func survey() throws {
     #expect(try Store.survey(at: path).isClean)
     let names = try segments()

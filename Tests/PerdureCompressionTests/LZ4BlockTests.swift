@@ -58,7 +58,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("Without space in the output, only an empty value decodes")
+  @Test("Into an output of zero bytes, only an empty value can be decoded")
   func noRoom() {
     for decoder in decoders {
       #expect(open([0], by: decoder, room: 0).outcome == .bytes([]))
@@ -107,7 +107,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     #expect(open(block, by: LZ4Block.self, room: 100).wallsStand)
   }
 
-  @Test("A length of endless 255s is refused without overflow")
+  @Test("A length that consists only of bytes 255 is refused without overflow")
   func endlessLength() {
     let block = [0xF0] + [UInt8](repeating: 255, count: 1_000_000)
     for decoder in decoders {

@@ -46,7 +46,8 @@ enum Outcome: Equatable {
   case failure(CompressionError.Code)
 }
 
-/// Decompresses `block` into `room` bytes between two guards of canary bytes.
+/// Decompresses `block` into an output of `room` bytes, which is between two guards of canary
+/// bytes.
 ///
 /// - Returns: The outcome, the error if there was one, and whether both guards are unchanged.
 func open(

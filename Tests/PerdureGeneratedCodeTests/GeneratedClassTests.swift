@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Generated classes")
 struct GeneratedClassTests {
-  /// - Parameter model: The generated model, or the one that the code was generated from.
+  /// - Parameter model: The generated model, or the model from which the code was generated.
   private func container(_ model: ManagedObjectModel, _ classes: [ManagedObject.Type]) throws
     -> PersistentContainer
   {
@@ -60,7 +60,7 @@ struct GeneratedClassTests {
     try context.save()
   }
 
-  @Test("Requests of templates have a parameter for each variable")
+  @Test("The function of a request template has a parameter for each variable")
   func templates() throws {
     let container = try container(LibraryModel.managedObjectModel(), LibraryModel.classes)
     let context = container.newContext()
@@ -94,7 +94,7 @@ struct GeneratedClassTests {
       read.cast.map(\.name) == ["Agnes"] && read.director?.directedCount == 1 && read.namesakes.count == 1)
   }
 
-  @Test("Properties that are called like words of Swift keep their values")
+  @Test("Properties whose names are Swift keywords keep their values")
   func swiftWords() throws {
     let context = try container(LibraryModel.managedObjectModel(), LibraryModel.classes).newContext()
     let words = Words(context: context)

@@ -10,7 +10,7 @@ import Testing
 
 private struct Unknown {}
 
-/// Creates archives with nested arrays or changed objects.
+/// Functions that create archives with nested arrays or changed objects.
 private enum Archive {
   /// An archive of a text in `depth` nested arrays. Each array contains its inner array `times`
   /// times.

@@ -43,7 +43,7 @@ struct FetchedExpansionTests {
       ])
   }
 
-  @Test("The accessor of a fetched property reads it by its name, and @Entity adds no storage")
+  @Test("The accessor of a fetched property reads the property by name, and @Entity adds no storage")
   func accessor() {
     let source = "@Fetched(\"size > 3\") var `all`: [Message]"
     #expect(expand("FetchedMacro", "accessor", source) == "{\n  get { _fetched(\"all\") }\n}")

@@ -31,7 +31,7 @@ struct LexerTests {
     #expect(texts("x = a / b / c") == ["x", "=", "a", "/", "b", "/", "c"])
   }
 
-  @Test("Postfix marks are single tokens, and other operators are runs of characters")
+  @Test("Each postfix mark is a token, and each run of other operator characters is a token")
   func operators() {
     #expect(
       texts("a: Int? = b! ?? c ? d : e") == [

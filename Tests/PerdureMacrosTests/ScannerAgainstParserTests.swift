@@ -59,7 +59,7 @@ struct ScannerAgainstParserTests {
     #expect(alone.attributes.map(\.name) == ["B"] && alone.bindings.first?.name == "a")
   }
 
-  @Test("Member accesses inside #if belong to the expression before, and declarations do not")
+  @Test("Member accesses inside #if belong to the preceding expression, but declarations do not")
   func postfixConditions() {
     let value = "x\n  #if A\n    #if B\n    .b { a in a }\n    #endif\n  #else\n  .c(1, 2)\n  #endif\n  .d"
     #expect(variables("var a = \(value)\nvar e: Int") == ["a = \(value)", "e: Int"])
@@ -100,7 +100,7 @@ struct ScannerAgainstParserTests {
     #expect(scanned.map { $0.bindings.first?.name } == ["_$a", "a \"b\"", nil])
   }
 
-  @Test("A type may end at an equal sign without space")
+  @Test("An equal sign ends a type, even without a space before it")
   func gluedEqualSign() {
     #expect(
       variables("var a: Set<Int>=[]\nvar b: Int?=nil\nvar c: Array<Int>?=nil\nvar d: Int=5") == [
@@ -125,7 +125,7 @@ struct ScannerAgainstParserTests {
         == ["a: Int"])
   }
 
-  @Test("The word class before another word is a modifier or declares a class")
+  @Test("The keyword class is a modifier or declares a class, depending on the next word")
   func classModifier() {
     let scanned = type(
       "class private(set) var a: Int { 1 }\nclass prefix { var no: Int }\nclass override func f() {}\nvar b: Int"
@@ -135,7 +135,7 @@ struct ScannerAgainstParserTests {
   }
 
   @Test(
-    "Attributes may have generic arguments, closures as arguments and a module before ::"
+    "Attributes may have generic arguments, closures as arguments, and a module name before ::"
   )
   func attributes() {
     let scanned = type("@A<B, C>.D<E>(x) @F({ a, b in a < b }) @M::G(1) var a: Int").variables
@@ -143,7 +143,7 @@ struct ScannerAgainstParserTests {
     #expect(scanned.first?.attributes.map(\.arguments) == ["x", "{ a, b in a < b }", "1"])
   }
 
-  @Test("An isolated conformance is read without its isolation")
+  @Test("The isolation of an isolated conformance is skipped")
   func isolatedConformances() {
     #expect(
       DeclarationScanner.type("class A: B, nonisolated P, @MainActor Q, @unchecked R {}").inheritance
@@ -156,7 +156,7 @@ struct ScannerAgainstParserTests {
     #expect(variables("var a = \"\\(b /* ) */ + \"}\")\", c = 1") == ["a = \"\\(b /* ) */ + \"}\")\", c = 1"])
   }
 
-  @Test("A regular expression has balanced parentheses and does not end in a space")
+  @Test("Only text with balanced parentheses and without a space at its end is a regular expression")
   func regularExpressions() {
     #expect(variables("var a = f(/, \"}\"), b = c / d / e") == ["a = f(/, \"}\"), b = c / d / e"])
     #expect(variables("var a = f(/a}(b)/), b = 1") == ["a = f(/a}(b)/), b = 1"])

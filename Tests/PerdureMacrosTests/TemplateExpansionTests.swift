@@ -24,7 +24,7 @@ struct TemplateExpansionTests {
     return text
   }
 
-  @Test("Each function becomes a constant in _Slot and an element of the class's list")
+  @Test("The expansion adds a constant in _Slot, and an element in the class's list, for each function")
   func described() {
     let (lines, complaints) = entity(
       """

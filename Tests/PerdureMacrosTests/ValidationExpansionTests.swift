@@ -61,7 +61,7 @@ struct ValidationExpansionTests {
   func found(_ source: String, _ want: String) { #expect(validators(source) == [want]) }
 
   @Test(
-    "A function of another form is ignored",
+    "A function without the form of a validation function is ignored",
     arguments: [
       "func validateAge(_ age: Int) {}", "func validateAge(age: Int) throws {}",
       "func validateAge(_ a: Int, _ b: Int) throws {}", "static func validateAge(_ age: Int) throws {}",

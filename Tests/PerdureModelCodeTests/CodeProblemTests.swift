@@ -120,7 +120,7 @@ struct CodeProblemTests {
     #expect(text.contains("class A:") && text.contains("class C:") && !text.contains("class B"))
   }
 
-  @Test("Public code imports publicly only the modules whose types it shows")
+  @Test("Public code has public imports only of the modules whose types it exposes")
   func imports() throws {
     var options = ModelCodeOptions()
     (options.module, options.access) = ("App", .public)
@@ -156,7 +156,7 @@ struct CodeProblemTests {
       .filter { $0.hasPrefix("import ") || $0.hasPrefix("public import ") }.map(String.init)
   }
 
-  @Test("Words that Swift reserves are escaped in names of properties, and others are not")
+  @Test("Property names that are reserved in Swift are escaped, and other names are not")
   func keywords() throws {
     let reserved = ["case", "in", "default", "Any", "repeat", "inout", "nil", "throws"]
     let others = ["async", "some", "any", "actor", "get", "text"]

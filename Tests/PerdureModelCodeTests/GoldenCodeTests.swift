@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Generated code")
 struct GoldenCodeTests {
-  @Test("The code of the models that a test target compiles is current")
+  @Test("The generated code that a test target compiles is up to date")
   func compiledModels() throws {
     let library = try ModelCode.file(
       of: LibraryModelSource.model(), named: LibraryModelSource.name, hints: LibraryModelSource.hints,
@@ -16,7 +16,7 @@ struct GoldenCodeTests {
     try Golden.check(studio.text, "PerdureGeneratedCodeTests/\(studio.name)")
   }
 
-  /// The choices for the small model, by the names of their golden files.
+  /// The options for the small model, by the names of their golden files.
   private static let choices: [String: @Sendable (inout ModelCodeOptions) -> Void] = [
     "accessors-class": { _ in },
     "accessors-extension-package": { options in
@@ -41,7 +41,7 @@ struct GoldenCodeTests {
     },
   ]
 
-  @Test("Each choice gives its known code", arguments: choices.keys.sorted())
+  @Test("Each set of options generates the code of its golden file", arguments: choices.keys.sorted())
   func choice(_ name: String) throws {
     var options = ModelCodeOptions()
     let choose = try #require(Self.choices[name])

@@ -2,7 +2,8 @@ import Foundation
 import PerdureModelCode
 import Testing
 
-/// Files of expected output. With `PERDURE_WRITE_GOLDEN` they are written instead of compared.
+/// Files of expected output. If `PERDURE_WRITE_GOLDEN` is set, the tests write these files instead
+/// of comparing them.
 enum Golden {
   static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 

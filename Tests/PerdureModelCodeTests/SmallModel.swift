@@ -1,7 +1,7 @@
 import PerdureModelCode
 import PerdurePredicates
 
-/// Two entities, for tests of single choices.
+/// A model of two entities, for tests of single options.
 enum SmallModel {
   static let entities = [
     EntityDescription(

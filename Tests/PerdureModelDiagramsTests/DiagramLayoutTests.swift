@@ -82,7 +82,7 @@ struct DiagramLayoutTests {
     }
   }
 
-  @Test("Lines are level or upright, leave space for arrow heads, and do not run through boxes")
+  @Test("Lines are horizontal or vertical, leave space for arrow heads, and do not cross boxes")
   func lines() throws {
     try forRandomLayouts("ways of lines") { layout, _, _ in
       for path in layout.paths {
@@ -136,7 +136,7 @@ struct DiagramLayoutTests {
     #expect(SVGWriter.text(layout, title: "Empty").hasSuffix("</svg>\n"))
   }
 
-  @Test("The nearest ascending values are at least as near as all others in a small range")
+  @Test("The computed ascending values are at least as near as all other ascending values in a small range")
   func nearestValues() {
     var random = SeededGenerator.forTest("nearest ascending values")
     for _ in 0..<200 {
@@ -161,7 +161,7 @@ struct DiagramLayoutTests {
     }
   }
 
-  @Test("The count of inversions is that of a comparison of all pairs")
+  @Test("The count of inversions equals that of a comparison of all pairs")
   func inversions() {
     var random = SeededGenerator.forTest("inversions")
     for count in 0..<60 {

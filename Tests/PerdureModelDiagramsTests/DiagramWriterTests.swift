@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Diagrams as SVG, Mermaid and DOT")
 struct DiagramWriterTests {
-  /// A diagram with names that are code in all three languages.
+  /// A diagram whose names contain code in all three languages.
   private let hostile = ModelDiagram(
     boxes: [
       .init(
@@ -19,7 +19,7 @@ struct DiagramWriterTests {
         from: .init(port: .init(box: 0, row: 0), head: .none), to: .init(port: .init(box: 1), head: .many))
     ])
 
-  @Test("The small model gives the files in Golden", arguments: ["svg", "mmd", "dot"])
+  @Test("The diagrams of the small model equal the files in Golden", arguments: ["svg", "mmd", "dot"])
   func golden(_ kind: String) throws {
     let diagram = ModelDiagram(of: try SmallModel.model())
     let text =
@@ -37,7 +37,7 @@ struct DiagramWriterTests {
     #expect(try String(contentsOf: file, encoding: .utf8) == text)
   }
 
-  @Test("SVG is well-formed whatever the names are, and has titles")
+  @Test("SVG is well-formed for any names, and has titles")
   func svg() throws {
     let text = SVGWriter.text(DiagramLayout(hostile), title: "A < B")
     let parser = XMLNames(text)
@@ -57,7 +57,7 @@ struct DiagramWriterTests {
     #expect(SVGWriter.text(layout, title: "").contains(">\(name.prefix(59))…</text>"))
   }
 
-  @Test("Mermaid has codes in the place of characters with a meaning")
+  @Test("In Mermaid, characters with a special meaning are replaced by their codes")
   func mermaid() {
     #expect(
       MermaidWriter.text(hostile).split(separator: "\n").dropFirst(2) == [
@@ -68,7 +68,7 @@ struct DiagramWriterTests {
       ])
   }
 
-  @Test("DOT has labels in HTML, with escaped names")
+  @Test("Labels in DOT are HTML, with escaped names")
   func dot() {
     let text = DOTWriter.text(hostile)
     #expect(text.contains("<b>&lt;A &amp; &quot;B&quot;&gt;&#39;</b>"))

@@ -24,7 +24,7 @@ struct ModelDiagramTests {
     #expect(diagram.summary == "4 entities, 7 relationships, 1 inheritance")
   }
 
-  @Test("A relationship and its inverse are one line, whose heads count the objects at each end")
+  @Test("A relationship and its inverse are one line; the ends of the line show the counts")
   func lines() throws {
     let diagram = ModelDiagram(of: try SmallModel.model())
     let lines = diagram.edges.map { edge in
@@ -62,7 +62,7 @@ struct ModelDiagramTests {
     #expect(Set(ends).count == 4)
   }
 
-  @Test("Entities and a depth select the entities that so many lines lead to")
+  @Test("Named entities and a depth select all entities within that number of lines")
   func depth() throws {
     #expect(try names(DiagramOptions(entities: ["Address"], depth: 0)) == ["Address"])
     #expect(try names(DiagramOptions(entities: ["Address"], depth: 1)) == ["Address", "Company"])
@@ -82,7 +82,7 @@ struct ModelDiagramTests {
     #expect(text.contains(">inherits from Person</text>"))
   }
 
-  @Test("Rows are all attributes, the keys, or none, and always the relationships")
+  @Test("The rows of a box are the relationships, and all attributes, only the keys, or none")
   func attributes() throws {
     let model = try SmallModel.model()
     func rows(_ attributes: DiagramOptions.Attributes) -> [String] {

@@ -139,7 +139,7 @@ struct HostileFileTests {
     #expect(readable > 20)
   }
 
-  @Test("Composites that multiply are refused without being expanded")
+  @Test("Composites whose elements multiply with each level are refused without expanding them")
   func compositeBomb() throws {
     let levels = 0..<20
     let composites = levels.map { level in

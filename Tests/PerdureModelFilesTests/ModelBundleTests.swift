@@ -66,7 +66,7 @@ struct ModelBundleTests {
     #expect(error?.problems.first?.kind == .version)
   }
 
-  @Test("Several versions without a current one must be chosen by name")
+  @Test("If a bundle has several versions and no current one, a version must be chosen by name")
   func noMarker() throws {
     try putVersions(nil)
     #expect(kind { _ = try entity(nil) } == .version)
@@ -74,7 +74,7 @@ struct ModelBundleTests {
   }
 
   @Test(
-    "A damaged list of the current version is refused",
+    "A damaged file with the name of the current version is refused",
     arguments: [
       (marker("N.xcdatamodel"), ModelFileProblem.Kind.version), ("<plist><dict/></plist>", .version),
       ("<plist><dict><key>_XCCurrentVersionName</key><true/></dict></plist>", .version), ("", .syntax),
@@ -87,7 +87,7 @@ struct ModelBundleTests {
     #expect(kind { _ = try ModelBundle(contentsOf: directory.file("M.xcdatamodeld")) } == expected)
   }
 
-  @Test("A folder of one version and a bare file are models")
+  @Test("The folder of one version, and a single file, can be read as models")
   func single() throws {
     try put(Self.text("A"), "N.xcdatamodel", "contents")
     try put(Self.text("B"), "model.xml")
@@ -129,7 +129,8 @@ struct ModelBundleTests {
     try ManagedObjectModel([EntityDescription("A", properties: properties)])
   }
 
-  @Test("A written model is read as an equal one", arguments: ["M.xcdatamodeld", "M.xcdatamodel", "m.xml"])
+  @Test(
+    "A model is equal after it is written and read", arguments: ["M.xcdatamodeld", "M.xcdatamodel", "m.xml"])
   func written(_ name: String) throws {
     let path = directory.file(name)
     let first = try model(.string("a"))
@@ -141,7 +142,7 @@ struct ModelBundleTests {
     #expect(try ModelBundle(contentsOf: path).versionNames == [ModelFolder.stem(name)])
   }
 
-  @Test("A new version does not become the current one before it is chosen")
+  @Test("A new version is not the current one until it is chosen")
   func newVersion() throws {
     let path = directory.file("M.xcdatamodeld")
     try model(.string("a")).write(to: path)
@@ -157,7 +158,7 @@ struct ModelBundleTests {
     #expect(kind { try bundle.setCurrentVersion("M 3") } == .version)
   }
 
-  @Test("Names that leave the folder, and versions of single files, are refused")
+  @Test("Version names that lead out of the folder, and versions of single files, are refused")
   func versionNames() throws {
     let document = try ModelDocument(model())
     var bundle = try ModelBundle.openOrMake(directory.file("M.xcdatamodeld"), in: disk)
@@ -171,7 +172,7 @@ struct ModelBundleTests {
 
   private struct WrongModel: Error {}
 
-  @Test("After a failed call and a power cut, a file has its old bytes or the new ones")
+  @Test("After a failed call or a power cut, a file has its old bytes or its new bytes")
   func failures() throws {
     let (old, new) = (try model(.string("a")), try model(.string("b")))
     var explorer = CrashExplorer()

@@ -25,7 +25,7 @@ struct ModelDocumentTests {
     #expect(try String(decoding: document.bytes(), as: UTF8.self) == text)
   }
 
-  @Test("Values are read without their escapes, and line ends in values are spaces")
+  @Test("Escapes in values are decoded, and line ends in values are read as spaces")
   func escapes() throws {
     let text = "<model\n a=\"&quot;&lt;&#10;&apos;\"\n  b='1\r\n2'><x/>\n<y c='é'/></model>"
     let root = try ModelDocument(Array(text.utf8), file: "contents").root

@@ -81,7 +81,7 @@ struct ModelWritingTests {
     #expect(String(decoding: bytes, as: UTF8.self) == expected)
   }
 
-  @Test("Random models in code are equal after they were written and read")
+  @Test("Random models are equal after they are written to files and read")
   func roundTrip() throws {
     var models = RandomModels(random: SeededGenerator.forTest("models written and read"))
     for number in 0..<500 {
@@ -142,7 +142,7 @@ struct ModelWritingTests {
 
     """
 
-  /// The lines that change if the entity of the file changes.
+  /// The lines of the file that differ after the entity is changed.
   private func difference(
     _ change: (inout EntityDescription) -> Void
   ) throws -> (removed: [String], added: [String]) {
@@ -218,7 +218,7 @@ struct ModelWritingTests {
         """#)
   }
 
-  @Test("A removed entity takes its place in the diagram along")
+  @Test("Removing an entity also removes its position in the diagram")
   func removedEntity() throws {
     var document = try ModelDocument(Array(Self.older.utf8), file: "contents")
     try document.update(to: ManagedObjectModel([EntityDescription("Other", properties: [])]))
@@ -226,7 +226,7 @@ struct ModelWritingTests {
     #expect(!text.contains("Person") && text.contains("<!-- people -->") && text.contains("<elements/>"))
   }
 
-  @Test("Parts that a file cannot express are refused together")
+  @Test("All parts of a model that a file cannot express are reported in one error")
   func inexpressible() throws {
     let model = try ManagedObjectModel(
       [

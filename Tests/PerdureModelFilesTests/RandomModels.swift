@@ -5,7 +5,8 @@ import PerdureTestSupport
 
 @testable import PerdureModelFiles
 
-/// Random valid models, in the order and form in which files give them.
+/// Random valid models. Their properties have the order and form that models have after reading a
+/// file.
 struct RandomModels {
   var random: SeededGenerator
 
@@ -73,7 +74,7 @@ struct RandomModels {
       })
   }
 
-  /// A request with any settings.
+  /// A request with random settings.
   private mutating func request(_ entities: [EntityDescription], _ predicate: String)
     -> FetchRequestDescription
   {

@@ -16,7 +16,9 @@ struct CorpusCodeTests {
       return names.filter { $0.hasSuffix(".xml") }.sorted().map { "\(folder)/\($0)" }
     } ?? []
 
-  @Test("Accessors express every valid model", .enabled(if: folder != nil), arguments: files)
+  @Test(
+    "Code with accessors can be generated for every valid model", .enabled(if: folder != nil),
+    arguments: files)
   func code(_ path: String) throws {
     let document = try ModelBundle(contentsOf: path).document()
     guard !document.problems().contains(where: { $0.severity == .error }) else { return }

@@ -33,7 +33,7 @@ struct ModelCodeGeneratorTests {
     </model>
     """
 
-  /// Writes a model folder and gives its path.
+  /// Writes a model folder and returns its path.
   private func model(_ text: String = text) throws -> String {
     let path = directory.file("Shops.xcdatamodel")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -41,7 +41,7 @@ struct ModelCodeGeneratorTests {
     return path
   }
 
-  @Test("A document says the kind of code, the types of attributes and the names of composites")
+  @Test("A model file specifies the kind of code, the types of attributes and the names of composites")
   func hints() throws {
     let hints = try ModelDocument(Array(Self.text.utf8), file: "contents").codeHints()
     #expect(hints.entityCode == ["Shop": .classDefinition, "Owner": .categoryExtension, "Visit": .manual])
@@ -53,7 +53,7 @@ struct ModelCodeGeneratorTests {
       ])
   }
 
-  @Test("A composite that contains itself ends the walk")
+  @Test("The search for composite names ends at a composite that contains itself")
   func composites() throws {
     let text = Self.text.replacing("composite=\"Place\"", with: "composite=\"Address\"")
     let hints = try ModelDocument(Array(text.utf8), file: "contents").codeHints()
@@ -61,7 +61,7 @@ struct ModelCodeGeneratorTests {
     #expect(throws: ModelFileError.self) { try ModelCodeGenerator(contentsOf: model(text)) }
   }
 
-  @Test("The code of a file follows its hints, and the options replace them")
+  @Test("The hints in a model file determine its code, unless options replace them")
   func generation() throws {
     let path = try model()
     let file = try ModelCodeGenerator(contentsOf: path).file
@@ -75,7 +75,7 @@ struct ModelCodeGeneratorTests {
     #expect(classes.name == file.name && classes.text.contains("final class Visit:"))
   }
 
-  @Test("A file that has the code already is not written again")
+  @Test("A file that already contains the code is not written again")
   func unchanged() throws {
     let folder = directory.file("Generated")
     let generator = try ModelCodeGenerator(contentsOf: model())

@@ -9,7 +9,7 @@ struct BitOperatorTests {
     try FetchExpression(format: format).value(with: TestObject(1, values))
   }
 
-  @Test("Bitwise operators have the precedence of C, but bind stronger than comparisons")
+  @Test("Bitwise operators have the precedence of C, but bind tighter than comparisons")
   func precedence() throws {
     for (format, same) in [
       ("a | b & c", "a | (b & c)"), ("a ^ b & c", "a ^ (b & c)"), ("a | b ^ c", "a | (b ^ c)"),
@@ -33,7 +33,7 @@ struct BitOperatorTests {
     }
   }
 
-  @Test("The bits of a number are null if it is not whole or has more than 64 bits")
+  @Test("A bitwise operation on a number with a fraction, or with more than 64 bits, yields null")
   func missingBits() throws {
     let tooLarge = Decimal(string: "18446744073709551616")!
     for number: Value in [

@@ -17,7 +17,7 @@ struct FormatTableTests {
     let text = (try? String(contentsOf: path, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").compactMap { line in
       guard line.hasPrefix("  /// | `"), line.hasSuffix("` |") else { return nil }
-      // A bar splits cells also inside code, so a literal bar is escaped.
+      // A vertical bar separates cells, even inside code. Therefore a literal bar is escaped.
       let cells = line.dropFirst(6).replacing("\\|", with: "\0").dropLast().split(separator: "|")
         .map { $0.trimmingCharacters(in: .whitespaces).replacing("\0", with: "|") }
       return Row(

@@ -4,7 +4,7 @@ import PerdureTestSupport
 import Testing
 
 @Suite("Order of numbers of all types") struct NumberOrderTests {
-  @Test("Every pair of numbers compares like their exact decimal positions")
+  @Test("Every pair of numbers is ordered by their exact decimal values")
   func places() throws {
     var random = SeededGenerator.forTest("places of numbers")
     for _ in 0..<60 {
@@ -21,12 +21,12 @@ import Testing
     }
   }
 
-  @Test("Shortest decimals are ordered like their doubles and never pass a whole number")
+  @Test("The shortest decimals of doubles are in the order of the doubles and never cross an integer")
   func ascending() {
     var random = SeededGenerator.forTest("neighbouring reals")
     for _ in 0..<2_000 {
       let double = abs(Self.double(&random))
-      // Greater doubles are whole numbers, whose exact digits take long to compute.
+      // Greater doubles are integers. Computing their exact digits takes too long.
       if double > 1e60 { continue }
       let (here, next) = (DecimalPlace(double), DecimalPlace(double.nextUp))
       #expect(here.order(next) == .ascending, "\(double)")
@@ -173,8 +173,7 @@ struct DecimalPlace {
       self.init(double.description)
       return
     }
-    // A whole number: takes its 53 bits as an integer, and doubles that integer `exponent - 52`
-    // times.
+    // An integer: takes the 53 bits as an integer and doubles it `exponent - 52` times.
     self.init(String(Int64(double.magnitude.significand * 0x1p52)))
     for _ in 0..<(Int(double.exponent) - 52) { double2() }
     isNegative = double < 0

@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "Null equals only null, has no order, and follows two-valued logic",
+    "Null equals only null and has no order, and comparisons with null are true or false",
     arguments: [
       ("age == nil", true), ("age != nil", false), ("age != 5", true), ("age == 5", false),
       ("NOT (age == 5)", true),

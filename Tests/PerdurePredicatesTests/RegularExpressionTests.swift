@@ -31,7 +31,7 @@ struct RegularExpressionTests {
     let text = String(repeating: "abcdefghij", count: 3_000) + "x"
     let error = #expect(throws: PredicateEvaluationError.self) { try expression.matches(text) }
     #expect(error?.code == .matchTooLong)
-    // The same work without lookahead is linear.
+    // Without lookahead, the same match takes linear time.
     #expect(try matches("(?:[a-z]{0,50})*", text))
   }
 
@@ -173,7 +173,7 @@ struct RegularExpressionTests {
     #expect(error?.code == .matchTooLong)
   }
 
-  @Test("Any text, and each prefix of the text, is a pattern or throws invalidPattern")
+  @Test("Each random text, and each of its prefixes, is a pattern or throws invalidPattern")
   func anyText() {
     var random = SeededGenerator.forTest("texts as regular expressions")
     let parts = [

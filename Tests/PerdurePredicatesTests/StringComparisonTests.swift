@@ -22,7 +22,7 @@ import Testing
     #expect(!StringFolding.equal("@[`{", "`{@[", c))
   }
 
-  @Test("Prefixes, suffixes and parts do not separate a letter from its marks")
+  @Test("Prefix, suffix and substring matches do not separate a letter from its marks")
   func boundaries() {
     for accented in ["é", "e\u{301}"] {
       #expect(!StringFolding.hasPrefix(accented + "a", "e", []))

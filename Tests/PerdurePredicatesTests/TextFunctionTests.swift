@@ -39,8 +39,8 @@ import Testing
 
   @Test("Folding case, then diacritics, gives the canonical text, except with U+0345")
   func caseThenMarks() {
-    // Therefore an index of canonical text can answer [c]: texts that are equal without case have
-    // equal canonical texts.
+    // Texts that are equal without case have equal canonical texts. Therefore an index of canonical
+    // text can answer [c].
     for value in (UInt32(0x80)...0x1FFFF) where value != 0x345 {
       guard let scalar = Unicode.Scalar(value) else { continue }
       let decomposed = StringFolding.fold(String(scalar), [])

@@ -67,7 +67,7 @@ import Testing
     #expect(predicate.withSubstitutionVariables([:]) == predicate)
   }
 
-  @Test("Only the chosen operand decides whether a TERNARY has many values")
+  @Test("Whether a TERNARY has many values depends only on the chosen operand")
   func chosenBranch() throws {
     let data = TestCompany()
     let list = try FetchPredicate(format: "'a' LIKE TERNARY(FALSEPREDICATE, SELF.name, {'a', $x})")
@@ -81,7 +81,7 @@ import Testing
     #expect(try path.evaluate(with: data.ada, variables: ["x": "c"]))
   }
 
-  @Test("Substitution before evaluation has the same result as values at evaluation")
+  @Test("Substituting variables before the evaluation gives the same result as passing their values to it")
   func substitutionAndEvaluation() throws {
     var trees = RandomTrees(SeededGenerator.forTest("trees"), isWild: true)
     let data = TestCompany()

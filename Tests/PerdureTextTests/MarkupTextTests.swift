@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Text for XML and HTML")
 struct MarkupTextTests {
-  @Test("Characters with a meaning in markup become escapes, and others stay")
+  @Test("Characters with a meaning in markup are escaped, and other characters stay")
   func escapes() {
     #expect(
       MarkupText.escaped("a<b> & \"c\" 'd' é 漢 🙂") == "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39; é 漢 🙂")
@@ -17,7 +17,7 @@ struct MarkupTextTests {
         == String(repeating: "\u{FFFD}", count: 6))
   }
 
-  @Test("A table in HTML has its first row as header and escaped cells")
+  @Test("In an HTML table, the first row is the header and all cells are escaped")
   func table() {
     #expect(
       TextTable.html([["a", "b"], ["<1>", ""]]) == [

@@ -15,7 +15,7 @@ struct TextTableTests {
     #expect(TextTable.lines([]) == [])
   }
 
-  @Test("A row that is printed after the widths are set may be wider")
+  @Test("A row that is printed after the column widths are set may be wider")
   func wider() {
     let table = TextTable(fitting: [["a", "b"]], alignments: [.leading, .leading])
     #expect(table.line(["wide", "c", "more"]) == "wide  c  more")

@@ -1,4 +1,4 @@
-/// The functions, initialisers and subscripts of a source file that swift-format has laid out.
+/// The functions, initialisers and subscripts of a source file in the layout of swift-format.
 struct Functions {
   struct Function {
     var line: Int

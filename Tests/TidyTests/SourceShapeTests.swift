@@ -165,7 +165,7 @@ struct SourceShapeTests {
     #expect(lists.count == 2 && suites.count > 20)
   }
 
-  @Test("The suites and titles in the list of parity exist")
+  @Test("The suites and test titles in the parity list exist")
   func parity() throws {
     let table = try Repository.text(of: "Tests/ConformanceTests/README.md")
     let tests = try Repository.swiftFiles(in: "Tests").map(\.text)
@@ -179,7 +179,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Every store option documents its default and reason, and a number also its unit and range")
+  @Test("Every store option documents its default and reason, and a number its unit and range")
   func optionsAreExplained() throws {
     var (documented, options) = ("", 0)
     for line in try Repository.text(of: "Sources/PerdureLog/StoreOptions.swift").split(separator: "\n") {
