@@ -33,7 +33,7 @@ struct ReadingList {
     try save()
   }
 
-  /// Rates a book, which makes it a read one.
+  /// Rates a book. A rated book counts as read.
   func finish(_ title: String, stars: Int) throws {
     for book in try context.fetch(Book.fetchRequest { $0.title == title }) {
       book.stars = stars

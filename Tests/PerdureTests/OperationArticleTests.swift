@@ -232,14 +232,14 @@ extension PersistentContainer {
           return result
         }
       } catch let error as PerdureError where error.isConflict && attempt < attempts {
-        attempt += 1  // the next context sees the save that was faster
+        attempt += 1  // the next context sees the other save
       }
     }
   }
 }
 
 extension PerdureError {
-  /// Whether another save was faster, with the same property or the same unique value.
+  /// Whether another save has changed the same property or used the same unique value.
   var isConflict: Bool { code == .mergeConflict || code == .constraintConflict }
 }
 // end

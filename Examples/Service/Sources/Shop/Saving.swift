@@ -22,7 +22,7 @@ extension PersistentContainer {
           return result
         }
       } catch let error as PerdureError where error.isConflict && attempt < attempts {
-        attempt += 1  // the next context sees the save that was faster
+        attempt += 1  // the next context sees the other save
       }
     }
   }
