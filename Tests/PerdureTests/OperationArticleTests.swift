@@ -239,7 +239,7 @@ extension PersistentContainer {
 }
 
 extension PerdureError {
-  /// Whether another save has changed the same property or used the same unique value.
+  /// Whether an earlier save changed the same property or used the same unique value.
   var isConflict: Bool { code == .mergeConflict || code == .constraintConflict }
 }
 // end
