@@ -5,7 +5,8 @@ import Perdure
 /// Compares the costs of objects with those of a plain Swift class.
 @main struct ObjectBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Measure properties, memory and validation of objects beside those of a plain Swift class.")
+    abstract:
+      "Measure properties, memory, validation and requests of objects beside those of a plain Swift class.")
 
   @Option(help: "How often each is measured; the median is shown.")
   var rounds = 21
@@ -30,7 +31,7 @@ import Perdure
       settings: settings,
       figures: try Accessors(passes: passes, rounds: rounds).figures(in: container())
         + Footprint(objectCount: objects).figures(in: container())
-        + Validation(rounds: rounds).figures(in: container()))
+        + Validation(rounds: rounds).figures(in: container()) + Templates(rounds: rounds).figures())
     print(report.table)
     if let results { try report.json().write(to: URL(fileURLWithPath: results)) }
   }
