@@ -98,6 +98,47 @@ struct ModelWritingTests {
     }
   }
 
+  @Test("Random model files are equal after a store kept their model")
+  func throughStores() throws {
+    var models = RandomModels(random: SeededGenerator.forTest("model files through stores"))
+    for number in 0..<500 {
+      let place: Comment = "model \(number), PERDURE_SEED=\(models.random.seed)"
+      let bytes = try ModelDocument(models.model()).bytes()
+      let model = try ModelDocument(bytes, file: "contents").managedObjectModel()
+      let stored = try StoredModel.initial(for: model).encode()
+      let kept = try StoredModel(decoding: stored).model
+      try #require(kept.entities == model.entities, place)
+      #expect(try ModelDocument(kept).bytes() == bytes, place)
+      var document = try ModelDocument(bytes, file: "contents")
+      try document.update(to: kept)
+      #expect(try document.bytes() == bytes, place)
+    }
+  }
+
+  @Test("A changed attribute of a public model changes only its line", arguments: Corpus.files)
+  func oneLine(_ path: String) throws {
+    let bytes = try Corpus.bytes(of: path)
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    guard let model = try? ModelDocument(bytes, file: path).managedObjectModel() else { return }
+    for (index, entity) in model.entities.enumerated() {
+      let attributes = entity.properties.indices.lazy.compactMap { position in
+        if case .attribute(let attribute) = entity.properties[position] { (position, attribute) } else { nil }
+      }
+      guard let (position, found) = attributes.first else { continue }
+      var attribute = found
+      attribute.versionHashModifier = "changed"
+      var changed = entity
+      changed.properties[position] = .attribute(attribute)
+      var document = try ModelDocument(bytes, file: path)
+      try document.update(to: model.replacing(index, with: changed))
+      let difference = try String(decoding: document.bytes(), as: UTF8.self).split(separator: "\n")
+        .difference(from: lines)
+      try #require(difference.removals.count == 1 && difference.insertions.count == 1)
+      guard case .insert(_, let line, _)? = difference.insertions.first else { continue }
+      #expect(line.contains("name=\"\(attribute.name)\"") && line.contains("\"changed\""))
+    }
+  }
+
   @Test("A document that is updated to a random model describes that model")
   func randomUpdates() throws {
     var models = RandomModels(random: SeededGenerator.forTest("updated model files"))
@@ -241,5 +282,19 @@ struct ModelWritingTests {
     let error = #expect(throws: ModelFileError.self) { try ModelDocument(model) }
     #expect(error?.problems.map(\.place) == [nil, "A.a", "A.b", "A.c"])
     #expect(error?.problems.allSatisfy { $0.kind == .inexpressible } == true)
+  }
+}
+
+extension ManagedObjectModel {
+  /// The model with another description of an entity.
+  fileprivate func replacing(_ index: Int, with entity: EntityDescription) throws -> ManagedObjectModel {
+    var entities = entities
+    entities[index] = entity
+    let members = configurations.map { name in
+      (name, (self.entities(forConfigurationName: name) ?? []).map(\.name))
+    }
+    return try ManagedObjectModel(
+      entities, configurations: Dictionary(uniqueKeysWithValues: members),
+      versionIdentifiers: versionIdentifiers, templates: fetchRequestTemplates)
   }
 }

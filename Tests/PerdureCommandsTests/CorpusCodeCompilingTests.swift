@@ -1,0 +1,39 @@
+import ChildProcesses
+import Foundation
+import Testing
+
+@Suite("Generated classes of the models of public projects")
+struct CorpusCodeCompilingTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  private static let corpus = environment["PERDURE_MODEL_CORPUS"]
+
+  /// The folder of the repository.
+  private static let repository = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../..").standardizedFileURL
+
+  /// The folder with the products of the build that is running.
+  private static var products: String? {
+    for start in [Bundle.main.bundlePath, CommandLine.arguments.first ?? ""] {
+      var folder = URL(filePath: start)
+      for _ in 0..<4 {
+        if FileManager.default.fileExists(atPath: folder.path + "/Modules/Perdure.swiftmodule") {
+          return folder.path
+        }
+        folder.deleteLastPathComponent()
+      }
+    }
+    return nil
+  }
+
+  /// It compiles for minutes, so only `make test-long` runs it.
+  @Test(
+    "They compile in each style without warnings, and store and read an object of each entity",
+    .enabled(if: corpus != nil && environment["PERDURE_STEPS"] != nil))
+  func compiles() throws {
+    let run = try ChildRun(
+      Self.repository.appending(path: "Scripts/check-corpus-code"),
+      [Self.corpus ?? "", try #require(Self.products)])
+    #expect(run.status == 0, "\(run.output)\(run.errors)")
+    #expect(run.output.contains("stored and read one object of each of "))
+  }
+}
