@@ -123,16 +123,16 @@ extension ContextCore {
     mergeWaiting()
     propagateDeletes()
     let layer = Result<PendingLayer, any Error> {
-      let content = try pendingContent(before?.content)
-      if let before, before.base.sequence == view.sequence, let known = before.content,
-        content.isSame(as: known)
-      {
-        throw Unchanged()
-      }
-      return try PendingLayer(content, over: view, graph.store)
+      if let readFailure { throw readFailure }
+      return tracker.isEmpty ? PendingLayer(graph.store) : try currentLayer().layer
     }
-    if let before, case .failure(_ as Unchanged) = layer { return before }
-    return LayeredView(view, layer, sequence: (before?.sequence ?? 0) + 1)
+    let revision = tracker.isEmpty ? nil : layerRevision
+    if let before, before.base.sequence == view.sequence, before.revision == revision,
+      case .success = layer, !before.isBroken
+    {
+      return before
+    }
+    return LayeredView(view, layer, sequence: (before?.sequence ?? 0) + 1, revision: revision)
   }
 
   /// In a child that merges by itself: moves on to what has become of its parent.
@@ -140,6 +140,3 @@ extension ContextCore {
     if isChild, store.view().sequence != view.sequence { merge([], isComplete: false) }
   }
 }
-
-/// Nothing has to be made anew.
-private struct Unchanged: Error {}

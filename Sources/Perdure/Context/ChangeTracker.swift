@@ -1,8 +1,7 @@
 // What a context has not saved, by reference.
 //
 // Overlays stand in one array for each entity, in the order in which they were made: ids ascend as objects are
-// inserted, so the order of a save is mostly there already, and a fetch of one entity costs nothing for the
-// changes of others. A table leads from a reference to its overlay.
+// inserted, so the order of a save is mostly there already. A table leads from a reference to its overlay.
 //
 // Invariants:
 //   P1. The table has exactly the overlays of the arrays, and `overlay.place` is where one stands.
@@ -22,25 +21,21 @@ struct ChangeTracker {
   private var table = ReferenceTable<ObjectOverlay>()
   /// Whether any object has been marked as deleted since the last save.
   private var hasDeletions = false
+  /// Grows when many changes are forgotten at once.
+  private(set) var generation: UInt64 = 0
   /// Deleted objects whose delete rules have yet to be applied.
   var unpropagated: [ObjectReference] = []
 
   var isEmpty: Bool { table.count == 0 }
+
+  /// The number of objects with unsaved changes.
+  var count: Int { table.count }
 
   /// Frees the table; the tracker must not be used afterwards.
   func deallocate() { table.deallocate() }
 
   @inline(__always)
   subscript(reference: ObjectReference) -> ObjectOverlay? { table.object(reference) }
-
-  /// The changes of objects of one concrete entity.
-  func overlays(ofEntity entity: UInt16) -> [ObjectOverlay] {
-    Int(entity) < groups.count ? groups[Int(entity)].overlays : []
-  }
-
-  func touches(entity: UInt16) -> Bool {
-    Int(entity) < groups.count && !groups[Int(entity)].overlays.isEmpty
-  }
 
   /// Adds the changes of an object that has none.
   mutating func insert(_ overlay: ObjectOverlay) {
@@ -50,6 +45,7 @@ struct ChangeTracker {
       groups[entity].isOrdered = false
     }
     if overlay.isDeleted { hasDeletions = true }
+    overlay.didEnterTracker()
     overlay.place = groups[entity].overlays.count
     groups[entity].overlays.append(overlay)
     table.insert(overlay, overlay.reference)
@@ -60,6 +56,7 @@ struct ChangeTracker {
   @discardableResult
   mutating func remove(_ reference: ObjectReference) -> ObjectOverlay? {
     guard let overlay = table.object(reference) else { return nil }
+    overlay.noteEdit()
     table.remove(reference)
     let entity = Int(reference.entityNumber)
     let last = groups[entity].overlays.removeLast()
@@ -74,6 +71,7 @@ struct ChangeTracker {
   /// Forgets everything, and gives what there was, entity by entity.
   mutating func removeAll() -> [[ObjectOverlay]] {
     let everything = groups.map(\.overlays)
+    generation += 1
     groups = []
     table.removeAll()
     hasDeletions = false
@@ -84,6 +82,7 @@ struct ChangeTracker {
   /// Forgets the changes of some entities, and gives them.
   mutating func removeAll(ofEntities isRemoved: (UInt16) -> Bool) -> [[ObjectOverlay]] {
     var removed: [[ObjectOverlay]] = []
+    generation += 1
     for number in groups.indices where !groups[number].overlays.isEmpty && isRemoved(UInt16(number)) {
       for overlay in groups[number].overlays { table.remove(overlay.reference) }
       removed.append(groups[number].overlays)
@@ -97,6 +96,9 @@ struct ChangeTracker {
 
   /// Whether the store can have nothing that leads to an object (`ObjectOverlay.isUnknownToStore`).
   func isUnknownToStore(_ reference: ObjectReference) -> Bool { self[reference]?.isUnknownToStore ?? false }
+
+  /// False only if no object is to be deleted.
+  var mayHaveDeletions: Bool { hasDeletions }
 
   func isDeleted(_ reference: ObjectReference) -> Bool {
     hasDeletions && self[reference]?.isDeleted ?? false
@@ -124,6 +126,14 @@ struct ChangeTracker {
   /// The changes entity by entity and in order of reference, which is the same in every run.
   var ordered: [[ObjectOverlay]] {
     groups.map { group in
+      group.isOrdered
+        ? group.overlays : group.overlays.sorted { $0.reference.rawValue < $1.reference.rawValue }
+    }
+  }
+
+  /// The changes of the entities that fulfil a condition, as `ordered`.
+  func ordered(where holds: (EntityShape) -> Bool) -> [ObjectOverlay] {
+    groups.filter { $0.overlays.first.map { holds($0.shape) } ?? false }.flatMap { group in
       group.isOrdered
         ? group.overlays : group.overlays.sorted { $0.reference.rawValue < $1.reference.rawValue }
     }

@@ -27,6 +27,7 @@ extension ContextCore {
         object.header.pointee.dropAlteredRow()
       }
     }
+    dropLayer()
     vanished = []
     eventStarts = [:]
     watched = [:]
@@ -132,6 +133,7 @@ extension ContextCore {
     for object in identityMap.objects { retire(object) }
     transientLinks.removeAll()
     siblingGroups.removeAll()
+    dropLayer()
     vanished = []
     eventStarts = [:]
     watched = [:]
@@ -178,6 +180,14 @@ extension ContextCore {
     rebaseDeltas()
     // Delete rules have to be applied to what others have linked since.
     for overlay in tracker.ordered.joined() where overlay.isDeleted { tracker.propagateLater(overlay) }
+  }
+
+  /// Shows a newer state of the store, in which nothing is different that unsaved changes are about or
+  /// lead to.
+  func showUnder(_ newest: any StoreView) {
+    if let contextLayer, contextLayer.builder.base === view { contextLayer.builder.move(to: newest) }
+    view = newest
+    beginEpoch()
   }
 
   /// Forgets changed columns that have been set back to what the row has: there is nothing to hold against what

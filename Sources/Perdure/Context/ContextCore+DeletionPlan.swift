@@ -137,7 +137,8 @@ private struct DeletionWalk {
 
   /// As above, of links that are not saved yet.
   private mutating func findPendingOneWay() {
-    for overlay in context.tracker.ordered.joined() where !goes(overlay.reference) {
+    let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
+    for overlay in context.tracker.ordered(where: isOneWay) where !goes(overlay.reference) {
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         var targets = overlay.delta(relationship.slot)?.added.ordered ?? []
         if let target = overlay.reference(relationship.slot) { targets.append(target) }

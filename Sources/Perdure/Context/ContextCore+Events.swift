@@ -20,6 +20,8 @@ struct ContextNews {
   var invalidatesAll = false
   /// Whether somebody wants to hear of values too.
   var hasValues = false
+  /// As `ContextEvent.commitSequence`.
+  var commitSequence: UInt64?
   /// Instances that may not be there any more when it is told.
   var objects: [ObjectReference: ManagedObject] = [:]
   var values: [ObjectReference: [String: Value]] = [:]
@@ -92,11 +94,13 @@ extension ContextCore {
   }
 
   /// What has changed in the event that is about to end.
-  func newsOfEvent() -> ContextNews? {
+  ///
+  /// - Parameter edited: The overlays that were edited in it.
+  func newsOfEvent(_ edited: [ObjectOverlay]) -> ContextNews? {
     guard isObserved else { return nil }
     var news = ContextNews(kind: .objectsDidChange)
     news.hasValues = !streams.isEmpty
-    for overlay in tracker.ordered.joined() {
+    for overlay in edited {
       let (before, now) = (overlay.toldState, overlay.state)
       if before == now, overlay.isBeforeEvent { continue }
       switch (before, now) {
@@ -171,6 +175,7 @@ extension ContextCore {
     event.deletedObjectIDs = Set(news.deleted.map(objectID))
     event.refreshedObjectIDs = Set(news.refreshed.map(objectID))
     event.invalidatesAllObjects = news.invalidatesAll
+    event.commitSequence = news.commitSequence
     for (reference, values) in news.values { event.values[objectID(of: reference)] = values }
     return event
   }

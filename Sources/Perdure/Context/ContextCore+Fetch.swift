@@ -1,4 +1,6 @@
-// Fetches: planned on the view, run on rows, with the unsaved changes laid over.
+// Fetches: planned and run on the view with the unsaved changes laid over it (LayeredView). So
+// membership, order and window are those of the objects as the context shows them. (Core Data cuts
+// the window from the saved rows first.)
 
 internal import PerdurePredicates
 
@@ -20,32 +22,26 @@ extension ContextCore {
   }
 
   private func found(_ wanted: ClassedRequest) throws -> [ManagedObject] {
-    let request = wanted.request
-    let takesRows = request.includesPropertyValues && request.fetchBatchSize == 0
+    let takesRows = wanted.request.includesPropertyValues && wanted.request.fetchBatchSize == 0
     return try reading {
       var objects: [ManagedObject] = []
-      if asksJointly(request) {
-        try joinedFetch(wanted).visit { reference, row in
-          let object = instance(of: reference, wanted)
-          if takesRows, let row { adopt(row, object) }
-          objects.append(object)
+      if asksJointly(wanted.request) {
+        let (fetch, shown) = try joinedFetch(wanted)
+        try fetch.visit { reference, row in
+          objects.append(instance(of: reference, wanted, takesRows ? row : nil, shown))
         }
         return objects
       }
       let query = try checkedQuery(wanted)
-      let pending = pending(request)
-      if pending == nil, let found = try indexed(query) {
-        try visit(found, takesRows: takesRows) { reference, row in
-          let object = instance(of: reference, wanted)
-          if let row { adopt(row, object) }
-          objects.append(object)
+      let shown = try shownView(wanted.request)
+      if let found = try indexed(query, shown) {
+        try visit(found, in: shown, takesRows: takesRows) { reference, row in
+          objects.append(instance(of: reference, wanted, row, shown))
         }
         return objects
       }
-      try executor(query, pending).visit(needsRows: takesRows) { reference, row in
-        let object = instance(of: reference, wanted)
-        if takesRows, let row { adopt(row, object) }
-        objects.append(object)
+      try executor(query, shown).visit(needsRows: takesRows) { reference, row in
+        objects.append(instance(of: reference, wanted, takesRows ? row : nil, shown))
         return true
       }
       return objects
@@ -54,28 +50,31 @@ extension ContextCore {
 
   func fetchIDs(_ wanted: ClassedRequest) throws -> [ManagedObjectID] {
     try reading {
-      if asksJointly(wanted.request) { return try joinedFetch(wanted).references().map(objectID) }
+      if asksJointly(wanted.request) {
+        return try joinedFetch(wanted).fetch.references().map(objectID)
+      }
       let query = try checkedQuery(wanted)
-      let pending = pending(wanted.request)
-      if pending == nil, let found = try indexed(query) { return found.map(objectID) }
-      return try executor(query, pending).references().map(objectID)
+      let shown = try shownView(wanted.request)
+      if let found = try indexed(query, shown) { return found.map(objectID) }
+      return try executor(query, shown).references().map(objectID)
     }
   }
 
   func count(_ wanted: ClassedRequest) throws -> Int {
     try reading {
-      if asksJointly(wanted.request) { return try joinedFetch(wanted).count() }
+      if asksJointly(wanted.request) { return try joinedFetch(wanted).fetch.count() }
       let query = try checkedQuery(wanted)
-      let pending = pending(wanted.request)
-      if pending == nil, let count = try IndexedRange(query, graph.store)?.count(in: view) { return count }
-      return try executor(query, pending).count()
+      let shown = try shownView(wanted.request)
+      if let count = try IndexedRange(query, graph.store)?.count(in: shown) { return count }
+      return try executor(query, shown).count()
     }
   }
 
   func explain(_ wanted: ClassedRequest) throws -> String {
     try reading {
       try asksJointly(wanted.request)
-        ? joinedFetch(wanted).description : executor(wanted).plan.description
+        ? joinedFetch(wanted).fetch.description
+        : executor(checkedQuery(wanted), shownView(wanted.request)).plan.description
     }
   }
 
@@ -122,15 +121,11 @@ extension ContextCore {
     return failure
   }
 
-  private func executor(_ wanted: ClassedRequest) throws -> FetchExecutor {
-    try executor(checkedQuery(wanted), pending(wanted.request))
-  }
-
-  private func executor(_ query: FetchQuery, _ pending: ContextChanges?) throws -> FetchExecutor {
+  private func executor(_ query: FetchQuery, _ shown: any StoreView) throws -> FetchExecutor {
     let prepared = try prepared(query)
-    let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
+    let plan = FetchPlanner.plan(prepared, FetchStatistics(shown))
     return FetchExecutor(
-      prepared, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: cancellation))
+      prepared, plan, view: shown, cancellation: FetchCancellation(flag: cancellation))
   }
 
   /// Checks a query and fits it to the schema. Measures the depth of the predicate first.
@@ -154,19 +149,20 @@ extension ContextCore {
   }
 
   /// What a query finds by a range of an index; nil where it takes a plan.
-  private func indexed(_ query: FetchQuery) throws -> [ObjectReference]? {
-    try IndexedRange(query, graph.store)?.references(in: view)
+  private func indexed(_ query: FetchQuery, _ shown: any StoreView) throws -> [ObjectReference]? {
+    try IndexedRange(query, graph.store)?.references(in: shown)
   }
 
   /// Hands out objects in turn, with their rows if these are wanted: then those without one are left out.
   private func visit(
-    _ references: [ObjectReference], takesRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Void
+    _ references: [ObjectReference], in shown: any StoreView, takesRows: Bool,
+    _ body: (ObjectReference, StoredRow?) throws -> Void
   ) throws {
     if takesRows, references.count == 1 {
-      if let row = try view.row(references[0]) { try body(references[0], row) }
+      if let row = try shown.row(references[0]) { try body(references[0], row) }
       return
     }
-    var batch = RowBatch(view, readsRows: takesRows, sizeMax: 256)
+    var batch = RowBatch(shown, readsRows: takesRows, sizeMax: 256)
     func handOut(_ reference: ObjectReference, _ row: StoredRow?) throws -> Bool {
       if row != nil || !takesRows { try body(reference, row) }
       return true
@@ -175,9 +171,12 @@ extension ContextCore {
     _ = try batch.flush(handOut)
   }
 
-  private func joinedFetch(_ wanted: ClassedRequest) throws -> JoinedFetch {
+  private func joinedFetch(
+    _ wanted: ClassedRequest
+  ) throws -> (fetch: JoinedFetch, shown: any StoreView) {
     let query = try query(wanted)
-    return try joinedFetch(wanted, query, pending: pending(wanted.request))
+    let shown = try shownView(wanted.request)
+    return (try joinedFetch(wanted, query, shown), shown)
   }
 
   /// Whether a fetch has to look which stores are asked.
@@ -197,8 +196,8 @@ extension ContextCore {
     return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
   }
 
-  private func pending(_ request: FetchRequest<ManagedObject>) -> ContextChanges? {
-    request.includesPendingChanges && !tracker.isEmpty ? ContextChanges(self) : nil
+  private func shownView(_ request: FetchRequest<ManagedObject>) throws -> any StoreView {
+    request.includesPendingChanges ? try shownView() : view
   }
 
   /// The name of the entity that a request means when it names none.
@@ -218,11 +217,15 @@ extension ContextCore {
     }
   }
 
-  /// The one instance of a reference, as the class that the request promises.
+  /// The one instance of a reference, as the class that the request promises. A fault gets the row
+  /// that the fetch has at hand, if that is the store's.
   @inline(__always)
-  private func instance(of reference: ObjectReference, _ wanted: ClassedRequest) -> ManagedObject {
+  private func instance(
+    of reference: ObjectReference, _ wanted: ClassedRequest, _ row: StoredRow?, _ shown: any StoreView
+  ) -> ManagedObject {
     let object = instance(of: reference)
     wanted.check(object)
+    if let row, (shown as? LayeredView)?.hasPendingRow(reference) != true { adopt(row, object) }
     return object
   }
 
@@ -233,31 +236,5 @@ extension ContextCore {
     else { return }
     object.header.pointee.setRow(row, version: stored.version)
     object.header.pointee.rowArrived(epoch)
-  }
-}
-
-/// The unsaved changes of a context, as a fetch asks for them.
-final class ContextChanges: PendingChanges {
-  private let core: ContextCore
-
-  init(_ core: ContextCore) {
-    self.core = core
-  }
-
-  func isTouched(_ reference: ObjectReference) -> Bool { core.tracker[reference] != nil }
-
-  func touches(entity: UInt16) -> Bool { core.tracker.touches(entity: entity) }
-
-  func changedObjects(of entity: UInt16) -> [ObjectReference] {
-    core.tracker.overlays(ofEntity: entity)
-      .filter { !$0.isDeleted && !core.hasVanished($0.reference) }.map(\.reference)
-  }
-
-  func touchedObjects(of entity: UInt16) -> [ObjectReference] {
-    core.tracker.overlays(ofEntity: entity).map(\.reference)
-  }
-
-  func source(of reference: ObjectReference) -> any PropertySource {
-    PendingSource(core, reference)
   }
 }

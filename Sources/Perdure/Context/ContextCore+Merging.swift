@@ -82,17 +82,40 @@ extension ContextCore {
     let before = view
     let known = isObserved ? knownObjects(news, isComplete: isComplete) : []
     refreshStore()
-    move(to: store.view())
+    let newest = store.view()
+    if concernsNoChanges(events, news, newest) { showUnder(newest) } else { move(to: newest) }
     let changes = newsOfMerge(known, Set(news.updated), since: before)
     // What is put on top of a row that is gone may be over with that.
     let changed = Set(news.updated + news.deleted)
-    for overlay in tracker.ordered.joined() where !overlay.isNew && tracker[overlay.reference] === overlay {
-      if isComplete, !changed.contains(overlay.reference) { continue }
+    let concerned =
+      isComplete
+      ? changed.sorted { $0.rawValue < $1.rawValue }.compactMap { tracker[$0] }
+      : tracker.ordered.flatMap { $0 }
+    for overlay in concerned where !overlay.isNew && tracker[overlay.reference] === overlay {
       refreshInView(instance(of: overlay.reference))
     }
     guard isObserved else { return }
     tell(changes)
     tell(news)
+  }
+
+  /// Whether a newer state differs from the view only by objects without unsaved changes here, to
+  /// which nothing here leads. Then unsaved changes on top of it are what they are.
+  ///
+  /// Others must not have removed anything: whether unsaved changes lead there is not known by
+  /// reference. Nor may anything be deleted here: delete rules follow links that others have made.
+  ///
+  /// - Complexity: O(m) for m objects that others have saved.
+  private func concernsNoChanges(
+    _ events: [ContextEvent], _ news: ContextNews, _ newest: any StoreView
+  ) -> Bool {
+    guard newest.sequence > view.sequence, !tracker.isEmpty, !tracker.mayHaveDeletions, !isChild,
+      !graph.isJoined, newest.sequence - view.sequence <= UInt64(events.count),
+      events.allSatisfy(\.deletedObjectIDs.isEmpty)
+    else { return false }
+    let commits = Set(events.compactMap(\.commitSequence))
+    return (view.sequence + 1...newest.sequence).allSatisfy(commits.contains)
+      && !(news.inserted + news.updated).contains { tracker[$0] != nil || hasVanished($0) }
   }
 
   /// The instances whose values a merge may change: all instances if the changes are not known.

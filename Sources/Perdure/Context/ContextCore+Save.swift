@@ -49,12 +49,15 @@ extension ContextCore {
     // First: what is not there any more breaks every rule.
     if let conflict = plan.conflict { return conflict }
     let saved = objectsToTell()
-    let news = pendingNews(.didSave, isSaved: true)
+    var news = pendingNews(.didSave, isSaved: true)
+    let before = view.sequence
     if plan.isEmpty, !changesTransientsOfParent {
       follow(view)
     } else if let conflict = try commit(plan.change, saved, news) {
       return conflict
     }
+    // With no other commit in between, it is this one's. Sums of sequences say nothing.
+    if !graph.isJoined, view.sequence == before + 1 { news?.commitSequence = view.sequence }
     callDidSave(saved)
     tell(news)
     return nil
@@ -138,6 +141,7 @@ extension ContextCore {
   /// What was pending is stored now.
   private func follow(_ newView: any StoreView) {
     view = newView
+    dropLayer()
     vanished = []
     eventStarts = [:]
     beginEpoch()

@@ -1,7 +1,5 @@
-// Sums of what is at the other end of a relationship: what the store keeps, and the unsaved changes of members.
-//
-// A member that is not touched stands in the store's sum with what its row has. So every touched one is taken out with
-// what its row has, and put in with what it has now, where it belongs to the owner.
+// Sums of what is at the other end of a relationship: what the store keeps, and how much the unsaved
+// changes of members differ from it. The layer of unsaved changes has the difference of each owner.
 
 internal import PerdurePredicates
 
@@ -16,47 +14,27 @@ extension ContextCore {
     guard let sums = derived.sums, vanished.isEmpty, tracker[source.identity]?.isDeleted != true else {
       return try derived.value(of: source)
     }
-    let relationship = source.shape.relationship(derived.slots[0])
-    if let value = sum(sums, of: source.identity, relationship, derived) { return value }
+    if let value = sum(sums, of: source.identity, derived) { return value }
     return try derived.value(of: source)
   }
 
   /// - Returns: nil where the store keeps no sums.
+  /// - Complexity: O(log n), and O(k log n) for k objects that were edited since the last fetch or
+  ///   sum.
   private func sum(
-    _ index: StoreIndex, of owner: ObjectReference, _ relationship: RelationshipShape,
-    _ derived: DerivedStorage
+    _ index: StoreIndex, of owner: ObjectReference, _ derived: DerivedStorage
   ) -> Value? {
+    // After a failed read there is no layer.
+    if readFailure != nil, !tracker.isEmpty { return nil }
     do {
       guard var sum = try view.sum(index, of: owner) else { return nil }
-      for entity in graph.store.definition(index).entities where tracker.touches(entity: entity) {
-        for overlay in tracker.overlays(ofEntity: entity) {
-          if !overlay.isUnknownToStore,
-            let stored = try storedTerm(of: overlay.reference, owner, relationship, derived)
-          {
-            sum.remove(stored)
-          }
-          if !overlay.isDeleted, contains(owner, relationship, overlay.reference) {
-            sum.add(columnValue(overlay.reference, derived.slots[1]))
-          }
-        }
+      if !tracker.isEmpty, let difference = try currentLayer().layer.sum(index, of: owner) {
+        sum.add(difference)
       }
       return derived.exact(sum.value)
     } catch {
       noteReadFailure(error, owner)
       return .null
     }
-  }
-
-  /// What the row of a member adds to the sum of an owner in the store; nil where it is no member there.
-  private func storedTerm(
-    of member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape,
-    _ derived: DerivedStorage
-  ) throws -> Value? {
-    guard let column = relationship.inverseSlot, let stored = try view.row(member),
-      let layouts = graph.shape(of: member).storage.layouts
-    else { return nil }
-    let row = try graph.store.rows.view(stored.bytes, of: member)
-    guard row.isPresent(row.fields[column]), row.reference(row.fields[column]) == owner else { return nil }
-    return layouts.value(derived.slots[1], of: row)
   }
 }

@@ -21,6 +21,7 @@
 //   DeletePropagation  the delete rules
 //   FetchedProperties/  the results of fetched properties
 //   Merging/        what a save makes of what others have saved meanwhile
+//   +PendingLayer   unsaved changes as a layer over the view, for fetches and children; Pending/
 //   Children/       contexts whose store is another context
 //
 // Invariants:
@@ -47,6 +48,12 @@ final class ContextCore {
   /// What the context sees of the store.
   @exclusivity(unchecked) var view: any StoreView
   @exclusivity(unchecked) var tracker = ChangeTracker()
+  /// The unsaved changes as a layer over `view`, as of the last fetch; nil before the first.
+  @exclusivity(unchecked) var contextLayer: ContextLayer?
+  /// How layers follow from rows; nil before the first layer.
+  @exclusivity(unchecked) var indexFeeds: IndexFeeds?
+  /// The last revision of `contextLayer`. Grows when the layer changes.
+  @exclusivity(unchecked) var layerRevision: UInt64 = 0
   @exclusivity(unchecked) var identityMap = IdentityMap()
   @exclusivity(unchecked) var siblingGroups = SiblingGroups()
   @exclusivity(unchecked) var recentWalks = RecentWalks()

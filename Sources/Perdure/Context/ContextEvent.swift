@@ -36,6 +36,9 @@ public struct ContextEvent: Sendable {
   /// names, and to-one relationships as ids. Null where they have no value.
   public internal(set) var values: [ManagedObjectID: [String: Value]] = [:]
 
+  /// The sequence number of the commit that a `didSave` reports; nil if it is not known exactly.
+  var commitSequence: UInt64?
+
   init(_ kind: ContextEventKind) { self.kind = kind }
 
   /// Whether no object is concerned.

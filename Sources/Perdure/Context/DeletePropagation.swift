@@ -173,8 +173,7 @@ extension ContextCore {
   /// was never saved, of which nothing will be left that could be told to be deleted.
   private func forgetPending() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
-    guard tracker.containsEntity(where: isOneWay) else { return }
-    for overlay in tracker.all {
+    for overlay in tracker.ordered(where: isOneWay) {
       let isForgotten = { (target: ObjectReference) in
         self.tracker.isDeleted(target) && (!overlay.isDeleted || self.tracker.isNew(target))
       }

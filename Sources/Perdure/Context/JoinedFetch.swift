@@ -58,9 +58,9 @@ struct JoinedFetch {
 }
 
 extension ContextCore {
-  /// - Parameter pending: What is not saved, if it counts.
+  /// - Parameter shown: The view to read, with the unsaved changes if they count.
   func joinedFetch(
-    _ request: ClassedRequest, _ query: FetchQuery, pending: ContextChanges?
+    _ request: ClassedRequest, _ query: FetchQuery, _ shown: any StoreView
   ) throws -> JoinedFetch {
     var query = query
     let (offset, limit) = (query.offset, query.limit)
@@ -78,9 +78,9 @@ extension ContextCore {
       query.entity = shape.number
       try checkClass(request, of: query.entity)
       let prepared = try prepared(query)
-      let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
+      let plan = FetchPlanner.plan(prepared, FetchStatistics(shown))
       let executor = FetchExecutor(
-        prepared, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: cancellation))
+        prepared, plan, view: shown, cancellation: FetchCancellation(flag: cancellation))
       parts.append((shape.identity.storeIdentifier, executor))
     }
     return JoinedFetch(parts: parts, offset: offset, limit: limit)

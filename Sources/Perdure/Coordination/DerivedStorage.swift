@@ -132,15 +132,6 @@ extension StoreSchema {
     }
     return PropertyPath(names, aggregate: path.aggregate)
   }
-
-  /// What a derived attribute is counted or added up over, or copied from: the properties along its path.
-  func reads(_ property: PropertyStorage, of entity: EntityStorage) -> PropertyPath? {
-    switch property.form {
-    case .derived(let derived): derived.path
-    case .count(let counted): PropertyPath([entity.properties[counted].name])
-    case .attribute, .toOne, .inverse: nil
-    }
-  }
 }
 
 extension FetchPredicate {

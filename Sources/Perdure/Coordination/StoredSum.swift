@@ -5,7 +5,7 @@ internal import PerdureNumbers
 package import PerdurePredicates
 
 /// An exact sum of numbers: what comes and goes leaves no trace, and what it comes to is what adding up anew gives.
-package struct StoredSum {
+package struct StoredSum: Sendable {
   private var sum: GroupSum
 
   /// The sum of nothing.
@@ -27,6 +27,12 @@ package struct StoredSum {
   package mutating func remove(_ value: Value) {
     if let term = SumTerm(value, sum.kind) { sum.remove(term) }
   }
+
+  /// Adds the difference between two sums of the same kind.
+  mutating func add(_ difference: StoredSum) { sum.add(difference.sum) }
+
+  /// Whether adding it changes nothing.
+  var isZero: Bool { sum == GroupSum(of: sum.kind) }
 
   /// The exact sum.
   package var value: Value { sum.sum.value }

@@ -1,15 +1,11 @@
-// Running a plan on a view: candidates, filter, unsaved changes, order, window.
+// Running a plan on a view: candidates, filter, order, window.
 //
 //   1. The access path hands out candidates, with their rows where it passes them anyway. Rows of index
 //      candidates are read in batches, in whatever order is fastest, and handed on in the order of the index.
-//   2. Touched objects are left out here: their rows are not what the context shows.
-//   3. The program filters. When candidates come in order, this stops as soon as the window's end is known.
-//   4. Changed and inserted objects are asked by the reference evaluator and put among the others.
-//   5. Sorting where needed, then the window.
+//   2. The program filters. When candidates come in order, this stops as soon as the window's end is known.
+//   3. Sorting where needed, then the window.
 //
-// When unsaved changes touch an entity that the predicate or the order reaches through a relationship, the
-// rows of the objects that reach a touched one cannot be trusted either: these are asked as the context shows
-// them (AffectedObjects.swift). When they are too many to be found one by one, all objects are.
+// The view may have unsaved changes laid over it (LayeredView); the executor does not know.
 
 package import PerdurePredicates
 
@@ -18,43 +14,34 @@ package struct FetchExecutor {
   let fetch: PreparedFetch
   let plan: FetchPlan
   let graph: RowGraph
-  let pending: (any PendingChanges)?
   private let cancellation: FetchCancellation
   private let program: RowProgram
 
   /// - Parameter view: The one that the plan's numbers are from; any other gives right results too.
-  package init(
-    _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView, pending: (any PendingChanges)? = nil
-  ) {
-    self.init(fetch, plan, view: view, pending: pending, cancellation: FetchCancellation(flag: nil))
+  package init(_ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView) {
+    self.init(fetch, plan, view: view, cancellation: FetchCancellation(flag: nil))
   }
 
   /// - Parameter cancellation: Checked at each object.
   init(
-    _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView, pending: (any PendingChanges)?,
-    cancellation: FetchCancellation
+    _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView, cancellation: FetchCancellation
   ) {
     self.cancellation = cancellation
     self.fetch = fetch
     self.plan = plan
-    self.pending = pending
     graph = RowGraph(schema: fetch.schema, view: view)
     program = PredicateCompiler.program(
       plan.residual, schema: fetch.schema, entity: fetch.entity, now: fetch.now)
   }
 
   /// Hands out the objects in order until `body` returns false; with their rows, which stay valid while the
-  /// view lives, but for objects that are shown from unsaved changes.
+  /// view lives.
   ///
   /// - Parameter needsRows: Whether rows are wanted that it does not take to find the objects.
   package func visit(
     needsRows: Bool = true, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {
-    if let pending {
-      for found in try overlaid(pending) {
-        guard try body(found.reference, found.row) else { return }
-      }
-    } else if plan.isOrdered {
+    if plan.isOrdered {
       try visitInOrder(needsRows: needsRows, body)
     } else {
       for found in try window(sorted()) {
@@ -76,11 +63,9 @@ package struct FetchExecutor {
   /// How many objects there are, without reading rows where the access path knows it.
   package func count() throws -> Int {
     var total = 0
-    if let pending {
-      total = try countOverlaid(pending)
-    } else if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
+    if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
       total = known
-    } else if pending == nil, case .scan = plan.access, fetch.windowEnd == nil {
+    } else if case .scan = plan.access, fetch.windowEnd == nil {
       total = try countScanned()
     } else {
       try visitMatches(needsRows: false) { _ in
@@ -114,8 +99,6 @@ package struct FetchExecutor {
     return total
   }
 
-  // MARK: Without unsaved changes
-
   private func visitInOrder(
     needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {
@@ -135,26 +118,14 @@ package struct FetchExecutor {
     return buffer.sorted()
   }
 
-  /// Adds the objects to what is put in order, as many at least as the window reaches. The keys are made of what is
-  /// shown, also where an object that is not changed itself is ordered by what is.
+  /// Adds the objects to what is put in order, as many at least as the window reaches.
   func addAll(to buffer: inout SortBuffer) throws {
-    guard let pending else { return try addMatches(to: &buffer) }
-    let distrusted = try distrusted(pending)
-    let asked = try askedMatches(pending, distrusted)
-    if distrusted != .all { try addMatches(to: &buffer, besides: distrusted) }
-    let keys = SortKeys(fetch: fetch, graph: graph)
-    for found in asked {
-      buffer.add(try keys.key(of: pending.source(of: found.reference), found.reference), found)
-    }
-  }
-
-  private func addMatches(to buffer: inout SortBuffer, besides distrusted: Distrusted = .none) throws {
     let keys = SortKeys(fetch: fetch, graph: graph)
     let end = plan.isOrdered ? fetch.windowEnd ?? .max : .max
     let graph = graph
     var key = OrderedKey()
     var added = 0
-    try visitMatches(needsRows: true, besides: distrusted) { found in
+    try visitMatches(needsRows: true) { found in
       guard let stored = found.row else { return true }
       let row = try graph.check(stored, found.reference)
       // Most of many are, and need no key.
@@ -172,88 +143,14 @@ package struct FetchExecutor {
     return fetch.limit.map { rest.prefix($0) } ?? rest
   }
 
-  // MARK: With unsaved changes
-
-  private func overlaid(_ pending: any PendingChanges) throws -> ArraySlice<FoundObject> {
-    if !fetch.order.isEmpty { return window(try sorted()) }
-    let distrusted = try distrusted(pending)
-    let asked = try askedMatches(pending, distrusted)
-    var found: [FoundObject] = []
-    try visitTrusted(distrusted) { found.append($0) }
-    return window(found + asked)
-  }
-
-  private func countOverlaid(_ pending: any PendingChanges) throws -> Int {
-    let distrusted = try distrusted(pending)
-    var total = try askedMatches(pending, distrusted).count
-    try visitTrusted(distrusted) { _ in total += 1 }
-    return total
-  }
-
-  /// The untouched objects whose rows do not tell what predicate and order give.
-  enum Distrusted: Equatable {
-    case all
-    case some(Set<ObjectReference>)
-
-    static let none = Distrusted.some([])
-  }
-
-  private func distrusted(_ pending: any PendingChanges) throws -> Distrusted {
-    guard fetch.reached.contains(where: { pending.touches(entity: $0) }) else { return .none }
-    let rowTotal = fetch.concrete.reduce(0) { $0 + graph.view.rowCount(entity: $1) }
-    let affected = AffectedObjects(fetch: fetch, graph: graph, pending: pending)
-    return try affected.find(limit: rowTotal).map(Distrusted.some) ?? .all
-  }
-
-  /// The objects that satisfy the predicate as the context shows them, of all whose rows do not tell.
-  private func askedMatches(
-    _ pending: any PendingChanges, _ distrusted: Distrusted
-  ) throws -> [FoundObject] {
-    let evaluator = PredicateEvaluator(fetch.predicate, now: fetch.now)
-    var matches: [FoundObject] = []
-    func ask(_ reference: ObjectReference, _ row: StoredRow?) throws {
-      try cancellation.check()
-      guard try evaluator.evaluate(with: pending.source(of: reference)) else { return }
-      matches.append(FoundObject(reference: reference, row: row))
-    }
-    for entity in fetch.concrete {
-      for reference in pending.changedObjects(of: entity).sorted(by: { $0.rawValue < $1.rawValue }) {
-        try ask(reference, nil)
-      }
-    }
-    switch distrusted {
-    case .some(let affected):
-      for reference in affected.sorted(by: { $0.rawValue < $1.rawValue }) { try ask(reference, nil) }
-    case .all:
-      for entity in fetch.concrete {
-        try graph.view.visitRows(entity: entity, descending: false) { reference, row in
-          if !pending.isTouched(reference) { try ask(reference, row) }
-          return true
-        }
-      }
-    }
-    return matches
-  }
-
-  /// The other objects that satisfy the predicate, by their rows.
-  private func visitTrusted(_ distrusted: Distrusted, _ body: (FoundObject) throws -> Void) throws {
-    if distrusted == .all { return }
-    try visitMatches(needsRows: true, besides: distrusted) {
-      try body($0)
-      return true
-    }
-  }
-
   // MARK: Matches
 
-  /// Hands out the untouched candidates that satisfy the predicate, as they come.
-  func visitMatches(
-    needsRows: Bool, besides distrusted: Distrusted = .none, _ body: (FoundObject) throws -> Bool
-  ) throws {
+  /// Hands out the candidates that satisfy the predicate, as they come.
+  func visitMatches(needsRows: Bool, _ body: (FoundObject) throws -> Bool) throws {
     try cancellation.check()
     let readsRows = needsRows || !program.acceptsAll || plan.namesObjects
     let matches = try matcher(readsRows)
-    if pending == nil, !plan.filtersEntities, !plan.mayRepeat {
+    if !plan.filtersEntities, !plan.mayRepeat {
       return try visitCandidates(readsRows: readsRows) { reference, row in
         guard try matches(reference, row) else { return true }
         return try body(FoundObject(reference: reference, row: row))
@@ -262,8 +159,6 @@ package struct FetchExecutor {
     var seen: Set<ObjectReference> = []
     try visitCandidates(readsRows: readsRows) { reference, row in
       if plan.filtersEntities, !fetch.concrete.contains(reference.entityNumber) { return true }
-      if let pending, pending.isTouched(reference) { return true }
-      if case .some(let affected) = distrusted, affected.contains(reference) { return true }
       if plan.mayRepeat, !seen.insert(reference).inserted { return true }
       guard try matches(reference, row) else { return true }
       return try body(FoundObject(reference: reference, row: row))

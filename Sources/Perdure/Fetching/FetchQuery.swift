@@ -40,10 +40,6 @@ package struct PreparedFetch {
   package let offset: Int
   /// What `now()` means.
   package let now: Date
-  /// Every entity that predicate and order read beside the objects' own rows.
-  package let reached: Set<UInt16>
-  /// From what predicate and order read back to the objects.
-  let waysBack: Set<WayBack>
 
   /// Checks a query against the schema.
   ///
@@ -74,12 +70,6 @@ package struct PreparedFetch {
     limit = query.limit
     offset = query.offset
     self.now = now
-    reached = query.order.reduce(check.reached) {
-      $0.union(schema.entities(along: $1.path, from: entity))
-    }
-    waysBack = query.order.reduce(check.waysBack) {
-      $0.union(schema.waysBack(along: $1.path, from: entity))
-    }
   }
 
   /// How many objects in order are needed to know the window; nil for all.
@@ -143,15 +133,6 @@ package struct SortCriterion {
     case .value(let kind): self.kind = kind
     case .object, .many, .either, .any: self.kind = .reference
     }
-  }
-
-  /// The value to sort by, of the value at the end of the path: the nearest number for a sum that
-  /// the kind cannot hold (D3 in DerivedStorage.swift).
-  func shown(_ value: Value) -> Value {
-    guard order.path.aggregate == nil, case .derived(let derived)? = steps.last?.property.form else {
-      return value
-    }
-    return derived.shown(value)
   }
 
   /// The slot, when the value is a property of the object itself.

@@ -119,21 +119,6 @@ extension StoreSchema {
     guard Int(number) < entities.count, let ancestor = entities[Int(number)] else { return false }
     return entity.concrete.allSatisfy(ancestor.concrete.contains)
   }
-
-  /// Every entity that a path reads besides the one it starts from.
-  func entities(along path: PropertyPath, from start: EntityStorage) -> Set<UInt16> {
-    var reached: Set<UInt16> = []
-    var entity = start
-    for name in path.names {
-      guard let slot = entity.slot(named: name) else { break }
-      let property = entity.properties[slot]
-      if let read = reads(property, of: entity) { reached.formUnion(entities(along: read, from: entity)) }
-      guard let destination = property.destination else { break }
-      entity = self.entity(destination)
-      reached.formUnion(entity.concrete)
-    }
-    return reached
-  }
 }
 
 extension PathType {

@@ -7,10 +7,6 @@ internal import PerdurePredicates
 struct PredicateCheck {
   let schema: StoreSchema
   let entity: EntityStorage
-  /// Every other entity that the predicate reads.
-  private(set) var reached: Set<UInt16> = []
-  /// From what the predicate reads back to the objects.
-  private(set) var waysBack: Set<WayBack> = []
   /// The variables in sight that stand for values without an order.
   var opaqueVariables: Set<String> = []
 
@@ -85,12 +81,7 @@ struct PredicateCheck {
   mutating func follow(
     _ path: PropertyPath, from start: PathType
   ) throws(FetchError) -> PathType {
-    let type = try schema.type(of: path, from: start, asked: entity)
-    for case .object(let entity) in start.element.alternatives {
-      reached.formUnion(schema.entities(along: path, from: entity))
-      waysBack.formUnion(schema.waysBack(along: path, from: entity))
-    }
-    return type
+    try schema.type(of: path, from: start, asked: entity)
   }
 
   private func unbound(_ name: String) -> FetchError {

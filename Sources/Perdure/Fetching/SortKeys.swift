@@ -1,4 +1,4 @@
-// The key that an object is sorted by: from its row, or from its values in memory.
+// The key that an object is sorted by, from its row.
 
 internal import PerdurePredicates
 
@@ -37,20 +37,6 @@ struct SortKeys {
     }
     let front = 1 << 56 | word >> 8
     return descends ? ~front : front
-  }
-
-  /// The key of an object as a context shows it.
-  func key(of source: any PropertySource, _ reference: ObjectReference) throws -> [UInt8] {
-    var key = OrderedKey()
-    for criterion in fetch.order {
-      let value = try FetchExpression.keyPath(criterion.order.path).value(with: source)
-      guard let stored = criterion.shown(value).stored(as: criterion.kind) else {
-        preconditionFailure("\(criterion.order.path) holds \(value.kindName) instead of its type.")
-      }
-      key.append(stored, as: criterion.kind, descending: !criterion.order.isAscending)
-    }
-    append(reference, &key)
-    return key.bytes
   }
 
   private func append(_ reference: ObjectReference, _ key: inout OrderedKey) {

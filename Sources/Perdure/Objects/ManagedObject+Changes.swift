@@ -242,14 +242,29 @@ extension ContextCore {
   func endEvent() {
     keepDropped()
     defer { releaseDropped() }
-    let news = newsOfEvent()
-    for overlay in tracker.all {
-      overlay.endEvent()
+    let edited = editedInEvent()
+    let news = newsOfEvent(edited)
+    for overlay in edited {
       dropTransientsAtEvent(overlay)
+      overlay.endEvent()
     }
+    memory.pointee.eventEdits.begin(count: tracker.count)
     eventStarts = [:]
     forgetGone()
     tell(news)
+  }
+}
+
+extension ContextCore {
+  /// The overlays that were edited in the current event, in order of reference. The others are as
+  /// they were at its end.
+  ///
+  /// - Complexity: O(k log k) for k of them; at the first event O(pending changes).
+  private func editedInEvent() -> [ObjectOverlay] {
+    let edits = memory.pointee.eventEdits
+    guard edits.isComplete else { return tracker.ordered.flatMap { $0 } }
+    let references = Set(edits.references).sorted { $0.rawValue < $1.rawValue }
+    return references.compactMap { tracker[$0] }
   }
 }
 

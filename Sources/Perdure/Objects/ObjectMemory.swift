@@ -26,6 +26,10 @@ struct ObjectMemory {
   var linkStamp: UInt64 = 1
   /// The context, as long as it has instances. Set by the context when it is made.
   var core: Unmanaged<ContextCore>?
+  /// The objects that the layer of unsaved changes has to follow.
+  var edits = EditedObjects()
+  /// The objects that were edited in the current event.
+  var eventEdits = EditedObjects()
   private(set) var blockCount = 0
   /// By size class: the first free block, which begins with the address of the next.
   private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>

@@ -17,7 +17,12 @@ final class ObjectOverlay {
   /// Whether the id of a new object was asked to be permanent.
   @exclusivity(unchecked) var hasPermanentID = false
   /// Whether the object is to be deleted.
-  @exclusivity(unchecked) var isDeleted = false
+  @exclusivity(unchecked) var isDeleted = false {
+    didSet {
+      noteEdit()
+      noteEventEdit()
+    }
+  }
   /// Whether anything has changed since a save last called the object's hooks.
   @exclusivity(unchecked) var isTouched = true
   /// Whether the delete rules have been applied to what it is linked with now.
@@ -43,7 +48,9 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var transientsBefore: TransientValues?
   /// What they held before the first of them was set in the current event; nil when none was. Taken away as
   /// `transientsBefore` is.
-  @exclusivity(unchecked) var transientsAtEvent: TransientValues?
+  @exclusivity(unchecked) var transientsAtEvent: TransientValues? {
+    didSet { noteEventEdit() }
+  }
   /// What had been changed when the current event began (`ContextCore.endEvent`); nil when nothing had.
   @exclusivity(unchecked) private(set) var eventStart: EventStart?
   /// Whether nothing has been changed in the current event; then `eventStart` is that of an earlier one.
@@ -52,6 +59,10 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var toldState: ObjectState?
   /// What the columns of a new object began with, where that is not the same for all; see `beginning`.
   @exclusivity(unchecked) private var madeBeginning: [Value]?
+  /// Whether the layer of the context has these changes as they are (`ContextCore.currentLayer`).
+  @exclusivity(unchecked) private(set) var isInLayer = false
+  /// Whether it was noted as edited in the current event. Otherwise it is as it was at its end.
+  @exclusivity(unchecked) private var isInEvent = false
   /// Where the tracker has it among the changes of its entity.
   @exclusivity(unchecked) var place = 0
 
@@ -142,8 +153,37 @@ final class ObjectOverlay {
       UnsafeBufferPointer(start: marks(behind: values), count: slotCount))
   }
 
+  /// The layer of the context has the changes as they are now.
+  func didEnterLayer() { isInLayer = true }
+
+  /// Called by each change: the layer has to follow.
+  @inline(__always)
+  func noteEdit() {
+    if isInLayer { leaveLayer() }
+  }
+
+  @inline(never)
+  private func leaveLayer() {
+    isInLayer = false
+    memory.pointee.edits.note(reference)
+  }
+
+  private func noteEventEdit() {
+    if isInEvent { return }
+    isInEvent = true
+    memory.pointee.eventEdits.note(reference)
+  }
+
+  /// Called when the tracker gets the changes: the layer and the event do not have the object.
+  func didEnterTracker() {
+    leaveLayer()
+    isInEvent = true
+    memory.pointee.eventEdits.note(reference)
+  }
+
   func setValue(_ value: Value, _ slot: Int) {
     if isBeforeEvent { beginEvent() }
+    noteEdit()
     let values = values ?? makeValues(nil)
     values[checked(slot)] = value
     marks(behind: values)[slot] = true
@@ -172,6 +212,7 @@ final class ObjectOverlay {
   func unmark(where isUnchanged: (Int, Value) -> Bool) {
     guard let values else { return }
     linksChanged()
+    noteEdit()
     let marks = marks(behind: values)
     for slot in 0..<slotCount where marks[slot] && isUnchanged(slot, values[slot]) {
       values[slot] = .null
@@ -223,6 +264,7 @@ final class ObjectOverlay {
   func changeDelta(_ slot: Int, _ change: (inout LinkDelta) -> Void) {
     isTouched = true
     linksChanged()
+    noteEdit()
     if isBeforeEvent { beginEvent() }
     let position = deltas.firstIndex { $0.slot == slot } ?? deltas.count
     if position == deltas.count { deltas.append((slot, LinkDelta())) }
@@ -239,6 +281,7 @@ final class ObjectOverlay {
   func setOrder(_ delta: OrderDelta?, _ slot: Int) {
     isTouched = true
     linksChanged()
+    noteEdit()
     if isBeforeEvent { beginEvent() }
     orders.removeAll { $0.slot == slot }
     if let delta, !delta.isEmpty { orders.append((slot, delta)) }
@@ -247,6 +290,7 @@ final class ObjectOverlay {
   /// What is changed from now on belongs to another event.
   func endEvent() {
     isBeforeEvent = true
+    isInEvent = false
     toldState = state
   }
 
@@ -266,6 +310,7 @@ final class ObjectOverlay {
   @inline(never)
   private func beginEvent() {
     isBeforeEvent = false
+    noteEventEdit()
     var columns: [Int: Value] = [:]
     withColumns { values, marks in
       for slot in marks.indices where marks[slot] { columns[slot] = values[slot] }
@@ -276,6 +321,7 @@ final class ObjectOverlay {
 
   func removeDeltas(where isRemoved: (Int) -> Bool) {
     linksChanged()
+    noteEdit()
     if isBeforeEvent, !deltas.isEmpty { beginEvent() }
     deltas.removeAll { isRemoved($0.slot) }
   }
@@ -284,6 +330,7 @@ final class ObjectOverlay {
   func discardValues() {
     precondition(!isNew, "A new object has no row to fall back on.")
     linksChanged()
+    noteEdit()
     dropValues()
   }
 }
@@ -328,6 +375,7 @@ extension ObjectOverlay {
   /// Goes back to what it held.
   func restore(_ content: OverlayContent) {
     linksChanged()
+    noteEdit()
     dropValues()
     isBeforeEvent = false
     for (slot, value) in content.columns ?? [:] { setValue(value, slot) }

@@ -38,62 +38,7 @@ struct LayeredViewTests {
   }
 }
 
-private struct LayeredScene {
-  let container: PersistentContainer
-  let context: ManagedObjectContext
-  var random: SeededGenerator
-  var lastNumber: Int64 = 0
-
-  init(_ random: SeededGenerator) throws {
-    let model = try TestModel.model(indexed: true)
-    container = PersistentContainer(name: "Layers", model: model, classes: [], description: .inMemory)
-    try container.loadPersistentStores()
-    context = container.newContext()
-    self.random = random
-  }
-
-  // MARK: Edits
-
-  private mutating func any(_ entity: String) -> ManagedObject? {
-    let all = try? context.fetch(FetchRequest<ManagedObject>(entityName: entity))
-    return all?.sorted { $0.objectID.uri < $1.objectID.uri }.randomElement(using: &random)
-  }
-
-  mutating func edit() {
-    lastNumber += 1
-    switch Int.random(in: 0..<100, using: &random) {
-    case 0..<30:
-      let entity = ["Employee", "Manager", "Company", "Tag", "Badge"].randomElement(using: &random)!
-      describe(context.insertNewObject(forEntityName: entity))
-    case 30..<50: any("Employee").map { describe($0) }
-    case 50..<60: any("Employee")?.setValue(any("Company"), forKey: "company")
-    case 60..<66: any("Employee")?.setValue(any("Employee"), forKey: "boss")
-    case 66..<70: any("Employee")?.setValue(any("Badge"), forKey: "badge")
-    case 70..<86: toggle()
-    default: any(["Party", "Tag", "Badge"].randomElement(using: &random)!).map { context.delete($0) }
-    }
-  }
-
-  private mutating func describe(_ object: ManagedObject) {
-    switch object.entity.name {
-    case "Employee", "Manager":
-      object.setValue("n\(Int.random(in: 0..<9, using: &random))", forKey: "name")
-      object.setValue(Int.random(in: 0..<5, using: &random) == 0 ? nil : Int16(lastNumber % 7), forKey: "age")
-      object.setValue(lastNumber, forKey: "big")
-      object.setValue(Double.random(in: -3..<3, using: &random), forKey: "salary")
-    case "Company": object.setValue("c\(lastNumber)", forKey: "name")
-    case "Tag": object.setValue("t\(Int.random(in: 0..<4, using: &random))", forKey: "label")
-    default: object.setValue(Int32(lastNumber), forKey: "number")
-    }
-  }
-
-  private mutating func toggle() {
-    let friends = Bool.random(using: &random)
-    guard let owner = any("Employee"), let other = any(friends ? "Employee" : "Tag") else { return }
-    let set = owner.mutableSetValue(forKey: friends ? "friends" : "tags")
-    if set.contains(other) { set.remove(other) } else { set.insert(other) }
-  }
-
+extension LayeredScene {
   // MARK: Checks
 
   mutating func check() throws {
@@ -104,8 +49,48 @@ private struct LayeredScene {
       try compareRows(of: entity.number, layered, saved)
     }
     for (position, definition) in context.core.graph.store.indexes.enumerated() {
-      if case .sums = definition.kind { continue }
+      if case .sums = definition.kind {
+        try compareSums(
+          of: StoreIndex(rawValue: position), name: definition.name, layered, saved)
+        continue
+      }
       try compare(StoreIndex(rawValue: position), definition.name, layered, saved)
+    }
+  }
+
+  private func compareSums(
+    of index: StoreIndex, name: String, _ layered: any StoreView, _ saved: any StoreView
+  ) throws {
+    for case let entity? in context.core.graph.store.entities where entity.layouts != nil {
+      for owner in try rows(entity.number, saved, descending: false).keys {
+        let (found, expected) = (try layered.sum(index, of: owner), try saved.sum(index, of: owner))
+        #expect(found?.value == expected?.value, "\(name)")
+      }
+    }
+  }
+
+  /// Compares single entries by position.
+  private mutating func comparePositions(
+    of index: StoreIndex, name: String, in range: KeyRange, _ layered: any StoreView,
+    _ saved: any StoreView
+  ) throws {
+    let expected = try entries(index, saved, range)
+    for position in [0, expected.count - 1, Int.random(in: 0...expected.count, using: &random)] {
+      guard position >= 0 else { continue }
+      var found: LayerEntry?
+      try layered.withEntry(at: position, of: range, in: index) { key, reference in
+        found = LayerEntry(key: Array(key), reference: reference)
+      }
+      let entry = position < expected.count ? expected[position] : nil
+      #expect(found == entry, "\(name) at \(position)")
+    }
+  }
+
+  /// Whether entries have positions: links and order keys have none.
+  private func isDerived(_ index: StoreIndex) -> Bool {
+    switch context.core.graph.store.definition(index).kind {
+    case .links, .orders: false
+    default: true
     }
   }
 
@@ -157,11 +142,13 @@ private struct LayeredScene {
     let expected = try entries(index, saved)
     #expect(try entries(index, layered) == expected, "\(name)")
     #expect(try entries(index, layered, descending: true) == expected.reversed(), "\(name)")
+    if isDerived(index) { try comparePositions(of: index, name: name, in: .all, layered, saved) }
     guard let first = expected.randomElement(using: &random),
       let second = expected.randomElement(using: &random)
     else { return }
     for range in [KeyRange(lower: first.key, upper: second.key), .equal(first.key)] {
       #expect(try layered.entryCount(index, range) == saved.entryCount(index, range), "\(name)")
+      if isDerived(index) { try comparePositions(of: index, name: name, in: range, layered, saved) }
       #expect(try entries(index, layered, range) == entries(index, saved, range), "\(name)")
       #expect(
         try entries(index, layered, range, descending: true) == entries(index, saved, range, descending: true)

@@ -8,13 +8,34 @@ import PerdureTestSupport
 enum NaiveFetch {
   static func references(_ query: FetchQuery, _ graph: TestGraph) throws -> [ObjectReference] {
     let rows = RowGraph(schema: graph.schema, view: graph.store.view())
-    let entity = graph.schema.entity(query.entity)
-    let fitting = ConstantFitting(schema: graph.schema, entity: entity)
+    return try references(query, graph.schema, among: Array(graph.objects.keys)) {
+      RowSource($0, rows)
+    }
+  }
+
+  /// As above, of the objects as a context shows them, unsaved changes included.
+  static func references(_ query: FetchQuery, shownBy core: ContextCore) throws -> [ObjectReference] {
+    var all = core.tracker.all.filter { $0.isNew && !$0.isDeleted }.map(\.reference)
+    for case let entity? in core.graph.store.entities where entity.layouts != nil {
+      try core.view.visitReferences(entity: entity.number, from: 0) { reference in
+        if !core.tracker.isDeleted(reference) { all.append(reference) }
+        return true
+      }
+    }
+    return try references(query, core.graph.store, among: all) { PendingSource(core, $0) }
+  }
+
+  private static func references(
+    _ query: FetchQuery, _ schema: StoreSchema, among all: [ObjectReference],
+    _ source: (ObjectReference) -> any PropertySource
+  ) throws -> [ObjectReference] {
+    let entity = schema.entity(query.entity)
+    let fitting = ConstantFitting(schema: schema, entity: entity)
     let evaluator = PredicateEvaluator(fitting.fit(query.predicate ?? .true))
     let wanted = query.includesSubentities ? entity.concrete : entity.concrete.filter { $0 == entity.number }
     var found: [(reference: ObjectReference, keys: [Value])] = []
-    for reference in graph.objects.keys where wanted.contains(reference.entityNumber) {
-      let source = RowSource(reference, rows)
+    for reference in all where wanted.contains(reference.entityNumber) {
+      let source = source(reference)
       guard try evaluator.evaluate(with: source) else { continue }
       found.append(
         (reference, try query.order.map { try FetchExpression.keyPath($0.path).value(with: source) }))

@@ -133,6 +133,7 @@ extension RandomRun {
   // MARK: Fetches
 
   private func checkFetches(_ showing: Showing) throws {
+    try expectLayer(showing.context)
     for entity in model.entities.indices where model.entities[entity].parent == nil {
       let request = FetchRequest<ManagedObject>(entityName: model.entities[entity].name)
       try check(request, showing) { $0.graph.living(entity) }

@@ -35,6 +35,7 @@ func expectAgreement(
 
 /// Returns the relationships whose ends do not agree.
 func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel) throws -> [String] {
+  try expectLayer(context)
   var found: [String] = []
   for entity in model.schemas where !entity.isAbstract {
     var request = FetchRequest<ManagedObject>(entityName: entity.name)

@@ -1,0 +1,234 @@
+// The unsaved changes of a context as a layer over its view: what its fetches and its children see.
+//
+// It is what a save would write, but for what a save would refuse: links to what others have
+// removed, and values that no row can hold, are left out.
+//
+// The layer is brought up to date when it is asked for, by the objects that were edited since. It
+// is built from scratch if the view or `vanished` is another one, or if many changes were forgotten
+// at once.
+
+internal import PerdureFileIO
+internal import PerdurePredicates
+
+/// Versions of rows that are in no store. Stores count from 1.
+private let lastPendingVersion = Guarded<UInt64>(1 << 63)
+
+/// A layer, and what it was built from.
+struct ContextLayer {
+  let builder: LayerBuilder
+  fileprivate let vanished: Set<ObjectReference>
+  fileprivate let generation: UInt64
+}
+
+extension ContextCore {
+  /// What a fetch reads: the view, with the unsaved changes if it includes them.
+  ///
+  /// Delete rules have to be applied before.
+  ///
+  /// - Throws: What the store throws.
+  /// - Complexity: O(k log n) for k objects that were edited since the last call.
+  func shownView() throws -> any StoreView {
+    if tracker.isEmpty { return view }
+    let builder = try currentLayer()
+    return LayeredView(
+      view, .success(builder.layer), sequence: view.sequence, revision: builder.revision)
+  }
+
+  /// The builder of the layer, brought up to date.
+  ///
+  /// - Throws: What the store throws.
+  /// - Complexity: O(k log n) for k objects that were edited since the last call.
+  func currentLayer() throws -> LayerBuilder {
+    if let readFailure { throw readFailure }
+    do {
+      let builder = try followEdits() ?? buildLayer()
+      if let readFailure { throw readFailure }
+      return builder
+    } catch {
+      dropLayer()
+      throw error
+    }
+  }
+
+  /// Forgets the layer; the next fetch builds it from scratch.
+  func dropLayer() {
+    contextLayer = nil
+    memory.pointee.edits.stop()
+  }
+
+  /// Brings the layer up to date by what was edited; nil if that is not known.
+  private func followEdits() throws -> LayerBuilder? {
+    guard let known = contextLayer, memory.pointee.edits.isComplete, known.builder.base === view,
+      known.generation == tracker.generation, known.vanished == vanished
+    else { return nil }
+    let edited = memory.pointee.edits.references
+    if edited.isEmpty { return known.builder }
+    for reference in edited { try follow(reference, in: known.builder) }
+    return try finish(known.builder)
+  }
+
+  private func buildLayer() throws -> LayerBuilder {
+    let before = contextLayer?.builder
+    let feeds = indexFeeds ?? IndexFeeds(graph.store)
+    indexFeeds = feeds
+    let builder = LayerBuilder(over: view, feeds, revision: layerRevision + 1)
+    for overlay in tracker.ordered.joined() { try enter(overlay, builder, before) }
+    contextLayer = ContextLayer(
+      builder: builder, vanished: vanished, generation: tracker.generation)
+    return try finish(builder)
+  }
+
+  private func finish(_ builder: LayerBuilder) throws -> LayerBuilder {
+    try builder.finish()
+    layerRevision = builder.revision
+    memory.pointee.edits.begin(count: builder.count)
+    return builder
+  }
+
+  private func follow(_ reference: ObjectReference, in builder: LayerBuilder) throws {
+    guard let overlay = tracker[reference] else { return try builder.replace(reference, with: nil) }
+    // Otherwise it was noted twice.
+    if !overlay.isInLayer { try enter(overlay, builder, builder) }
+  }
+
+  /// - Parameter known: Has the rows that were made before, which stay if they have not changed.
+  private func enter(
+    _ overlay: ObjectOverlay, _ builder: LayerBuilder, _ known: LayerBuilder?
+  ) throws {
+    overlay.didEnterLayer()
+    let before = known?.contribution(of: overlay.reference)?.pendingRow
+    try builder.replace(overlay.reference, with: contribution(of: overlay, before))
+  }
+
+  /// What an object contributes; nil for one that others have removed.
+  func contribution(
+    of overlay: ObjectOverlay, _ before: PendingRow?
+  ) throws -> ObjectContribution? {
+    if hasVanished(overlay.reference) { return nil }
+    var contribution = ObjectContribution()
+    contribution.isNew = overlay.isUnknownToStore
+    contribution.isDeleted = overlay.isDeleted
+    if overlay.isDeleted {
+      if !overlay.isNew { try addRemoval(overlay, to: &contribution) }
+      return contribution
+    }
+    if overlay.changesRow, let bytes = try pendingRow(overlay) {
+      contribution.row = .put(kept(before, bytes))
+    }
+    addLinks(overlay, to: &contribution)
+    addPlaces(overlay, to: &contribution)
+    return contribution
+  }
+
+  private func kept(_ known: PendingRow?, _ bytes: [UInt8]) -> PendingRow {
+    if let known, known.has(bytes) { return known }
+    let version = lastPendingVersion.withLock { last in
+      last += 1
+      return last
+    }
+    return PendingRow(bytes, RowVersion(rawValue: version))
+  }
+
+  private func pendingRow(_ overlay: ObjectOverlay) throws -> [UInt8]? {
+    if overlay.isNew { return row(of: overlay, base: nil) }
+    guard let stored = try view.row(overlay.reference) else { return nil }
+    return row(of: overlay, base: try graph.store.rows.view(stored.bytes, of: overlay.reference))
+  }
+
+  /// The columns of an object as a row, with `base` below its changes; nil for an entity without
+  /// rows.
+  func row(of overlay: ObjectOverlay, base: RowView?) -> [UInt8]? {
+    guard let layouts = overlay.shape.storage.layouts else { return nil }
+    var bytes: [UInt8] = []
+    overlay.withColumns { values, marks in
+      let held = values.indices.map { fitting(values[$0], overlay.shape, $0) }
+      held.withUnsafeBufferPointer {
+        RowWriter(layouts).append(to: &bytes, base: base, $0, isGiven: marks)
+      }
+    }
+    return bytes
+  }
+
+  /// The value in a form that a row can hold: null for ids, lists, and objects that are gone.
+  func fitting(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value {
+    switch value {
+    case .objectID, .list: .null
+    case .reference(let target) where shape.isRelationship(slot) && hasVanished(target): .null
+    default: value
+    }
+  }
+
+  private func addRemoval(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) throws {
+    // With nothing below there is nothing to remove.
+    guard try view.version(of: overlay.reference) != nil else { return }
+    contribution.row = .removed
+    for relationship in overlay.shape.relationships {
+      removePlaces(overlay.reference, relationship, from: &contribution)
+      guard case .links(let links, let isForward) = relationship.form, let index = relationship.index else {
+        continue
+      }
+      var targets: [ObjectReference] = []
+      try view.appendReferences(under: overlay.reference, in: index, to: &targets)
+      for target in targets {
+        let (source, end) = isForward ? (overlay.reference, target) : (target, overlay.reference)
+        contribution.linksRemoved.append(StoreLink(index: links, source: source, target: end))
+        // Of a relationship that is its own inverse there is a link each way.
+        if inverse(of: relationship, at: target)?.index == index {
+          contribution.linksRemoved.append(StoreLink(index: links, source: end, target: source))
+        }
+      }
+    }
+  }
+
+  private func addLinks(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) {
+    for (slot, delta) in overlay.deltas {
+      guard case .links(let links, true) = overlay.shape.relationship(slot).form else { continue }
+      for target in delta.added.ordered where !hasVanished(target) {
+        contribution.linksAdded.append(
+          StoreLink(index: links, source: overlay.reference, target: target))
+      }
+      for target in delta.removed.ordered {
+        contribution.linksRemoved.append(
+          StoreLink(index: links, source: overlay.reference, target: target))
+      }
+    }
+  }
+
+  // MARK: Orders
+
+  private func addPlaces(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) {
+    for (slot, delta) in overlay.orders {
+      guard let order = overlay.shape.relationship(slot).order else { continue }
+      for place in delta.tree.added where !hasVanished(place.reference) {
+        let link = StoreLink(index: order.keys, source: overlay.reference, target: place.reference)
+        contribution.places.append((link, place.key))
+      }
+      for member in delta.hidden.keys {
+        contribution.placesRemoved.append(
+          StoreLink(index: order.keys, source: overlay.reference, target: member))
+      }
+    }
+  }
+
+  /// The places of a deleted object's members, and its own among those of others.
+  private func removePlaces(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, from contribution: inout ObjectContribution
+  ) {
+    if let order = relationship.order {
+      for member in storedMembers(of: owner, order) {
+        contribution.placesRemoved.append(
+          StoreLink(index: order.keys, source: owner, target: member))
+      }
+    }
+    guard relationship.inverseIsOrdered else { return }
+    let targets =
+      relationship.form == .column
+      ? storedColumn(owner, relationship.slot).map { [$0] } ?? []
+      : settledTargets(of: owner, relationship)
+    for target in targets {
+      guard let order = inverse(of: relationship, at: target)?.order else { continue }
+      contribution.placesRemoved.append(
+        StoreLink(index: order.keys, source: target, target: owner))
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// Which indexes follow from what, made once for each context with a layer.
+
+internal import PerdurePredicates
+
+/// The indexes that follow from rows, links, orders and other indexes. Confined to one context.
+final class IndexFeeds {
+  /// How the rows of one entity feed indexes.
+  struct EntityFeed {
+    var keys: [(index: StoreIndex, keys: IndexKeys)] = []
+    var sums: [(index: StoreIndex, keys: IndexKeys)] = []
+  }
+
+  let schema: StoreSchema
+  /// By entity number, made at first use.
+  private var entities: [EntityFeed?]
+  /// By links: the index with the same links the other way round.
+  private(set) var reversed: [StoreIndex?]
+  /// By the keyspace of order keys.
+  private(set) var orders: [OrderIndexes?]
+  /// By counted index: the indexes of its counts.
+  private(set) var counting: [[StoreIndex]]
+
+  init(_ schema: StoreSchema) {
+    self.schema = schema
+    entities = Array(repeating: nil, count: schema.entities.count)
+    reversed = Array(repeating: nil, count: schema.indexes.count)
+    orders = Array(repeating: nil, count: schema.indexes.count)
+    counting = Array(repeating: [], count: schema.indexes.count)
+    for (position, definition) in schema.indexes.enumerated() {
+      let index = StoreIndex(rawValue: position)
+      switch definition.kind {
+      case .linksReversed(_, let links): reversed[links.rawValue] = index
+      case .ordered(_, let keys): orders[keys.rawValue] = OrderIndexes(keys: keys, ordered: index)
+      case .countOrder(_, let counted): counting[counted.rawValue].append(index)
+      case .relation, .links, .orders, .attribute, .unique, .sums: break
+      }
+    }
+  }
+
+  subscript(entity: UInt16) -> EntityFeed {
+    if let feed = entities[Int(entity)] { return feed }
+    let storage = schema.entity(entity)
+    var feed = EntityFeed()
+    for (position, definition) in schema.indexes.enumerated() {
+      guard let keys = IndexKeys(definition, entity: storage, in: schema) else { continue }
+      let index = StoreIndex(rawValue: position)
+      if case .sums = definition.kind {
+        feed.sums.append((index, keys))
+      } else {
+        feed.keys.append((index, keys))
+      }
+    }
+    entities[Int(entity)] = feed
+    return feed
+  }
+}

@@ -1,0 +1,212 @@
+// Keeps a layer up to date: takes the contribution of one object out and puts another one in.
+//
+// Rows, their entries of indexes and their terms of sums are an object's own. A link or a place may
+// be removed by several objects, by both ends when both are deleted: so the builder counts for each
+// link how many objects add and remove it. Counts of owners follow from the changed entries of the
+// counted index, and are brought up to date by `finish`.
+//
+// Invariants:
+//   BL1. Between `finish` and the next change, the layer equals the one that a new builder makes of
+//        the same contributions over the same state (`describe`).
+//   BL2. `revision` grows when the layer changes, and only then.
+
+internal import PerdurePredicates
+
+/// Builds a layer over one state of a store. Confined to the context that uses it.
+final class LayerBuilder {
+  private(set) var base: any StoreView
+  var layer: PendingLayer
+  /// Grows with each change of the layer.
+  var revision: UInt64
+  /// How often `replace` was called, which tests count.
+  private(set) var updateCount = 0
+  var known: [ObjectReference: KnownObject] = [:]
+  var links: [StoreLink: LinkState] = [:]
+  var places: [StoreLink: PlaceState] = [:]
+  /// The links and places that other objects give an object.
+  var mentions: [ObjectReference: Set<StoreLink>] = [:]
+  var counts: [OwnerCount: (before: Int, after: Int)] = [:]
+  /// The counts that may have changed since the last `finish`.
+  var staleCounts: Set<OwnerCount> = []
+  let feeds: IndexFeeds
+
+  /// - Parameter revision: The first revision, greater than those of all earlier builders.
+  init(over base: any StoreView, _ feeds: IndexFeeds, revision: UInt64) {
+    self.revision = revision
+    self.feeds = feeds
+    self.base = base
+    layer = PendingLayer(feeds.schema)
+  }
+
+  var schema: StoreSchema { feeds.schema }
+
+  /// The number of objects that contribute.
+  var count: Int { known.count }
+
+  /// What an object contributes; nil if nothing is known of it.
+  func contribution(of reference: ObjectReference) -> ObjectContribution? {
+    known[reference]?.contribution
+  }
+
+  /// Replaces what an object contributes.
+  ///
+  /// - Parameter new: nil if the object has no unsaved changes any more.
+  /// - Throws: What the state throws. Then the builder must not be used any more.
+  /// - Complexity: O(k log n) for the k entries, links and places of both contributions.
+  func replace(_ reference: ObjectReference, with new: ObjectContribution?) throws {
+    updateCount += 1
+    let old = known[reference]
+    var object = KnownObject(contribution: new ?? ObjectContribution())
+    try replaceRow(reference, old, &object)
+    let (before, after) = (old?.contribution ?? ObjectContribution(), object.contribution)
+    known[reference] = new == nil ? nil : object
+    if !before.hasSameLinks(as: after) { try replaceLinks(before, after) }
+    if before.isDeleted != after.isDeleted { try settleMentions(of: reference) }
+  }
+
+  /// Puts the layer over another state, in which nothing is different that contributions are about.
+  func move(to newest: any StoreView) { base = newest }
+
+  /// Brings the counts of owners up to date.
+  ///
+  /// - Throws: What the state throws. Then the builder must not be used any more.
+  func finish() throws {
+    for stale in staleCounts { try recount(stale) }
+    staleCounts.removeAll(keepingCapacity: true)
+  }
+}
+
+/// A contribution, and its effect on the layer.
+struct KnownObject {
+  var contribution: ObjectContribution
+  /// The keys in the indexes that rows of the entity feed, before and after; in the order of
+  /// `IndexFeeds.keys`. Empty if the row is not changed.
+  var keys: [(before: [UInt8]?, after: [UInt8]?)] = []
+  /// As `keys`, of the indexes of sums.
+  var terms: [(before: SumTermOfOwner?, after: SumTermOfOwner?)] = []
+  var rowCountDifference = 0
+}
+
+struct SumTermOfOwner: Equatable {
+  let owner: ObjectReference
+  let number: Value
+}
+
+struct LinkState {
+  enum Effect { case none, added, hidden }
+
+  var adds = 0
+  var removals = 0
+  var effect = Effect.none
+}
+
+struct PlaceState {
+  var key: OrderKey?
+  var removals = 0
+  /// The places in the state and in the layer, if they differ.
+  var effect: (before: OrderKey?, after: OrderKey?)?
+}
+
+struct OwnerCount: Hashable {
+  /// The index of counts.
+  let index: StoreIndex
+  let owner: ObjectReference
+}
+
+// MARK: - Rows
+
+extension LayerBuilder {
+  private func replaceRow(
+    _ reference: ObjectReference, _ old: KnownObject?, _ object: inout KnownObject
+  ) throws {
+    if object.contribution.hasSameRow(as: old?.contribution ?? ObjectContribution()) {
+      if let old {
+        (object.keys, object.terms) = (old.keys, old.terms)
+        object.rowCountDifference = old.rowCountDifference
+      }
+      return
+    }
+    try describeRow(reference, &object)
+    let entity = Int(reference.entityNumber)
+    layer.rowCountDifferences[entity] += object.rowCountDifference - (old?.rowCountDifference ?? 0)
+    switch object.contribution.row {
+    case .unchanged: layer.rows[entity].remove(LayerRow(reference: reference, row: nil))
+    case .put(let row): layer.rows[entity].update(LayerRow(reference: reference, row: row))
+    case .removed: layer.rows[entity].update(LayerRow(reference: reference, row: nil))
+    }
+    revision += 1
+    replaceKeys(reference, old?.keys ?? [], object.keys)
+    replaceTerms(reference, old?.terms ?? [], object.terms)
+  }
+
+  /// Notes which keys and terms a changed row has, and those of the row in the state below.
+  private func describeRow(_ reference: ObjectReference, _ object: inout KnownObject) throws {
+    if case .unchanged = object.contribution.row { return }
+    let old = object.contribution.isNew ? nil : try base.row(reference)
+    let new = object.contribution.pendingRow?.stored
+    object.rowCountDifference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+    // A row that does not read as one has no entry; reading the row itself reports it.
+    let before = old.flatMap { try? schema.rows.view($0.bytes, of: reference) }
+    let after = new.flatMap { try? schema.rows.view($0.bytes, of: reference) }
+    let feed = feeds[reference.entityNumber]
+    object.keys.reserveCapacity(feed.keys.count)
+    for (_, keys) in feed.keys {
+      let (first, second) = (before.flatMap { key(keys, $0) }, after.flatMap { key(keys, $0) })
+      object.keys.append(first == second ? (nil, nil) : (first, second))
+    }
+    for (_, keys) in feed.sums {
+      let (first, second) = (before.flatMap { term(keys, $0) }, after.flatMap { term(keys, $0) })
+      object.terms.append(first == second ? (nil, nil) : (first, second))
+    }
+  }
+
+  private func key(_ keys: IndexKeys, _ row: RowView) -> [UInt8]? {
+    guard let key = keys.key(of: row) else { return nil }
+    return key.count <= IndexDefinition.keyLengthMax ? key : Array(key.prefix(IndexDefinition.keyLengthMax))
+  }
+
+  private func term(_ keys: IndexKeys, _ row: RowView) -> SumTermOfOwner? {
+    keys.term(of: row).map { SumTermOfOwner(owner: $0.owner, number: $0.number) }
+  }
+
+  private func replaceKeys(
+    _ reference: ObjectReference, _ old: [(before: [UInt8]?, after: [UInt8]?)],
+    _ new: [(before: [UInt8]?, after: [UInt8]?)]
+  ) {
+    for (position, feed) in feeds[reference.entityNumber].keys.enumerated() {
+      let (index, none) = (feed.index, (before: [UInt8]?.none, after: [UInt8]?.none))
+      let (was, now) = (old.isEmpty ? none : old[position], new.isEmpty ? none : new[position])
+      if was.before != now.before {
+        if let key = was.before { show(LayerEntry(key: key, reference: reference), in: index) }
+        if let key = now.before { hide(LayerEntry(key: key, reference: reference), in: index) }
+      }
+      if was.after != now.after {
+        if let key = was.after { remove(LayerEntry(key: key, reference: reference), from: index) }
+        if let key = now.after { add(LayerEntry(key: key, reference: reference), to: index) }
+      }
+    }
+  }
+
+  private func replaceTerms(
+    _ reference: ObjectReference, _ old: [(before: SumTermOfOwner?, after: SumTermOfOwner?)],
+    _ new: [(before: SumTermOfOwner?, after: SumTermOfOwner?)]
+  ) {
+    for (position, feed) in feeds[reference.entityNumber].sums.enumerated() {
+      if !old.isEmpty {
+        if let term = old[position].before { change(feed.index, term.owner) { $0.add(term.number) } }
+        if let term = old[position].after { change(feed.index, term.owner) { $0.remove(term.number) } }
+      }
+      if !new.isEmpty {
+        if let term = new[position].before { change(feed.index, term.owner) { $0.remove(term.number) } }
+        if let term = new[position].after { change(feed.index, term.owner) { $0.add(term.number) } }
+      }
+    }
+  }
+
+  private func change(_ index: StoreIndex, _ owner: ObjectReference, _ body: (inout StoredSum) -> Void) {
+    var difference = layer.sum(index, of: owner) ?? StoredSum(isReal: schema.definition(index).sumsReals)
+    body(&difference)
+    let sum = LayerSum(index: index, owner: owner, difference: difference)
+    if difference.isZero { layer.sums.remove(sum) } else { layer.sums.update(sum) }
+  }
+}

@@ -1,0 +1,305 @@
+// A state of a store with the unsaved changes of a context laid over it: what fetches of that
+// context and its children see.
+
+internal import PerdurePredicates
+
+final class LayeredView: StoreView {
+  let sequence: UInt64
+  let base: any StoreView
+  /// An error if the state below could not be read when the layer was made.
+  private let layer: Result<PendingLayer, any Error>
+
+  /// The revision of the layer (`LayerBuilder.revision`); nil for one without differences.
+  let revision: UInt64?
+
+  init(
+    _ base: any StoreView, _ layer: Result<PendingLayer, any Error>, sequence: UInt64,
+    revision: UInt64?
+  ) {
+    self.base = base
+    self.layer = layer
+    self.sequence = sequence
+    self.revision = revision
+  }
+
+  /// Whether an object has a row that is in no store.
+  func hasPendingRow(_ reference: ObjectReference) -> Bool {
+    guard case .success(let layer) = layer else { return false }
+    return layer.row(reference)?.row != nil
+  }
+
+  /// Whether the state below could not be read when the layer was made.
+  var isBroken: Bool {
+    if case .failure = layer { true } else { false }
+  }
+
+  func checkIsOpen() throws { try base.checkIsOpen() }
+
+  // MARK: Rows
+
+  func row(_ reference: ObjectReference) throws -> StoredRow? {
+    if let pending = try layer.get().row(reference) { return pending.row?.stored }
+    return try base.row(reference)
+  }
+
+  func version(of reference: ObjectReference) throws -> RowVersion? {
+    if let pending = try layer.get().row(reference) { return pending.row?.version }
+    return try base.version(of: reference)
+  }
+
+  func rowCount(entity: UInt16) -> Int {
+    guard case .success(let layer) = layer, Int(entity) < layer.rowCountDifferences.count else {
+      return base.rowCount(entity: entity)
+    }
+    return base.rowCount(entity: entity) + layer.rowCountDifferences[Int(entity)]
+  }
+
+  func visitRows(
+    entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
+  ) throws {
+    let rows = try layer.get().rows(ofEntity: entity)
+    if rows.isEmpty { return try base.visitRows(entity: entity, descending: descending, body) }
+    var waiting = rows.cursor(0..<rows.count, descending: descending)
+    var goesOn = true
+    func handNext() throws {
+      guard let next = waiting.next else { return }
+      waiting.advance()
+      if let row = next.row { goesOn = try body(next.reference, row.stored) }
+    }
+    try base.visitRows(entity: entity, descending: descending) { reference, row in
+      while goesOn, let next = waiting.next?.reference, next != reference,
+        (next.rawValue < reference.rawValue) != descending
+      {
+        try handNext()
+      }
+      guard goesOn else { return false }
+      if waiting.next?.reference == reference {
+        try handNext()
+      } else {
+        goesOn = try body(reference, row)
+      }
+      return goesOn
+    }
+    while goesOn, waiting.next != nil { try handNext() }
+  }
+
+  func visitReferences(
+    entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
+  ) throws {
+    let rows = try layer.get().rows(ofEntity: entity)
+    if rows.isEmpty { return try base.visitReferences(entity: entity, from: first, body) }
+    var waiting = rows.cursor(rows.rank { $0.reference.id < first }..<rows.count)
+    var goesOn = true
+    func handNext() throws {
+      guard let next = waiting.next else { return }
+      waiting.advance()
+      if next.row != nil { goesOn = try body(next.reference) }
+    }
+    try base.visitReferences(entity: entity, from: first) { reference in
+      while goesOn, let next = waiting.next?.reference, next.rawValue < reference.rawValue {
+        try handNext()
+      }
+      guard goesOn else { return false }
+      if waiting.next?.reference == reference { try handNext() } else { goesOn = try body(reference) }
+      return goesOn
+    }
+    while goesOn, waiting.next != nil { try handNext() }
+  }
+
+  func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
+    let layer = try layer.get()
+    let positions = try layer.others(references.indices, of: { references[$0] }) { position, row in
+      try body(position, row)
+    }
+    if positions.count == references.count { return try base.rows(references, body) }
+    try base.rows(positions.map { references[$0] }) { place, row in try body(positions[place], row) }
+  }
+
+  func readAhead(
+    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
+    _ body: (Int, StoredRow) throws -> Void
+  ) throws {
+    let layer = try layer.get()
+    let positions = try layer.others(references.indices, of: { references[$0] }) { position, row in
+      if let row, row.bytes.count <= bytesMax { try body(position, row) }
+    }
+    try positions.map { references[$0] }.withUnsafeBufferPointer { others in
+      try base.readAhead(others, bytesMax: bytesMax) { place, row in try body(positions[place], row) }
+    }
+  }
+
+  // MARK: Indexes
+
+  /// The differences in an index; nil without any.
+  func changes(of index: StoreIndex) throws -> IndexLayer? {
+    let changes = try layer.get().indexes[index.rawValue]
+    return changes.isEmpty ? nil : changes
+  }
+
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
+    try base.entryCount(index, range) + (changes(of: index)?.difference(range) ?? 0)
+  }
+
+  func visitEntries(
+    _ index: StoreIndex, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
+  ) throws {
+    guard let changes = try changes(of: index) else {
+      return try base.visitEntries(index, range, descending: descending, body)
+    }
+    let addedRanks = IndexLayer.ranks(range, in: changes.added)
+    let hiddenRanks = IndexLayer.ranks(range, in: changes.hidden)
+    if addedRanks.isEmpty, hiddenRanks.isEmpty {
+      return try base.visitEntries(index, range, descending: descending, body)
+    }
+    var added = changes.added.cursor(addedRanks, descending: descending)
+    var hidden = changes.hidden.cursor(hiddenRanks, descending: descending)
+    var goesOn = true
+    func handNext() throws {
+      guard let entry = added.next else { return }
+      added.advance()
+      goesOn = try entry.key.withUnsafeBytes { try body($0, entry.reference) }
+    }
+    try base.visitEntries(index, range, descending: descending) { key, reference in
+      while goesOn, let next = added.next, next.comes(before: key, reference, descending: descending) {
+        try handNext()
+      }
+      guard goesOn else { return false }
+      while let next = hidden.next, next.comes(before: key, reference, descending: descending) {
+        hidden.advance()
+      }
+      if let next = hidden.next, next.reference == reference, next.key.elementsEqual(key) {
+        hidden.advance()
+        return true
+      }
+      goesOn = try body(key, reference)
+      return goesOn
+    }
+    while goesOn, added.next != nil { try handNext() }
+  }
+
+  func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
+    guard var sum = try base.sum(index, of: owner) else { return nil }
+    if let difference = try layer.get().sum(index, of: owner) { sum.add(difference) }
+    return sum
+  }
+
+  func appendReferences(
+    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
+  ) throws {
+    let range = KeyRange.owner(owner)
+    guard try changes(of: index)?.changes(range) == true else {
+      return try base.appendReferences(under: owner, in: index, to: &found)
+    }
+    try visitEntries(index, range, descending: false) { _, reference in
+      found.append(reference)
+      return true
+    }
+  }
+
+  func orderKey(
+    of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
+  ) throws -> OrderKey? {
+    let link = StoreLink(index: order.keys, source: owner, target: member)
+    if let place = try layer.get().place(link) { return place.key }
+    return try base.orderKey(of: member, under: owner, in: order)
+  }
+
+  func hasEntry(
+    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
+  ) throws -> Bool {
+    if let changes = try changes(of: index) {
+      let entry = LayerEntry.under(owner, reference)
+      if changes.added.contains(entry) { return true }
+      if changes.hidden.contains(entry) { return false }
+    }
+    return try base.hasEntry(under: owner, reference, in: index)
+  }
+}
+
+// MARK: - Positions
+
+extension LayeredView {
+  /// Where a position is between the changed keys of a range.
+  private struct Stretch {
+    /// The greatest changed key that is not behind the position; nil if all are behind it.
+    var key: [UInt8]?
+    /// How many entries of the range come before that key.
+    var before = 0
+  }
+
+  /// Between two changed keys, the entries are those of the state below. So the changed key before
+  /// the position is found by counting, and the rest is up to the state below.
+  ///
+  /// - Complexity: O(log² n), and O(m) for m entries with the same key.
+  func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
+  ) throws {
+    guard let changes = try changes(of: index), changes.changes(range) else {
+      return try base.withEntry(at: position, of: range, in: index, body)
+    }
+    var stretch = Stretch()
+    for entries in [changes.added, changes.hidden] {
+      let found = try self.stretch(at: position, of: range, in: index, entries, changes)
+      guard let key = found.key else { continue }
+      if stretch.key.map({ $0.lexicographicallyPrecedes(key) }) ?? true { stretch = found }
+    }
+    guard let key = stretch.key else {
+      return try base.withEntry(at: position, of: range, in: index, body)
+    }
+    var left = position - stretch.before
+    let equal = KeyRange.equal(key)
+    let equalCount = try entryCount(index, equal)
+    if left < equalCount {
+      return try visitEntries(index, equal, descending: false) { key, reference in
+        if left == 0 { try body(key, reference) }
+        left -= 1
+        return left >= 0
+      }
+    }
+    let rest = KeyRange(lower: equal.upper ?? key, upper: range.upper)
+    try base.withEntry(at: left - equalCount, of: rest, in: index, body)
+  }
+
+  private func stretch(
+    at position: Int, of range: KeyRange, in index: StoreIndex, _ entries: SortedChunks<LayerEntry>,
+    _ changes: IndexLayer
+  ) throws -> Stretch {
+    let ranks = IndexLayer.ranks(range, in: entries)
+    var (low, high) = (ranks.lowerBound, ranks.upperBound)
+    var found = Stretch()
+    while low < high {
+      let middle = (low + high) / 2
+      let key = entries[middle].key
+      let front = KeyRange(lower: range.lower, upper: key)
+      let before = try base.entryCount(index, front) + changes.difference(front)
+      if before <= position {
+        found = Stretch(key: key, before: before)
+        low = middle + 1
+      } else {
+        high = middle
+      }
+    }
+    return found
+  }
+}
+
+extension PendingLayer {
+  /// Hands out the rows of the layer, and returns the positions of the others.
+  fileprivate func others(
+    _ positions: Range<Int>, of reference: (Int) -> ObjectReference,
+    _ body: (Int, StoredRow?) throws -> Void
+  ) throws -> [Int] {
+    var others: [Int] = []
+    others.reserveCapacity(positions.count)
+    for position in positions {
+      if let changed = row(reference(position)) {
+        try body(position, changed.row?.stored)
+      } else {
+        others.append(position)
+      }
+    }
+    return others
+  }
+}
