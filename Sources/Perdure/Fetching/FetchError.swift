@@ -11,7 +11,7 @@ public struct FetchError: Error, Hashable, Sendable {
         manyValues,
         unboundVariable, transientAttribute
       case noContext, noOrder, unsupportedFunction, invalidPattern, tooDeep
-      case invalidWindow, damagedRow, unknownObjectID, unknownStore, fetchedProperty
+      case invalidWindow, damagedRow, unknownObjectID, unknownStore, fetchedProperty, notUnique
     }
     private let kind: Kind
 
@@ -60,6 +60,8 @@ public struct FetchError: Error, Hashable, Sendable {
     /// A predicate or an order names a fetched property, or a stored model has one that this
     /// version cannot fetch.
     public static let fetchedProperty = Code(kind: .fetchedProperty)
+    /// `findOrInsert` names an attribute that is not the only one of a uniqueness constraint.
+    public static let notUnique = Code(kind: .notUnique)
 
     /// The name of the code.
     public var description: String { kind.rawValue }

@@ -1,0 +1,74 @@
+import PerdureModel
+import PerdurePredicates
+import Testing
+
+@testable import Perdure
+
+@Entity final class KeyedCustomer: ManagedObject {
+  @Attribute(.unique) var key: Int = 0
+  @Attribute(.unique) var code: String?
+  var name: String?
+}
+
+@Suite("Finding or inserting by a unique key")
+struct FindOrInsertTests {
+  private func context() throws -> ManagedObjectContext {
+    let classes = [KeyedCustomer.self]
+    let container = PersistentContainer(
+      name: "Keys", model: try ManagedObjectModel(classes.map { EntityDescription(from: $0) }),
+      classes: classes, description: .inMemory)
+    try container.loadPersistentStores()
+    return container.newContext()
+  }
+
+  @Test("An object is inserted once, and found before and after a save")
+  func once() throws {
+    let context = try context()
+    let ada = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7)
+    #expect(ada.key == 7 && ada.isInserted)
+    #expect(try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7) === ada)
+    ada.code = "a"
+    #expect(try context.findOrInsert(KeyedCustomer.self, where: \.code, equals: "a") === ada)
+    try context.save()
+    #expect(try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7) === ada)
+    #expect(try context.count(for: KeyedCustomer.fetchRequest()) == 1)
+  }
+
+  @Test("A changed key is found by its new value only, and a deleted object is not found")
+  func changed() throws {
+    let context = try context()
+    let ada = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7)
+    try context.save()
+    ada.key = 8
+    #expect(try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 8) === ada)
+    let other = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7)
+    #expect(other !== ada && other.isInserted)
+    context.delete(other)
+    #expect(try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7) !== other)
+  }
+
+  @Test("An attribute that is not unique is refused, and nothing is inserted")
+  func notUnique() throws {
+    let context = try context()
+    let error = #expect(throws: FetchError.self) {
+      try context.findOrInsert(KeyedCustomer.self, where: \.name, equals: "Ada")
+    }
+    #expect(error?.code == .notUnique && error?.key == "name")
+    #expect(!context.hasChanges)
+  }
+
+  @Test("40,000 objects in one save: each is taken into the layer as often as it was edited")
+  func many() throws {
+    let context = try context()
+    let count = 40_000
+    for number in 0..<count {
+      let object = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: number % (count / 2))
+      object.name = "c\(number)"
+    }
+    // One update for each call that follows an edit. A layer that is built anew has all objects.
+    let updateCount = try #require(context.core.contextLayer).builder.updateCount
+    #expect(updateCount > count / 2 && updateCount <= count)
+    try context.save()
+    #expect(try context.count(for: KeyedCustomer.fetchRequest()) == count / 2)
+  }
+}
