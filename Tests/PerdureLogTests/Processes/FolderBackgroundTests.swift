@@ -116,7 +116,7 @@ struct FolderBackgroundTests {
     try new.put(0..<40, round: 9)
     let files = try ground.files("s")
     old.start()
-    // No call has met the check before: a thread has.
+    // The store is poisoned before the next call: the work itself has met the check.
     #expect(old.filled.store.engine.gate.poison?.message.contains("removed or replaced") == true)
     expectReplaced("commit") { try old.filled.put(0..<1, round: 3) }
     expectReplaced("close") { try old.filled.store.close() }
