@@ -23,7 +23,8 @@ public struct AttributeDescription: Sendable, Hashable {
   /// A save sets an attribute with `now()` in each inserted object, and in each object whose stored
   /// attributes or relationships changed. All these objects get the same time. The value is stored,
   /// and is nil before the first save. The program cannot set it. It does not cause conflicts of
-  /// two saves.
+  /// two saves. If the save fails, the object keeps the time as an unsaved change, and the next
+  /// save replaces it.
   ///
   /// All other derivations are computed. The named attribute may itself be derived. The value is
   /// always current, before and after a save, for every change along the path. It is not stored,
