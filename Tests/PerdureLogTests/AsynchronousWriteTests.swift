@@ -46,7 +46,7 @@ struct AsynchronousWriteTests {
     #expect(store.snapshot().count(in: rows) == 3)
   }
 
-  @Test("A transaction that throws writes nothing, and a completed one survives a power cut")
+  @Test("A transaction that throws writes nothing, and a completed transaction survives a power cut")
   func durability() async throws {
     let system = SimulatedFileSystem()
     var options = StoreOptions()

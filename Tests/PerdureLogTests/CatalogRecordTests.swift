@@ -232,7 +232,7 @@ struct CatalogRecordTests {
     }
   }
 
-  @Test("Any bytes decode to a definition or give an error")
+  @Test("Any bytes decode to a definition or cause an error")
   func damaged() throws {
     let catalog = try catalogOfTwo()
     let records = [

@@ -179,7 +179,7 @@ struct DamageTests {
     }
   }
 
-  @Test("The error of an index with an unreadable value gives the reason, without suggesting removal")
+  @Test("The error of an index with an unreadable value gives the reason, and does not suggest removal")
   func refusedValue() throws {
     let (options, fileSystem) = try countedStore()
     fileSystem.inject(

@@ -26,7 +26,7 @@ private final class FickleExtractor: IndexExtractorFactory, IndexExtractor {
   }
 }
 
-@Suite("Building of sums, and impossible sums")
+@Suite("Building sums, and detecting impossible sums")
 struct GroupSumBuildTests {
   private let extractor = FickleExtractor()
   private let memory: CheckpointedStore
@@ -162,7 +162,7 @@ struct GroupSumBuildTests {
     try store.close()
   }
 
-  @Test("An opening that would remove an absent number from a sum rebuilds the indexes")
+  @Test("If an opening must remove an absent number from a sum, it rebuilds the indexes")
   func replayed() throws {
     var store = try memory.open()
     let (rows, sums) = try define(in: store)
@@ -196,7 +196,7 @@ struct GroupSumBuildTests {
       sum.apply(.integer(1), isRemoval: false)
       sum.apply(term, isRemoval: true)
     }
-    // The sum has no terms, but it is not zero.
+    // The sum has no terms, but its value is not zero.
     sum.apply(.integer(1), isRemoval: false)
     sum.apply(.integer(2), isRemoval: true)
     #expect(sum.termCount == 0 && !sum.isPossible)

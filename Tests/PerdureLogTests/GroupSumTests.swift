@@ -28,8 +28,8 @@ private enum Numbers {
 /// An extractor that returns the numbers in values and counts its calls.
 private final class NumberExtractor: IndexExtractorFactory, IndexExtractor {
   private let calls = Mutex(0)
-  /// Whether the extractor returns the numbers of a record only once, so that no number is ever
-  /// removed from a sum.
+  /// Whether the extractor returns the numbers of a record only at its first call. Then no number
+  /// is ever removed from a sum.
   private let forgets: Bool
   private let seen = Mutex<Set<[UInt8]>>([])
 
@@ -231,7 +231,7 @@ struct GroupSumTests {
     #expect(try store.snapshot().sum(of: 7_000, in: index)?.termCount == 200)
   }
 
-  @Test("Verification and wrong sums reveal numbers that were never removed from a sum")
+  @Test("If numbers are never removed from a sum, the sum is wrong and verification reports it")
   func forgets() throws {
     for forgets in [false, true] {
       var memory = CheckpointedStore()

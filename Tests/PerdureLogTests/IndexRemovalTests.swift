@@ -25,7 +25,7 @@ struct IndexRemovalTests {
 
   private func names(_ store: Store) throws -> [String] { try store.indexes.map(\.index.name) }
 
-  @Test("One small commit removes an index's definition, entries and memory, also after reopening")
+  @Test("One small commit removes the definition, entries and memory of an index, also after reopening")
   func removed() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -177,7 +177,7 @@ struct IndexRemovalTests {
     #expect(try names(salvaged) == ["kept"])
   }
 
-  @Test("Salvage restores an order of sums although its id is less than the id of the sums")
+  @Test("Salvage restores an index that orders sums, even if its id is less than that of the sums")
   func salvagedOrder() throws {
     var memory = memory
     memory.options.indexExtractors = ["numbers": SliceExtractor()]

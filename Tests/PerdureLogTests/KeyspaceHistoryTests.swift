@@ -112,12 +112,12 @@ private struct History {
     model = next
   }
 
-  /// A commit that fails when its first bytes are written. At that time, all its changes in memory
-  /// are made.
+  /// A commit that fails when its first bytes are written. At that time, it has already made all
+  /// its changes in memory.
   private mutating func refuse() throws {
     var next = model
     var changes = changes()
-    // A commit that removes absent keys only writes nothing.
+    // A commit that only removes absent keys writes nothing.
     changes.append((0, 0, 1))
     try failing { try store.write { try Self.apply(changes, in: keyspaces, to: &$0, and: &next) } }
   }
@@ -160,7 +160,7 @@ private struct History {
   }
 
   private mutating func reopen() throws {
-    // Snapshots of a closed store stay valid, but pin its files.
+    // Snapshots of a closed store stay valid, but retain its files.
     while !held.isEmpty { try release() }
     if random.chance(50) { try store.close() } else { store.engine.abandon() }
     store = try Self.open(disk)

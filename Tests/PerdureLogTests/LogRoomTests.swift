@@ -95,7 +95,7 @@ struct LogRoomTests {
     #expect(new.snapshot().count(in: try new.keyspace("rows", .dense)) == 20)
   }
 
-  @Test("A reader finds new frames in preallocated zeros, and does not reopen without new frames")
+  @Test("A reader finds new frames in preallocated zeros, and does not reopen if there are no new frames")
   func reading() throws {
     let (store, rows) = try open()
     try store.write { try $0.put(value(1), id: 1, in: rows) }
@@ -168,7 +168,7 @@ struct LogRoomTests {
     #expect(try again.verify().isClean)
   }
 
-  @Test("The reported length of a torn tail in preallocated length excludes the zeros after it")
+  @Test("The reported length of a torn tail excludes the preallocated zeros after the tail")
   func torn() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -186,7 +186,7 @@ struct LogRoomTests {
     #expect(again.snapshot().count(in: rows) == 3)
   }
 
-  @Test("A commit during a reader's opening is not a torn tail for the reader")
+  @Test("A reader does not treat a commit during its opening as a torn tail")
   func beside() throws {
     let (store, rows) = try open()
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }
@@ -271,7 +271,8 @@ struct LogRoomTests {
     }
   }
 
-  @Test("After a power cut in preallocated length, durable commits exist and the log continues")
+  @Test(
+    "After a power cut during writes into preallocated length, durable commits exist and the log continues")
   func powerCuts() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     var random = SeededGenerator(seed: seed)

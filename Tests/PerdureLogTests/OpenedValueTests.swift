@@ -29,7 +29,8 @@ struct OpenedValueTests {
     return (store, rows)
   }
 
-  @Test("Only the last few long values passed to closures stay mapped, and all values are read correctly")
+  @Test(
+    "Only the long values that were last passed to closures stay mapped, and all values are read correctly")
   func lent() throws {
     let (store, rows) = try longValues()
     let snapshot = store.snapshot()
@@ -55,7 +56,9 @@ struct OpenedValueTests {
     }
   }
 
-  @Test("Values kept for a snapshot's lifetime stay readable, as copies if too many files are mapped")
+  @Test(
+    "Values that are kept for a snapshot's lifetime stay readable; they are copied if too many files are mapped"
+  )
   func kept() throws {
     let (store, rows) = try longValues()
     for isFull in [false, true] {

@@ -51,7 +51,7 @@ private final class BytesExtractor: IndexExtractorFactory {
 
 @Suite("Indexes that depend on parts of records")
 struct RecordPartsTests {
-  @Test("An extractor is called for a changed record only if its part of the record changed")
+  @Test("An extractor is called for a changed record only if the part that it reads has changed")
   func askedOnce() throws {
     let extractor = BytesExtractor()
     var options = StoreOptions()

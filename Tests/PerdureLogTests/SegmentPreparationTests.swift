@@ -12,7 +12,7 @@ private final class WatchedFileSystem: ForwardingFileSystem {
     /// The number of written bytes, and the number of synced bytes, of each segment.
     var written: [String: UInt64] = [:]
     var synced: [String: UInt64] = [:]
-    /// The largest number of unsynced bytes before a sync of a segment, on the watched thread and
+    /// The largest number of unsynced bytes before a sync of a segment: on the watched thread, and
     /// on other threads.
     var longestSync: UInt64 = 0
     var longestSyncElsewhere: UInt64 = 0
@@ -123,7 +123,7 @@ struct SegmentPreparationTests {
   }
 
   @Test(
-    "A commit that continues into a prepared segment creates no file and syncs few bytes",
+    "If a commit continues into a prepared segment, it creates no file and syncs few bytes",
     arguments: [Durability.processCrash, .ordered, .powerLoss])
   func birth(_ durability: Durability) throws {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
@@ -267,7 +267,8 @@ struct SegmentPreparationTests {
         try store.write { try $0.put(Self.value(id), id: id, in: rows) }
       }
     }
-    // The error is thrown by the preparing thread, or by the creation that waits for that thread.
+    // The thread that prepares the segment gets the error, or the commit that waits for this
+    // thread.
     #expect(error?.code == .poisoned || error?.code == .io)
     let later = #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 1, in: rows) } }
     #expect(later?.code == .poisoned)

@@ -24,7 +24,9 @@ struct SnapshotWalkTests {
     #expect(snapshot.hasOpenedValues)
   }
 
-  @Test("A walk over any range visits exactly its entries, in both directions", arguments: KeyShape.allCases)
+  @Test(
+    "A walk over any range visits exactly the entries of the range, in both directions",
+    arguments: KeyShape.allCases)
   func ranges(shape: KeyShape) throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Copying and destroying of whole stores")
+@Suite("Copying and destroying whole stores")
 struct StoreFilesTests {
   private func options(_ fileSystem: any FileSystem) -> StoreOptions {
     var options = StoreOptions()
@@ -239,7 +239,7 @@ struct StoreFilesTests {
     }
   }
 
-  @Test("Destroying keeps a user's temporary file in a directory without a store")
+  @Test("A call that destroys a store keeps a user's temporary file in a directory without a store")
   func temporaryFileOfUser() throws {
     let disk = InMemoryFileSystem()
     try disk.createDirectory("/notes")
@@ -254,7 +254,7 @@ struct StoreFilesTests {
     #expect(try disk.kind(of: "/a") == nil)
   }
 
-  @Test("A power cut during destroying leaves a complete store or no store that opens")
+  @Test("A power cut while a store is destroyed leaves a complete store, or no store that opens")
   func destroyingAndPowerCut() throws {
     let disk = SimulatedFileSystem()
     try fill("/a", disk, ids: 1...6)

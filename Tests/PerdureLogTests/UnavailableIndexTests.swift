@@ -160,7 +160,7 @@ struct UnavailableIndexTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("Snapshots without an unavailable index do not get it when the index is removed")
+  @Test("A snapshot that omits an unavailable index still omits it after the index is removed")
   func removed() throws {
     let (store, _, index, counts) = try behind()
     let old = store.snapshot()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Commits that put their number in one of fifty rows, and in the row `newest`.
+/// Each commit puts its number in one of fifty rows, and in the row `newest`.
 private enum NumberedCommits {
   static let newest: UInt64 = 1000
 

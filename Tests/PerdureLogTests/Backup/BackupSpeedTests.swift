@@ -59,7 +59,7 @@ struct BackupSpeedTests {
   /// Checks that the total wait is the time that the bytes take at the speed limit.
   private func expectLimited(_ report: BackupReport, _ time: SteppedTime) {
     let expected = Double(report.bytesCopied) / 65_536 * 1e9
-    // Each piece is rounded down to a nanosecond.
+    // The wait for each piece is rounded down to a nanosecond.
     #expect(abs(Double(time.waits.reduce(0, +)) - expected) < 1000)
     #expect(report.bytesCopied > 100_000)
     #expect(time.waits.allSatisfy { $0 <= Pacer.sliceNanoseconds })

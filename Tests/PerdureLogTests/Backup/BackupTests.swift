@@ -52,7 +52,7 @@ struct BackupTests {
     try body { allowed.withLock { $0 += 40 } }
   }
 
-  @Test("Each of a hundred backups beside four writers verifies and has a prefix of the commits")
+  @Test("Each of a hundred backups beside four writers passes verification and has a prefix of the commits")
   func hundredBackups() throws {
     let disk = InMemoryFileSystem()
     var options = BackedUpStore.options(disk)
@@ -179,7 +179,7 @@ struct BackupTests {
     #expect(done.last?.bytesDone == done.last?.bytesTotal)
   }
 
-  @Test("A backup or a restore does not replace a store of which a replacement was interrupted")
+  @Test("A backup or restore to the path of an interrupted replacement does not replace the store")
   func interruptedReplacement() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -235,7 +235,7 @@ struct BackupTests {
     #expect(try !disk.contents(of: "/").contains("lost"))
   }
 
-  @Test("A backup of an empty store opens and verifies")
+  @Test("A backup of an empty store can be opened and passes verification")
   func empty() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -310,7 +310,7 @@ struct BackupTests {
     try reader.close()
   }
 
-  @Test("A restored backup becomes a separate branch when written, and the original is unaffected")
+  @Test("When a restored backup is written, it becomes a separate branch, and the original does not change")
   func sideBySide() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)

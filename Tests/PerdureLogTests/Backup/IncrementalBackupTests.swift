@@ -80,7 +80,9 @@ struct IncrementalBackupTests {
     return try file.size()
   }
 
-  @Test("An incremental backup copies segments rewritten since the earlier backup, and omits removed values")
+  @Test(
+    "An incremental backup copies segments that were rewritten after the earlier backup, and omits removed values"
+  )
   func compactedSince() throws {
     let directory = try TemporaryDirectory()
     let disk = POSIXFileSystem()

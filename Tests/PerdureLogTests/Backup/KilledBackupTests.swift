@@ -80,7 +80,8 @@ private struct KilledBackups {
 @Suite("Incremental backups by a killed process")
 struct KilledBackupTests {
   @Test(
-    "A kill at any piece of an incremental backup keeps the earlier backup, and the next one succeeds")
+    "After a kill at any piece of an incremental backup, the earlier backup is intact and the next one succeeds"
+  )
   func everyPiece() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

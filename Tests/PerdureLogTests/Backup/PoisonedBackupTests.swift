@@ -17,7 +17,7 @@ struct PoisonedBackupTests {
 
   /// Makes a commit of two segments in which one call fails, and then a backup.
   ///
-  /// - Returns: Whether the call failed, and whether a backup was made by a poisoned store.
+  /// - Returns: Whether the call failed, and whether a poisoned store made a backup.
   private func run(_ nth: Int, _ code: FileIOError.Code) throws -> (hasFailed: Bool, isPoisoned: Bool) {
     let disk = SimulatedFileSystem()
     var options = BackedUpStore.options(disk, segmentCapacityBytes: 4096)

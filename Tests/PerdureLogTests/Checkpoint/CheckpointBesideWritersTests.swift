@@ -58,7 +58,7 @@ struct CheckpointBesideWritersTests {
     return nil
   }
 
-  @Test("A compaction beside the first checkpoint does not rewrite the segment where the checkpoint ends")
+  @Test("A compaction during the first checkpoint does not rewrite the segment in which the checkpoint ends")
   func compaction() throws {
     var call = 0
     var isThrough = false

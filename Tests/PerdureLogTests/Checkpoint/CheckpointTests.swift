@@ -230,7 +230,7 @@ struct CheckpointTests {
     #expect(try CrashOracle.content(of: fourth) == before)
   }
 
-  @Test("After many checkpoints and log tails, the content equals a model")
+  @Test("After many checkpoints and log tails, the content equals that of a model")
   func random() throws {
     var random = SeededGenerator.forTest("checkpoints")
     for round in 0..<6 {

@@ -7,7 +7,7 @@ import Testing
 @testable import PerdureLog
 
 /// The index file is damaged while the store is closed, and the opening does not detect the damage.
-@Suite("Damage in the index that a read detects")
+@Suite("Damage in the index that is detected by a read")
 struct FirstTouchTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
@@ -42,8 +42,8 @@ struct FirstTouchTests {
     return (memory, name, try memory.bytes(name))
   }
 
-  /// Makes one random read, and returns whether its result is right. The read may throw an error
-  /// about the damage.
+  /// Makes one random read. Returns whether its result is right. The read may throw an error about
+  /// the damage.
   private static func isRight(_ store: Store, _ random: inout SeededGenerator) throws -> Bool {
     let rows = try store.keyspace("rows", .dense)
     let texts = try store.keyspace("texts", .bytes)
@@ -101,7 +101,7 @@ struct FirstTouchTests {
     return damaged
   }
 
-  @Test("Each read is right or throws, and the next opening rebuilds the index without loss")
+  @Test("Each read returns the right result or throws, and the next opening rebuilds the index without loss")
   func randomDamage() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

@@ -125,7 +125,7 @@ struct TailIndexTests {
     #expect(again.snapshot().sequence == sequence)
   }
 
-  @Test("The next program with the extractor rebuilds an index that other programs could not maintain")
+  @Test("A program with the extractor rebuilds an index that programs without it did not maintain")
   func unavailable() throws {
     var store = try withPrefixes.open()
     let rows = try store.keyspace("rows", .dense)

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Compaction in the background")
 struct AutomaticCompactionTests {
-  @Test("A repeatedly overwritten store stays small, and closing during compaction leaves it intact")
+  @Test(
+    "A store that is overwritten repeatedly stays small, and closing it during compaction leaves it intact")
   func overwrites() async throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)
     memory.options.compactsAutomatically = true
@@ -146,7 +147,7 @@ struct AutomaticCompactionTests {
     withExtendedLifetime(snapshot) {}
   }
 
-  @Test("Compaction is due if garbage exceeds a ratio and a minimum; garbage skipped before is not counted")
+  @Test("Compaction is due if garbage exceeds a ratio and a minimum; garbage that was skipped does not count")
   func due() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func totals(_ live: UInt64, _ total: UInt64) -> CompactionPolicy.Totals {

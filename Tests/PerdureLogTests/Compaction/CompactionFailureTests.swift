@@ -69,7 +69,7 @@ struct CompactionFailureTests {
     return store
   }
 
-  @Test("A rewritten segment that reads back wrongly is not used, and the error names its file")
+  @Test("A rewritten segment is not used if its bytes are read back wrongly, and the error names its file")
   func unreadableResult() throws {
     let fileSystem = MisreadingFileSystem(SimulatedFileSystem())
     let store = try Self.make(fileSystem)
@@ -83,7 +83,7 @@ struct CompactionFailureTests {
   }
 
   @Test(
-    "After any failed call, the store stays usable, or is poisoned and reopens without loss",
+    "After any failed call, the store stays usable, or it is poisoned and can be reopened without loss",
     arguments: [FileIOError.Code.mediaError, .noSpace], [false, true])
   func everyCall(_ code: FileIOError.Code, repeats: Bool) throws {
     var nth = 1

@@ -255,7 +255,7 @@ struct CompactionTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A cancelled compaction has completed the work that it reports")
+  @Test("A cancelled compaction reports only work that is complete")
   func cancelled() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 4096)
     let store = try memory.open()
@@ -335,7 +335,8 @@ extension Store {
   }
 }
 
-/// A random program that compares every snapshot with a copy of the state that it was taken from.
+/// A random program. It compares every snapshot with a copy of the state at the time of the
+/// snapshot.
 private struct CompactionRun {
   let seed: UInt64
 

@@ -15,7 +15,7 @@ struct GroupCacheTests {
     }
   }
 
-  @Test("The cache obeys its limit, keeps used groups longest, and evicted groups stay readable")
+  @Test("The cache obeys its limit and keeps used groups longest, and evicted groups stay readable")
   func eviction() {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
@@ -50,7 +50,7 @@ struct GroupCacheTests {
     #expect(cache.group(7, of: owner) === known && cache.bytes == 100)
   }
 
-  @Test("A hold releases its group when it holds another group, and when it is released")
+  @Test("A hold releases its group when it acquires another group, and when the hold itself is released")
   func hold() {
     var hold = GroupHold()
     #expect(hold.group == nil)

@@ -50,7 +50,7 @@ struct GroupSampleTests {
     #expect(counting.rewrittenBytes == Int(report.bytesAfter))
   }
 
-  @Test("Sample pieces are in order and do not overlap, and cover all of a short segment")
+  @Test("Sample pieces are in order, do not overlap, and cover a short segment completely")
   func pieces() {
     #expect(GroupSample.pieces(of: 0, 100).isEmpty)
     #expect(GroupSample.pieces(of: 250, 100) == [0..<100, 100..<200, 200..<250])

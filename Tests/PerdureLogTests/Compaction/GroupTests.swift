@@ -233,7 +233,7 @@ struct GroupTests {
     #expect(ColdSegments.expectedLength(length: 100, frames: 0, storedNow: 30, framesNow: 0) == 100)
   }
 
-  @Test("Manual compaction groups old segments without garbage, other compaction only segments with garbage")
+  @Test("Manual compaction also groups old segments without garbage; background compaction does not")
   func byHand() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 16 << 10)
     let store = try grouped.open()

@@ -87,7 +87,7 @@ struct HeldGarbageTests {
     #expect(!garbage.isAny)
   }
 
-  @Test("Held tombstones and held dead records are subtracted from the totals, down to zero")
+  @Test("Held tombstones and held dead records are subtracted from the totals, which never fall below zero")
   func totals() {
     let totals = CompactionPolicy.Totals(liveBytes: 500, totalBytes: 1000, tombstoneBytes: 100)
     let rest = totals.without(held: HeldGarbage.Bytes(dead: 300, tombstones: 60))
@@ -179,7 +179,7 @@ struct HeldGarbageTests {
         snapshots = []
         held.old = nil
       }
-      // Freed nodes are filled with 0xDD in debug builds, so that a remaining user fails.
+      // Freed nodes are filled with 0xDD in debug builds, so that a read of a freed node fails.
       engine.removeReleasedFiles()
       return true
     }
@@ -203,7 +203,7 @@ struct AwaitedReleaseTests {
     newest.settle(7)
     #expect(!pins.isAwaited && !pins.isAwaited(old))
     #expect(pins.heldAndAwaited(published: 7).exact == [5, 7, 7])
-    // A call with an older version number keeps the awaited pins.
+    // A call with an older version number does not change the set of awaited pins.
     _ = pins.heldAndAwaited(published: 6)
     #expect(pins.isAwaited && pins.isAwaited(old))
     #expect(pins.isAwaited(racing), "The pin was claimed before version 7 was published")

@@ -39,7 +39,7 @@ struct KeeperSearchTests {
     }
   }
 
-  @Test("A batch lookup gives each record the same keeper as a check of every state")
+  @Test("A batch lookup finds the same keeper for each record as a check of every state")
   func allTogether() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("PERDURE_SEED=\(seed)")

@@ -36,7 +36,7 @@ struct SegmentCountTests {
       try putRound(store, round, garbage: 20)
       try store.compact()
     }
-    // The garbage of all rounds is less than twice a quarter of a segment.
+    // The garbage of all rounds is less than half of a segment.
     #expect(try segmentCount(store) <= CompactionPolicy.shortSegmentsMax + 3)
     #expect(try store.verify().isClean)
     let rows = try store.keyspace("rows", .dense)

@@ -243,7 +243,7 @@ struct TombstoneTests {
 
 @Suite("Clean segments")
 struct CleanedSegmentsTests {
-  @Test("A segment that is not clean makes all later segments count as not clean")
+  @Test("If a segment is not clean, all later segments count as not clean")
   func prefixes() {
     var cleaned = CleanedSegments()
     cleaned.append(2, cleanedThrough: 9)

@@ -83,7 +83,7 @@ struct GoldenStore: Hashable, CustomStringConvertible {
   }
 }
 
-/// Makes stores in the format of the present version.
+/// Makes stores in the format of this version.
 struct GoldenGenerator {
   private static let path = "/golden"
   private let fileSystem = SimulatedFileSystem()

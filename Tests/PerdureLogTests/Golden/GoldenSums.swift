@@ -12,8 +12,8 @@ extension GoldenHistory {
     _ = try store.defineIndex(IndexDefinition(name: "order", source: .sumOrder(of: sums)))
   }
 
-  /// The entries of a store's indexes. A key longer than eight bytes is given by its last eight
-  /// bytes.
+  /// The entries of a store's indexes. A key that is longer than eight bytes is represented by its
+  /// last eight bytes.
   func entries(_ kind: GoldenStore.Kind) -> [String: Set<[UInt64]>] {
     guard kind == .sums else { return entries }
     var sums: [UInt64: (sum: Int128, count: Int)] = [:]

@@ -35,7 +35,7 @@ struct DenseTableTests {
   }
 
   @Test(
-    "A walk passes each following word of the leaf in advance, exactly once",
+    "A walk announces each later word of the leaf in advance, exactly once",
     arguments: [false, true])
   func wordsAhead(descending: Bool) {
     let arena = NodeArena()
@@ -48,7 +48,7 @@ struct DenseTableTests {
     var last: UInt64?
     while isAtEntry {
       let here = cursor.id
-      // Only the first entry of each leaf is not passed in advance.
+      // Only the first entry of each leaf is not announced in advance.
       expectTrue(handedOut.contains(here) == (last.map { $0 >> 6 } == here >> 6))
       last = here
       cursor.forEachWordAhead(8, descending: descending) { word in

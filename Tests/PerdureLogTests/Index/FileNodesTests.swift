@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// Trees in a file whose bytes change after they were written.
+/// Trees in a file whose bytes are changed after the trees were written.
 @Suite("Nodes that are checked at their first use")
 struct FileNodesTests {
   private let seed = SeededGenerator.seedFromEnvironment()

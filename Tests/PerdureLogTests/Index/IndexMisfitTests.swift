@@ -121,7 +121,9 @@ struct IndexMisfitTests {
     #expect(try again.verify().findings.map(\.description) == [])
   }
 
-  @Test("Without bound checksums, an index entry of another version of its record gives no wrong result")
+  @Test(
+    "Without bound checksums, an index entry that belongs to another version of its record gives no wrong result"
+  )
   func exchangedVersion() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

@@ -11,7 +11,7 @@ final class MemoryIndexFile {
   /// The number of freed units.
   private(set) var freedUnitCount = 0
   private var checksums: [NodeSlot: UInt32] = [:]
-  /// All mappings of the file that trees may use.
+  /// All mappings of the file. Trees may use any of them.
   private var mapped: [MappedNodes] = []
   /// The number of writes after which all writes fail.
   var failsAtWrite = Int.max

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A node arena")
 struct NodeArenaTests {
-  @Test("Nodes of the working version change in place, and published nodes are copied and retired")
+  @Test("Nodes of the working version are changed in place; published nodes are copied and retired")
   func writable() {
     let arena = NodeArena()
     let node = arena.allocate(.denseLeaf, level: 0)

@@ -57,8 +57,8 @@ struct NodeFileTests {
     for id in 0..<count { withUnsafeBytes(of: id.bigEndian) { _ = tree.put($0, word(id), in: arena) } }
   }
 
-  /// Makes eight rounds of changes, and writes the tree after each. After every third round it
-  /// continues as after an opening, with all nodes in the file and none in memory. At the end it
+  /// Makes eight rounds of changes, and writes the tree after each. After every third round,
+  /// continues with all nodes in the file and no nodes in memory, as after an opening. At the end,
   /// checks that each image still has its written content.
   ///
   /// - Parameter Tree: The type of the tree. The closures return its entries, write it, load it and
@@ -114,7 +114,7 @@ struct NodeFileTests {
       })
   }
 
-  @Test("A key without heap bytes stays valid when the node's heap is freed")
+  @Test("A key that has no bytes in the node's heap stays valid when the heap is freed")
   func emptyRest() throws {
     let file = MemoryIndexFile()
     let arena = NodeArena()
@@ -219,7 +219,7 @@ struct NodeFileTests {
     #expect(whole.writeCount == 0)
   }
 
-  @Test("Freed nodes free exactly the slots that the newest root no longer reaches")
+  @Test("When nodes are freed, exactly the slots that the newest root no longer reaches become free")
   func freedSlots() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

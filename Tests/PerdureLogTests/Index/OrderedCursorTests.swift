@@ -32,7 +32,7 @@ struct OrderedCursorTests {
   }
 
   @Test(
-    "A walk passes each payload of this leaf and of the next leaf in advance, exactly once",
+    "A walk announces each later payload of this leaf and of the next leaf in advance, exactly once",
     arguments: [false, true])
   func payloadsAhead(descending: Bool) {
     let arena = NodeArena()
@@ -57,12 +57,12 @@ struct OrderedCursorTests {
       isAtEntry = descending ? cursor.previous() : cursor.next()
     }
     expectTrue(handedOut.count == count)
-    // Only the first entry below each parent of leaves is not passed in advance.
+    // Only the first entry below each parent of leaves is not announced in advance.
     expectTrue(unforeseen == parentCount(of: tree))
     expectTrue((2..<count / 500).contains(unforeseen))
   }
 
-  @Test("After a change of direction, a walk passes only payloads of the new direction in advance")
+  @Test("After a change of direction, a walk announces only payloads in the new direction")
   func payloadsAheadAfterTurn() {
     let arena = NodeArena()
     var tree = OrderedTree()

@@ -114,7 +114,7 @@ struct DictionaryTests {
     #expect(error?.code == .readOnly)
   }
 
-  @Test("A store can be closed and reopened during training, which then throws")
+  @Test("A store can be closed and reopened during training; the training then throws")
   func placeOfAClosedStore() throws {
     let packed = try PackedStore(.dictionary)
     let store = try packed.open()
@@ -154,7 +154,7 @@ struct DictionaryTests {
   }
 
   @Test(
-    "A dictionary is due after enough bytes or a worse ratio, with increasing waits"
+    "A dictionary is due after enough bytes or after a worse ratio, at increasing intervals"
   )
   func policy() throws {
     var options = CompressionOptions()
@@ -180,7 +180,9 @@ struct DictionaryTests {
     #expect(!PackingRecord.hasFallen(600, from: 500) && PackingRecord.hasFallen(601, from: 500))
   }
 
-  @Test("Automatic training keeps only a clearly better dictionary, and manual training keeps any")
+  @Test(
+    "Automatic training keeps a dictionary only if it is clearly better; manual training keeps any dictionary"
+  )
   func better() throws {
     var packed = try PackedStore(.dictionary)
     packed.memory.options.compression.dictionaryBytes = 1024
@@ -194,7 +196,7 @@ struct DictionaryTests {
     #expect(try store.engine.trainDictionary(for: rows, options, isAutomatic: true) == nil)
     #expect(try store.dictionaries(of: rows).count == 1)
     #expect(try store.trainDictionary(for: rows)?.number == 2)
-    // Puts other values, for which the known dictionaries are useless.
+    // Puts other values, which the existing dictionaries do not compress.
     try store.write { transaction in
       for id in 0..<1000 as Range<UInt64> {
         try transaction.put(PackedStore.value(id, kind: 1), id: id, in: rows)

@@ -270,7 +270,7 @@ struct PackedValueTests {
     try check()
   }
 
-  @Test("A value with a valid checksum that cannot be unpacked fails only its own reads")
+  @Test("If a value with a valid checksum cannot be unpacked, only reads of this value fail")
   func hostileBlocks() throws {
     let store = try PackedStore(.eachValue).open()
     let rows = try store.keyspace("rows", .dense)

@@ -167,7 +167,7 @@ struct ForkTests {
   }
 
   @Test(
-    "The parent keeps its lock and files, however a child closes, releases or ends",
+    "The parent keeps its lock and files when a child closes or releases the store, or ends",
     arguments: Notice.allCases)
   fileprivate func ends(_ notice: Notice) async throws {
     let directory = try TemporaryDirectory()

@@ -78,7 +78,9 @@ struct LockTimeoutTests {
     #expect(counter.count == 2)
   }
 
-  @Test("An opening creates no store while another process is replacing one", arguments: [true, false])
+  @Test(
+    "An opening creates no store at a path while another process is replacing the store there",
+    arguments: [true, false])
   func lateReplacement(waits: Bool) throws {
     let memory = InMemoryFileSystem()
     let options = Self.options(memory, .zero)

@@ -73,7 +73,7 @@ struct OutlivingSnapshotTests {
     #expect(try reader.bytes(in: 0..<reader.count) == value)
   }
 
-  @Test("Releasing the last snapshot frees its slot and space, even while the store object lives")
+  @Test("Releasing the last snapshot frees its slot and space, even while the store object exists")
   func released() throws {
     let witnessed = try Self.make("outliving, released")
     let closed = try witnessed.writer

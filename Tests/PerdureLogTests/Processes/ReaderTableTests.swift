@@ -62,7 +62,7 @@ struct ReaderTableTests {
     ])
   func moments(_ seconds: UInt64, _ text: String) { #expect(LockHolderText.utc(seconds) == text) }
 
-  @Test("Slots are reused, and a damaged slot counts as a need of everything")
+  @Test("Slots are reused, and a damaged slot counts as a reader that needs everything")
   func slots() throws {
     for table in tables {
       for _ in 0..<3 {
@@ -81,7 +81,8 @@ struct ReaderTableTests {
     }
   }
 
-  @Test("An unreadable table counts as a need of everything, an unlockable table as no readers")
+  @Test(
+    "An unreadable table counts as a reader that needs everything; an unlockable table counts as no readers")
   func failures() throws {
     let fileSystem = SimulatedFileSystem()
     try fileSystem.createDirectory("/s")

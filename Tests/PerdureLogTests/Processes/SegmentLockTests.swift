@@ -8,7 +8,7 @@ import Testing
 @Suite("The lock on the newest segment")
 struct SegmentLockTests {
   @Test(
-    "Removing LOCK by hand admits no second writer, and the first one throws",
+    "If LOCK is removed by hand, no second writer can open the store, and the first writer throws",
     arguments: Ground.Kind.allCases)
   func lockRemoved(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -60,7 +60,7 @@ struct SegmentLockTests {
     #expect(try ground.open("copy").holds(0..<20, round: 1))
   }
 
-  @Test("Removing LOCK by hand admits no second process")
+  @Test("If LOCK is removed by hand, no second process can open the store for writing")
   func secondProcess() async throws {
     let ground = try Ground(.disk)
     let first = try ground.open("s")
@@ -82,7 +82,8 @@ struct SegmentLockTests {
     #expect(try ground.open("s").holds(0..<40, round: 1))
   }
 
-  @Test("A store without a segment creates none after its LOCK is removed", arguments: Ground.Kind.allCases)
+  @Test(
+    "A store without a segment creates no segment after its LOCK is removed", arguments: Ground.Kind.allCases)
   func noSegment(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let first = try Store(at: ground.path("s"), options: ground.options())
@@ -153,7 +154,8 @@ struct SegmentLockTests {
   }
 
   @Test(
-    "An opening is refused if its segment is locked or a newer one exists", arguments: Ground.Kind.allCases)
+    "An opening is refused if its newest segment is locked, or if there is a newer segment",
+    arguments: Ground.Kind.allCases)
   func newerSegment(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
     let store = try ground.open("s")

@@ -3,7 +3,7 @@ import PerdureTestSupport
 
 /// Runs a closure before a chosen call. The closure does the work of another process.
 ///
-/// For example, a writer works before a call of an opening.
+/// For example, a writer does its work before a call of an opening.
 final class SteppingFileSystem: ForwardingFileSystem {
   private struct State {
     var callCount = 0

@@ -67,7 +67,7 @@ struct WorkingDirectoryTests {
     }
   }
 
-  @Test("If a lock's file has lost its name, the lock is acquired again")
+  @Test("If the file of a lock was removed, the lock is acquired again")
   func lockOfARemovedFile() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/LOCK"

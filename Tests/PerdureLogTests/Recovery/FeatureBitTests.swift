@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Features that this version does not have")
+@Suite("Feature bits that this version does not know")
 struct FeatureBitTests {
   private typealias Field = HandmadeLog.FeatureField
 

@@ -67,7 +67,7 @@ struct HandmadeLogTests {
   }
 
   @Test(
-    "An inconsistent frame is a torn tail, or corruption if a later frame proves that it was complete",
+    "An inconsistent frame is a torn tail, unless a later frame proves that it was complete; then it is corruption",
     arguments: Misplaced.allCases)
   func misplaced(_ misplaced: Misplaced) throws {
     for isVouchedFor in [false, true] {
@@ -137,7 +137,7 @@ struct HandmadeLogTests {
       try file.write([UInt8](repeating: 0xEE, count: FrameHeader.length + log.row(51).count), at: end.offset)
       var options = HandmadeLog.options(log.fileSystem)
       let report = try Store.salvage(from: HandmadeLog.path, to: "/salvaged", options: options)
-      // An unfinished commit is a torn tail and no damage.
+      // An unfinished commit is a torn tail, not damage.
       #expect(report.damages.contains { $0.offset <= end.offset && $0.reason == .frames } == isFinished)
       options.isReadOnly = true
       let store = try Store(at: "/salvaged", options: options)

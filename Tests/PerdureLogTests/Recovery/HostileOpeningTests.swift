@@ -309,7 +309,7 @@ struct HostileOpeningTests {
     return memory
   }
 
-  @Test("A superblock that promises a far segment or missing commits is corruption")
+  @Test("A superblock that promises missing commits, or commits in a far segment, is corruption")
   func farPromise() throws {
     for isSequence in [true, false] {
       let memory = try Self.memory()

@@ -35,7 +35,7 @@ struct LostFileTests {
     }
   }
 
-  @Test("Reading a value in pieces reports damage of its file with the file's name")
+  @Test("If the file of a value is damaged, reading the value in pieces throws an error that names the file")
   func pieces() throws {
     let fileSystem = InMemoryFileSystem()
     var options = HandmadeLog.options(fileSystem)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store with a tail that replaces records of one kind, whose segment file is changed directly.
+/// A store whose tail replaces a record of one kind. The test changes the segment file directly.
 struct KindStore {
   enum Kind: CaseIterable {
     case row, blob, blobWithoutIndex, byteKeys, packed
@@ -94,7 +94,7 @@ struct KindStore {
     return try #require(found)
   }
 
-  /// Copies the record of `other` over the one that the tail or the next commit replaces.
+  /// Copies the record of `other` over the record that the tail or the next commit replaces.
   func copyOther() throws {
     let (from, to) = (try record(of: Self.other), try record(of: Self.replaced))
     try #require(from.header.kind == to.header.kind && from.header.unpaddedLength == to.header.unpaddedLength)
@@ -128,7 +128,7 @@ struct KindStore {
     }
   }
 
-  /// The first wrong answer of the store; nil if every value and every entry is right.
+  /// The first wrong result of a read; nil if every value and every entry is right.
   ///
   /// - Throws: The errors of reads.
   func mistake(in store: Store, _ version: UInt8) throws -> String? {
@@ -161,7 +161,7 @@ extension Key {
 
 @Suite("Records of every kind copied over other records")
 struct MovedRecordKindTests {
-  /// Opens the store, and expects right answers or an error that names the segment.
+  /// Opens the store. Expects right results, or an error that names the segment.
   private func expectRightOrRefused(_ moved: KindStore) throws {
     do {
       let store = try moved.open()
@@ -190,7 +190,7 @@ struct MovedRecordKindTests {
   }
 
   @Test(
-    "A record copied over one that the tail replaced changes no answer, and removes no blob file",
+    "If a record is copied over a record that the tail replaced, reads stay right and no blob file is removed",
     arguments: KindStore.Kind.allCases, [false, true])
   func underTail(_ kind: KindStore.Kind, bindsRecords: Bool) throws {
     let moved = try KindStore(kind, bindsRecords: bindsRecords, hasTail: true)
@@ -199,7 +199,7 @@ struct MovedRecordKindTests {
   }
 
   @Test(
-    "Without the comparison of keys, the same damage gives a wrong answer",
+    "Without the comparison of keys, the same damage causes a wrong result",
     arguments: KindStore.Kind.allCases)
   func withoutComparison(_ kind: KindStore.Kind) throws {
     let moved = try KindStore(kind, bindsRecords: false, hasTail: true)
@@ -212,7 +212,7 @@ struct MovedRecordKindTests {
   }
 
   @Test(
-    "A replaced record of any kind with a wrong or undefined keyspace number changes no answer",
+    "If a replaced record of any kind has a wrong or undefined keyspace number, reads stay right",
     arguments: KindStore.Kind.allCases, [2, 3, 1000, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
   func keyspaceNumber(_ kind: KindStore.Kind, number: UInt32) throws {
     for bindsRecords in [false, true] {

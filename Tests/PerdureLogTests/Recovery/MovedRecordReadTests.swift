@@ -9,7 +9,7 @@ import Testing
 private enum RowRead: CaseIterable {
   case value, batch, scan, descendingScan, partOfScan, reader, record, shortRecord, transaction, entries
 
-  /// Runs the read; does nothing if the keyspace has keys of another kind, or if the read skips
+  /// Runs the read. Does nothing if the keyspace has keys of another kind, or if the read skips
   /// records of this kind.
   func run(in store: Store, _ rows: Keyspace, _ kind: KindStore.Kind) throws {
     if kind == .byteKeys { return try readBytes(store, rows) }
@@ -56,7 +56,7 @@ private enum RowRead: CaseIterable {
   }
 }
 
-@Suite("Reads of a record that another key's record overwrote, before the checkpoint")
+@Suite("Reads of a record before the checkpoint that another key's record has overwritten")
 struct MovedRecordReadTests {
   private func expectCorruption(_ what: Comment, _ body: () throws -> Void) {
     let error = #expect(throws: StoreError.self, what, performing: body)
@@ -65,7 +65,7 @@ struct MovedRecordReadTests {
   }
 
   @Test(
-    "Every read of the key is an error that names the segment, and other keys are read",
+    "Every read of the key throws an error that names the segment, and other keys can be read",
     arguments: KindStore.Kind.allCases, [false, true])
   func resting(_ kind: KindStore.Kind, bindsRecords: Bool) throws {
     let moved = try KindStore(kind, bindsRecords: bindsRecords, hasTail: false)

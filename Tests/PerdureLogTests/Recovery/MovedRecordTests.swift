@@ -74,7 +74,8 @@ private struct MovableStore {
     try segment.write(bytes, at: UInt64(place))
   }
 
-  /// Whether the index has exactly one entry for each row, with the value that readers find.
+  /// Whether the index has exactly one entry for each row, and the entry matches the value that
+  /// readers find.
   func indexFits(_ store: Store) throws -> Bool {
     let rows = try store.keyspace("rows", .dense)
     var entries: [UInt64: [UInt8]] = [:]
@@ -138,7 +139,7 @@ struct MovedRecordTests {
   }
 
   @Test(
-    "A replaced record with a wrong or undefined keyspace number does not crash",
+    "A replaced record with a wrong or undefined keyspace number does not cause a crash",
     arguments: [false, true], [2, 3, 1000, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
   func keyspaceNumber(bindsRecords: Bool, number: UInt32) throws {
     let moved = try MovableStore(bindsRecords: bindsRecords, tail: [9])

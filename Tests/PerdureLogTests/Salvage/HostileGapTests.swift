@@ -131,7 +131,8 @@ struct HostileGapTests {
   }
 
   @Test(
-    "A header moved by whole sectors is recognised by its only valid position")
+    "A header that was moved by whole sectors is recognised, because its checksum is valid for only one position"
+  )
   func places() throws {
     var random = SeededGenerator.forTest("places of headers")
     let store = StoreID(high: random.next(), low: random.next())

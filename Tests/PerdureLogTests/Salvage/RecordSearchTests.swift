@@ -34,7 +34,7 @@ struct RecordSearchTests {
     #expect(result.damages == [a.count..<(a.count + b.count)])
   }
 
-  @Test("After a damaged length, the next record is found, and no record within the value")
+  @Test("After a damaged length, the next record is found, but no record inside the value")
   func damagedLength() {
     let inner = record(key: [7], value: [7])
     // The key has 8 bytes, so the value begins at a multiple of 8.
@@ -54,7 +54,7 @@ struct RecordSearchTests {
     }
   }
 
-  @Test("A value at the end of a frame that looks like a record is not restored")
+  @Test("If a value at the end of a frame looks like a record, it is not restored as a record")
   func damagedLengthAtEnd() {
     let (a, b) = (
       record(key: [1], value: [1]),
@@ -83,7 +83,7 @@ struct RecordSearchTests {
     }
   }
 
-  @Test("Found records and damages cover any bytes without gaps")
+  @Test("For any bytes, the found records and damages cover all bytes without gaps")
   func noise() {
     var bytes: [UInt8] = []
     for seed in 0..<200 as Range<UInt8> {
@@ -159,7 +159,7 @@ struct CommitFatesTests {
     #expect(run(&fates, frame(6)) == [.counts(partly: 5), .counts(partly: nil)])
   }
 
-  @Test("A gap is restored if the numbers around it allow a commit, or if a chain continues")
+  @Test("A commit in a gap is restored if the numbers around the gap allow it, or if a chain continues")
   func gaps() {
     var fates = CommitFates()
     _ = run(&fates, frame(1))

@@ -39,7 +39,8 @@ struct SalvageOlderGenerationTests {
     let fileSystem = SimulatedFileSystem()
     let store = try Store(at: Self.path, options: options(fileSystem))
     let rows = try store.keyspace("rows", .dense)
-    // Every segment has live rows and garbage, so compaction rewrites each and removes none.
+    // Every segment has live rows and garbage, so compaction rewrites every segment and removes no
+    // segment.
     func put(_ ids: ClosedRange<UInt64>) throws {
       for id in Array(ids) + [UInt64](repeating: Self.overwritten, count: 20) {
         try store.write { try $0.put([UInt8](repeating: 1, count: 300), id: id, in: rows) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// FORMAT.md, B6: a segment that was prepared and never used is no damage.
+/// FORMAT.md, B6: a segment that was prepared and never used is not damage.
 @Suite("Salvaging a store with a prepared segment")
 struct SalvagePreparedTests {
   private let fileSystem = SimulatedFileSystem()

@@ -42,7 +42,7 @@ struct UnconfirmedRecordTests {
     }
   }
 
-  /// The seals of segment 1 without its header and its map.
+  /// The seals of segment 1, computed without its header and its map.
   private var seals: RecordSeals {
     RecordSeals(of: SalvageSource.SourceSegment(number: 1, name: "1", size: 0, header: nil), nil)
   }
@@ -78,7 +78,7 @@ struct UnconfirmedRecordTests {
     #expect(result.damages == [length..<(2 * length)])
   }
 
-  @Test("A record that a damaged length skips is found")
+  @Test("If a damaged length skips a record, the skipped record is found")
   func skippedRecord() {
     let parts = records(4)
     let length = parts[0].count

@@ -132,7 +132,7 @@ struct BlobWriterTests {
     #expect(try store.snapshot().reader(id: 1, in: rows) != nil)
   }
 
-  @Test("A value without a commit leaves no file after its release or a crash")
+  @Test("If a value is never committed, no file stays after its release or a crash")
   func orphans() throws {
     var random = SeededGenerator.forTest("orphans")
     let store = try open()

@@ -169,7 +169,7 @@ struct FullDiskTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Compaction uses its reserve and ends if the newest checkpoint is current")
+  @Test("If the newest checkpoint is current, compaction uses its reserve and completes")
   func currentCheckpoint() throws {
     let disk = CrampedStore(capacityBytes: 900_000)
     let store = try disk.open { $0.checkpoints = .manual }
@@ -273,7 +273,7 @@ struct FullDiskTests {
     #expect(try disk.open().snapshot().value(id: 1, in: rows) == [2])
   }
 
-  @Test("A rolled-back commit whose file cannot be closed leaves the store writable")
+  @Test("If the file of a rolled-back commit cannot be closed, the store stays writable")
   func refusedChainAndClose() throws {
     let disk = CrampedStore(capacityBytes: 10 << 20)
     let store = try disk.open { $0.reserveBytes = 0 }

@@ -152,7 +152,9 @@ struct LimitsTests {
     }
   }
 
-  @Test("Verification (V4) reports an index entry of two records after one record is removed")
+  @Test(
+    "If two records have the same index entry and one is removed, verification (V4) reports the missing entry"
+  )
   func sharedEntries() throws {
     let store = try open()
     let texts = try store.keyspace("texts", .bytes)

@@ -77,14 +77,15 @@ struct ManyKeysTests {
     for number in drawn {
       try reopened.write { try put(&$0, again, number, number | Self.overwritten) }
     }
-    // Ends the store as if the program ended here.
+    // Abandons the store, as if the process ended here.
     reopened.engine.abandon()
 
     let recovered = try Store(at: path, options: Self.options)
     let last = try recovered.keyspace("keys", kind)
     let (count, sum) = try Self.countAndSum(of: last, recovered.snapshot())
     #expect(count == Int(keyCount))
-    // Each overwritten value has one more bit, however often its key was drawn.
+    // Each overwritten value has one more bit. A key that is drawn several times gets the bit only
+    // once.
     #expect(sum == keyCount * (keyCount - 1) / 2 + UInt64(Set(drawn).count) * Self.overwritten)
     try recovered.close()
   }

@@ -56,7 +56,7 @@ struct ProcessLimitTests {
     throw Wrong()
   }
 
-  @Test("At the file length limit a commit throws a code, and the store stays usable")
+  @Test("At the file length limit, a commit throws an error with a code, and the store stays usable")
   func fileLength() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
@@ -111,7 +111,7 @@ struct ProcessLimitTests {
     }
   }
 
-  @Test("With few free descriptors each call succeeds or throws, and with more it succeeds")
+  @Test("With few free descriptors, each call succeeds or throws; with more descriptors, it succeeds")
   func files() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

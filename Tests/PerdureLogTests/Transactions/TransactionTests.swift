@@ -58,7 +58,7 @@ struct TransactionTests {
     #expect(try store.snapshot().value(id: 1, in: accounts) == [5])
   }
 
-  @Test("If a key was absent when read, and was inserted later, the commit is a conflict")
+  @Test("If a key was absent when it was read, and was inserted later, the commit conflicts")
   func cameSince() throws {
     let error = #expect(throws: StoreError.self) {
       try store.transaction { transaction in
@@ -110,7 +110,7 @@ struct TransactionTests {
     }
   }
 
-  @Test("A read that stops early depends only on the visited entries")
+  @Test("If a read stops early, its transaction depends only on the visited entries")
   func limitedRange() throws {
     for id in [10, 20, 30] as [UInt64] { try put(1, id: id) }
     func first(descending: Bool, whileComes id: UInt64) throws -> [UInt64] {
@@ -143,7 +143,7 @@ struct TransactionTests {
     #expect(throws: StoreError.self) { try commit(whilePutting: 4) }
   }
 
-  @Test("A limited read of a derived index depends only on the visited range")
+  @Test("After a limited read of a derived index, the transaction depends only on the visited range")
   func indexRangeLimit() throws {
     let index = try store.defineIndex(
       IndexDefinition(

@@ -113,7 +113,7 @@ struct WrittenBlobTransactionTests {
   }
 
   @Test(
-    "A value is refused for two keys, another store or a key of the wrong kind")
+    "A value is refused if it is put for two keys, in another store, or for a key of the wrong kind")
   func refused() throws {
     let blob = try written(1)
     expect(.invalidArgument) {

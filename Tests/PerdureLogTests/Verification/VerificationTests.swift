@@ -267,7 +267,7 @@ struct VerificationTests {
     #expect(try findings() == [])
   }
 
-  @Test("Findings beyond the listed ones are still counted")
+  @Test("Findings beyond the maximum number of listed findings are still counted")
   func manyFindings() {
     var report = VerificationReport()
     for number in 0...VerificationReport.findingsListedMax { report.add(.address, at: "\(number)", "") }
