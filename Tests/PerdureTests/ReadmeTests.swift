@@ -72,7 +72,7 @@ private func runEngineExample() throws {
 
 @Suite("The examples of README.md")
 struct ReadmeTests {
-  @Test("The graph example finds the worker, and its second run throws for the used name")
+  @Test("The graph example finds the worker, and its second run throws because the name is in use")
   func graph() async throws {
     let directory = try TemporaryDirectory()
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {

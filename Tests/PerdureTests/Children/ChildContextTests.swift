@@ -15,7 +15,7 @@ struct ChildContextTests {
 
   private func draft() throws -> ManagedObjectContext { try context.newChildContext() }
 
-  @Test("A child's save goes into its parent, and reaches the store with the parent's save")
+  @Test("A child's save changes its parent, and is written to the store by the parent's save")
   func saves() throws {
     let child = try draft()
     let ada = child.worker("Ada")
@@ -31,7 +31,7 @@ struct ChildContextTests {
   }
 
   @Test(
-    "A child can delete an object if its parent has meanwhile saved, but not changed, the object")
+    "A child can delete an object that its parent has meanwhile saved without changes")
   func deletesWhatWasSaved() throws {
     let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
     let child = try draft()
@@ -164,7 +164,7 @@ struct ChildContextTests {
     #expect(try other.fetch(Employee.fetchRequest()).map(\.name) == ["Ada"])
   }
 
-  @Test("If a child removes references before a deletion, they neither deny the deletion nor cascade")
+  @Test("References that a child removes before a deletion do not deny the deletion, and do not cascade")
   func deletesAfterLettingGo() throws {
     for rule in [DeleteRule.deny, .cascade] {
       let scene = try ModelScene(
@@ -270,7 +270,7 @@ struct ChildContextTests {
     #expect(above.salary == 2 && above.email == "a" && ada.salary == 2)
   }
 
-  @Test("A grandchild's save goes into its parent only")
+  @Test("A grandchild's save changes only its parent")
   func grandchildren() throws {
     let child = try draft()
     let ada = child.worker("Ada")

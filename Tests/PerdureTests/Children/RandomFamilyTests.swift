@@ -135,7 +135,7 @@ private struct Family: RandomEdits {
   private static let expected: Set<PerdureError.Code> = [
     .mergeConflict, .constraintConflict, .relationshipDeniedDelete, .missingMandatoryProperty,
     .relationshipLacksMinimumCount, .relationshipExceedsMaximumCount, .multipleValidationErrors,
-    // A child passes a transient link to an object that its parent no longer has.
+    // A child may pass a transient link to an object that its parent no longer has.
     .objectNotFound,
   ]
 

@@ -80,7 +80,7 @@ struct ContainerBackupTests {
   }
 
   @Test(
-    "A backup fails for a taken target, a throwing progress handler or a closed container"
+    "A backup fails if its target exists, its progress handler throws or its container is closed"
   )
   func refused() throws {
     struct Enough: Error {}

@@ -51,7 +51,7 @@ struct DefaultDirectoryTests {
     #expect(!FileManager.default.fileExists(atPath: expected))
   }
 
-  @Test("Loading a store creates missing folders only if its description says so")
+  @Test("Loading a store creates missing folders only if the description requests it")
   func createsFolders() throws {
     let fileSystem = InMemoryFileSystem()
     var description = PersistentStoreDescription(path: "/data/staff/new/Staff.perdure")

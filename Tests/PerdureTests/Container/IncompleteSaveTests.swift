@@ -95,7 +95,7 @@ struct IncompleteSaveTests {
     return Set(objects.compactMap { $0["x"] as? String })
   }
 
-  @Test("Objects without reserved ids are refused with their store's error, one store after another")
+  @Test("For objects without reserved ids, a save throws the error of their store, one store after another")
   func withoutIDs() throws {
     let context = container.newContext()
     try container.removePersistentStore(container.persistentStores[0])

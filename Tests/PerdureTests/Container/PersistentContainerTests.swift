@@ -119,7 +119,7 @@ struct PersistentContainerTests {
     #expect(worker.isUpdated)
   }
 
-  @Test("Background tasks return ids, and their contexts keep their objects between calls")
+  @Test("Background tasks can return ids, and background contexts keep objects between calls")
   func background() async throws {
     let container = try Staff.container()
     let id = try await container.performBackgroundTask { context in
@@ -153,7 +153,7 @@ struct PersistentContainerTests {
     #expect(seen == 8)
   }
 
-  @Test("Many concurrent background contexts lose no save")
+  @Test("With many concurrent background contexts, no save is lost")
   func parallel() async throws {
     let container = try Staff.container(.stored)
     let company = try await container.performBackgroundTask { context in

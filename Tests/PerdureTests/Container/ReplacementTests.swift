@@ -172,7 +172,7 @@ struct ReplacementTests {
     #expect(try content("/target", disk) == "new")
   }
 
-  @Test("A store can be replaced by itself, and a copy can take an unused path")
+  @Test("A store can be replaced by itself, and a copy can be made at an unused path")
   func unusual() throws {
     let disk = InMemoryFileSystem()
     try fill("/source", "new", disk)

@@ -76,7 +76,7 @@ struct StoredModelRecordTests {
     #expect(try record(path) != old)
   }
 
-  @Test("A reader's rules and version identifiers may differ from the writer's")
+  @Test("The rules and version identifiers of a reader may differ from those of the writer")
   func otherRules() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/e.perdure"

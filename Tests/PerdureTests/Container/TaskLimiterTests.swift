@@ -43,7 +43,7 @@ struct TaskLimiterTests {
     }
   }
 
-  @Test("At most the limit of tasks run at once, and waiting tasks begin in order")
+  @Test("The number of running tasks is at most the limit, and waiting tasks begin in order")
   func limited() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 2
@@ -61,7 +61,7 @@ struct TaskLimiterTests {
       try await group.waitForAll()
     }
     #expect(gate.most == 2 && gate.order.count == 50)
-    // Tests the queue alone: each task enters the queue after the task before it.
+    // This test covers only the queue: each task enters the queue after the task before it.
     let line = Guarded<[Int]>([])
     try await limiter.run {
       try await limiter.run {

@@ -137,7 +137,7 @@ struct BatchFaultingTests {
   }
 
   @Test(
-    "Faults of one fetch fire together, in batches of the request's size",
+    "Faults of one fetch fire together, in batches of fetchBatchSize",
     arguments: [0, 7, 500])
   func faults(batch: Int) throws {
     let context = try staff().newContext()

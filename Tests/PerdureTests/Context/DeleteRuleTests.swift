@@ -25,7 +25,7 @@ struct DeleteRuleTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: company.objectID) }
   }
 
-  @Test("Cascade deletes related objects, also in rings, and each object once")
+  @Test("Cascade deletes each related object once, also in rings")
   func cascade() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -99,7 +99,7 @@ struct DeleteRuleTests {
     #expect(dangling.objectID == address.objectID)
     #expect(dangling.street == "")
     #expect(dangling.isDeleted)
-    // The delete rule leaves this reference on purpose, so verification accepts it.
+    // This delete rule leaves the reference, so verification accepts it.
     let (core, model) = (context.core, container.managedObjectModel)
     #expect(GraphVerification(core.view, core.graph.store, model).run().isClean)
     let other = container.newContext()

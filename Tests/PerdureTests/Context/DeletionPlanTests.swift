@@ -85,7 +85,7 @@ struct DeletionPlanTests {
     #expect(try context.plan(delete: second).deletedObjectIDs.isEmpty)
   }
 
-  @Test("A cascade and its plan create no objects and read only the rows to be deleted")
+  @Test("A cascade and its plan create no objects, and read only the rows that will be deleted")
   func counts() throws {
     let (container, counts) = try counted()
     let setup = container.newContext()

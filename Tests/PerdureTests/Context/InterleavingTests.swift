@@ -4,11 +4,11 @@
 // store must have exactly the model's state. Then no link is lost, no key is used twice, and no
 // reference leads to a missing object.
 //
-// The two contexts are equivalent. Therefore an order of turns is not run again with exchanged
-// contexts. Edits are not visible to other contexts before they are saved. If each context saves
-// once, after three edits, only one number matters: the later context's edits before the earlier
-// context's save. Each such number is run with every order of the edits. All orders of turns are
-// run with one order of the edits.
+// The two contexts are equivalent. Therefore no order of turns is run a second time with the
+// contexts exchanged. Edits are not visible to other contexts before they are saved. If each
+// context saves once, after three edits, only one number matters: the later context's edits before
+// the earlier context's save. Each such number is run with every order of the edits. All orders of
+// turns are run with one order of the edits.
 
 import Perdure
 import PerdureModel
@@ -185,7 +185,7 @@ private struct Play {
     case save
   }
 
-  /// The operations of each context in each of its turns.
+  /// For each context, the operations of each of its turns.
   let programs: [[[Step]]]
   /// The context of each turn.
   let turns: [Int]
@@ -200,7 +200,7 @@ private struct Play {
     Play(programs: edits.map { $0.map { [.edit($0), .save] } }, turns: turns)
   }
 
-  /// All interleavings of two sequences of a length.
+  /// All interleavings of two sequences of the same length.
   static func merges(_ length: Int) -> [[Int]] {
     (0..<(1 << (2 * length))).compactMap { bits in
       guard bits.nonzeroBitCount == length else { return nil }
@@ -256,7 +256,8 @@ struct InterleavingTests {
 
   /// - Returns: The plays in which a save was refused.
   private func run(_ plays: [Play], in container: PersistentContainer, retries: Bool) throws -> [Play] {
-    // Scenes are created and checked together. Separately, this would take most of the time.
+    // Scenes are created and checked together, because separate creation and checks would take most
+    // of the time.
     let maker = container.newContext()
     let number = try maker.count(for: FetchRequest<Employee>())
     let scenes = plays.indices.map { Scene(maker, key: "key \(number + $0)") }

@@ -77,7 +77,7 @@ struct KeptRelationsTests {
     #expect(Set(company.workers.map(\.name)) == names)
   }
 
-  @Test("An iteration covers the members at its start", arguments: [0, 1, 57])
+  @Test("An iteration visits the members that exist at its start", arguments: [0, 1, 57])
   func iteration(taken: Int) throws {
     let (context, company) = try scene()
     let workers = heldWorkers(company)

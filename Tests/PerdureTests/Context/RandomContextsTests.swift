@@ -5,7 +5,7 @@
 // parts without links between them, and each context changes one part. In its own part, a context
 // shows its unsaved changes. In the other parts, it shows the saves up to its own state of the
 // store. Each context may have a different state. Changes of other contexts may appear only when a
-// context advances. Its own unsaved changes must then stay unchanged.
+// context advances. The unsaved changes of this context must then stay the same.
 
 import PerdureLog
 import PerdureModel
@@ -270,8 +270,8 @@ private final class World {
     }
   }
 
-  /// Moves a context to a state that a context was pinned to. The context stays pinned there unless
-  /// the state is older than its own.
+  /// Moves a context to a state to which some context was pinned. The context stays pinned there,
+  /// unless the state is older than its own state.
   private func lookBack(_ editor: PartEditor) throws {
     guard !tokens.isEmpty else { return }
     let (token, sequence) = run.random.pick(tokens)

@@ -112,7 +112,7 @@ private struct World {
     setFromOneSide(choice.property, source, target, value)
   }
 
-  /// Makes the connection at either end.
+  /// Links two objects. The change is made at either end.
   private mutating func setFromOneSide(
     _ property: String, _ source: Int, _ target: Int?, _ value: ManagedObject?
   ) {
@@ -208,8 +208,8 @@ private struct World {
     current = saved
   }
 
-  /// Another context changes and saves links of an object without unsaved changes here. Then this
-  /// context refreshes all objects.
+  /// Another context changes and saves links of an object. In this context, the object has no
+  /// unsaved changes. Then this context refreshes all objects.
   private mutating func changeElsewhere() throws {
     let other = container.newContext()
     let workers = saved.living(.worker).filter { current.objects[$0] == saved.objects[$0] }
@@ -228,7 +228,8 @@ private struct World {
       toggle(worker.friends, object(friend, in: other) as Employee)
       let isChangedHere = saved.friendship.contains(link) != current.friendship.contains(link)
       saved.friendship.formSymmetricDifference([link])
-      // If both contexts added or removed the link, its state in this context stays the same.
+      // If both contexts added the link, or both removed it, its state in this context stays the
+      // same.
       if !isChangedHere { current.friendship.formSymmetricDifference([link]) }
     }
     try other.save()

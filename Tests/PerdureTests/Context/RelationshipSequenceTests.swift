@@ -100,7 +100,7 @@ struct RelationshipSequenceTests {
     #expect(try scene.count(name) == 1)
   }
 
-  @Test("A denied deletion of a new object succeeds once the other end has moved away")
+  @Test("A denied deletion of a new object succeeds after its related object has moved to another object")
   func deniedThenMoved() throws {
     let scene = try family(.deny, .nullify)
     let (first, second, child) = (scene.new("Parent"), scene.new("Parent"), scene.new("Child"))
@@ -145,7 +145,7 @@ struct RelationshipSequenceTests {
 
   // MARK: Deleted objects
 
-  @Test("Undoing a change of a reference to a deleted object leaves no change")
+  @Test("If a reference to a deleted object is changed and changed back, no change remains")
   func danglingTakenBack() throws {
     let scene = try family(on: .stored, .noAction, .nullify)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -164,7 +164,7 @@ struct RelationshipSequenceTests {
     try expectWhole(scene.container)
   }
 
-  @Test("A reference to a deleted object denies no deletion")
+  @Test("A reference to a deleted object does not deny a deletion")
   func denyOfGone() throws {
     let scene = try family(.noAction, .deny)
     let (parent, child) = (scene.new("Parent"), scene.new("Child"))
@@ -183,7 +183,7 @@ struct RelationshipSequenceTests {
 
   // MARK: Unrelated objects
 
-  @Test("Removing an object of the wrong entity from a relationship changes nothing")
+  @Test("Removing an object of another entity from a relationship has no effect")
   func unrelated() throws {
     let scene = try ModelScene(
       EntityDescription(
@@ -211,7 +211,7 @@ struct RelationshipSequenceTests {
     }
   }
 
-  @Test("Objects of a context that was created with other stores are recognised by their ids")
+  @Test("If an object's context was created with other stores, the object is recognised by its id")
   func otherNumbers() throws {
     let entities = [
       EntityDescription("Parent", properties: [.toMany("children", "Child", inverse: "parent")]),
@@ -265,7 +265,7 @@ struct RelationshipSequenceTests {
 
   // MARK: Moving
 
-  @Test("An object moved between owners and back leaves its owners unchanged")
+  @Test("If an object is moved to another owner and back, its owners are unchanged")
   func movedBack() throws {
     let scene = try family(.nullify, .nullify)
     let owners = (0..<3).map { _ in scene.new("Parent") }

@@ -72,7 +72,7 @@ struct SaveCostTests {
     return (firm.objectID.uri, hands)
   }
 
-  @Test("A save of one of many children reads at most eight index pages and two rows")
+  @Test("If one of many children is changed, a save reads at most eight index pages and two rows")
   func oneOfMany() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("cost.perdure")

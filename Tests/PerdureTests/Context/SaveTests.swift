@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Saving")
 struct SaveTests {
-  @Test("The sets of changed objects follow the changes and are empty after the save")
+  @Test("The sets of changed objects are up to date after each change, and empty after the save")
   func sets() throws {
     let context = try Staff.context()
     let (changed, deleted) = (context.worker("changed"), context.worker("deleted"))
@@ -37,7 +37,9 @@ struct SaveTests {
     #expect(id.uri == "x-perdure://\(id.storeIdentifier)/Employee/p1")
   }
 
-  @Test("A save without mandatory values names them all and saves nothing, and succeeds after they are set")
+  @Test(
+    "A save with missing mandatory values names all of them and saves nothing, and succeeds after they are set"
+  )
   func missing() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -175,7 +177,7 @@ struct SaveTests {
     #expect(Set(copy.workers.map(\.name)) == ["A", "B"])
   }
 
-  @Test("A save refuses linking a deleted object, and deleting a newly linked object")
+  @Test("A save refuses a link to a deleted object, and the deletion of a newly linked object")
   func deletedTarget() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -62,7 +62,7 @@ struct SaveTimeTests {
     first.book = shelf
     try context.save()
     #expect(try #require(first.edited) != time)
-    // The shelf has another page now.
+    // The shelf now has a different page.
     #expect(second.edited == time && shelf.changed == first.edited)
     try context.save()
     let last = first.edited

@@ -48,7 +48,8 @@ struct SiblingLimitTests {
     #expect(context.core.memory.pointee.blockCount == 0)
   }
 
-  @Test("Walks along parallel lists share their requests while siblings are followed")
+  @Test(
+    "Walks along parallel lists share requests, up to the number of steps for which siblings are followed")
   func sideBySide() throws {
     let context = try lists(10, length: 20).newContext()
     let heads = try heads(context)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-/// Walks along lists from several heads. The walks have more steps than the number for which
+/// Walks along lists from several heads. The walks have more steps than the limit up to which
 /// siblings are followed. Meanwhile another context changes and removes members. The visited
 /// members must equal those in a dictionary of names.
 @Suite("Siblings along lists that change")

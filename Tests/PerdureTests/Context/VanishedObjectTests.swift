@@ -71,7 +71,7 @@ struct VanishedObjectTests {
     try check { $0.spouse = $1 }
   }
 
-  @Test("The save drops links to a deleted object whose relationship has limits")
+  @Test("The save drops links to a deleted object, also in a relationship with limits")
   func limitedLinks() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -340,7 +340,7 @@ struct VanishedObjectTests {
     #expect(try context.count(for: request) == 0)
   }
 
-  @Test("Counting a relationship reads no member, even after another context deleted an object")
+  @Test("Counting the objects of a relationship reads no object, even after another context deleted one")
   func counting() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -82,7 +82,7 @@ struct IndexChangesTests {
 
   private static let oldNames = ["attr/1,-2", "attr/2", "count/6", "rel/5", "sums/5,2"]
 
-  @Test("Opening with another model builds its new indexes and drops the old indexes")
+  @Test("An opening with another model builds the new indexes and drops the removed indexes")
   func exchange() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), fileSystem)
@@ -133,7 +133,7 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("Building and dropping indexes writes no row, and little more than the model to the log")
+  @Test("If indexes are built and dropped, no row is written, and the log gets little more than the model")
   func bytes() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), fileSystem)

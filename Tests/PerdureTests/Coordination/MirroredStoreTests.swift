@@ -190,7 +190,7 @@ struct MirroredStoreTests {
     }
   }
 
-  /// Compares the members of each key of eight bytes, and of a key without entries, and their rows.
+  /// Compares the members, and their rows, of each key of eight bytes and of a key without entries.
   private func compareReferences(
     _ log: any StoreView, _ naive: any StoreView, _ index: StoreIndex, _ all: [Entry]
   ) throws {
@@ -261,7 +261,7 @@ struct MirroredStoreTests {
     }
   }
 
-  /// Returns which preconditions fail for an otherwise empty change that is based on an older view.
+  /// Returns the preconditions that fail for a change without rows, based on an older view.
   private func failed(
     _ questions: [Question], _ store: any PersistentStore, _ view: any StoreView
   ) throws -> [Bool] {

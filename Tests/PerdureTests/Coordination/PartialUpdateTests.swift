@@ -37,7 +37,8 @@ struct PartialUpdateTests {
     return try LogPersistentStore(at: "/items.perdure", model: model, options: options)
   }
 
-  /// Returns a value for a property: often null, and often a value that other objects have too.
+  /// Returns a value for a property. The value is often null, and often equal to that of other
+  /// objects.
   private static func value(
     _ property: String, _ others: [ObjectReference], _ random: inout SeededGenerator
   ) -> Value {
@@ -87,7 +88,7 @@ struct PartialUpdateTests {
     _ = try store.commit(change)
   }
 
-  @Test("After commits of any columns, every index agrees with the rows, also in older layouts")
+  @Test("After commits that change any columns, every index agrees with the rows, also for older layouts")
   func random() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")

@@ -36,7 +36,7 @@ struct RowTests {
     }
   }
 
-  @Test("Equal content gives equal bytes, also when fields are copied from an older row")
+  @Test("Rows with equal content have equal bytes, also if fields are copied from an older row")
   func copying() throws {
     var random = SeededGenerator.forTest("row copying")
     let layouts = Self.layouts()
@@ -52,7 +52,7 @@ struct RowTests {
     }
   }
 
-  @Test("A property that an older layout lacks is read and rewritten as its default")
+  @Test("If an older layout lacks a property, the property is read and rewritten as its default")
   func olderLayout() throws {
     let old = RowLayout(
       number: 1, columns: [RowColumn(property: 2, kind: .string)], slots: [1, 2, 3])
@@ -75,7 +75,7 @@ struct RowTests {
     }
   }
 
-  @Test("Any bytes give a row or an error, and an accepted row is completely readable")
+  @Test("Any bytes are decoded as a row or cause an error, and a decoded row is completely readable")
   func hostileBytes() throws {
     var random = SeededGenerator.forTest("hostile rows")
     let layouts = Self.layouts()

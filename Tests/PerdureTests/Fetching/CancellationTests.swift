@@ -45,7 +45,7 @@ struct CancellationTests {
 
   @TaskLocal private static var name = ""
 
-  @Test("Work in a background context sees its task's cancellation and task-local values")
+  @Test("Work in a background context has the cancellation state and the task-local values of its task")
   func taskOfWork() async throws {
     let container = try container()
     let background = container.newBackgroundContext()

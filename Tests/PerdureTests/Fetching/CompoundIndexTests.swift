@@ -179,7 +179,9 @@ struct CompoundIndexTests {
     #expect((gap.plan.candidateCount, gap.rowsRead) == (25, 25))
   }
 
-  @Test("A compound index gives orders without sorting, in both directions and around fixed properties")
+  @Test(
+    "A compound index serves orders without a sort, in both directions, also with fixed properties in between"
+  )
   func orders() throws {
     let graph = try staff()
     let (up, down) = (FetchOrder("date"), FetchOrder("string", ascending: false))
@@ -200,8 +202,7 @@ struct CompoundIndexTests {
     let behind = try run(
       graph, "int32 > 1 AND date == CAST(3, 'NSDate')", [FetchOrder("int32"), down], limit: 3)
     #expect(behind.plan.isOrdered)
-    // One of two directions differs from the index, and the other does not, so the fetch has to
-    // sort.
+    // Only one of the two directions differs from the index, so the fetch has to sort.
     #expect(try !run(graph, "int32 == 2", [FetchOrder("string"), up], limit: 3).plan.isOrdered)
   }
 }

@@ -12,7 +12,7 @@ struct ConstantFittingTests {
     return try context.count(for: FetchRequest<Sample>(predicate: predicate))
   }
 
-  @Test("A fraction in a format string equals its printed value in every type")
+  @Test("A fraction in a format string equals the values of every type that are printed like it")
   func literals() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)

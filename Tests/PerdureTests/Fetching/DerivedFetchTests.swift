@@ -38,8 +38,8 @@ import Testing
   @Attribute(derived: "house.size") var houseSize: Double?
 }
 
-/// Compares predicates and orders on derived attributes with those on their derivations, and with
-/// the values of each object.
+/// Compares predicates and orders on derived attributes with the same predicates and orders on
+/// their derivations, and with the values of each object.
 @Suite("Fetching by derived attributes")
 struct DerivedFetchTests {
   private struct Question: Sendable {

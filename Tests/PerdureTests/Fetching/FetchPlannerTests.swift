@@ -184,7 +184,7 @@ struct FetchPlannerTests {
     }
     #expect(ranges.count == 1)
     #expect(made.residual == (try FetchPredicate(format: "age == 30 AND salary > 5")))
-    // Two keys are not a single key.
+    // With two keys, the other plans are also estimated.
     _ = try plan("big IN {7, 8} AND age == 30")
     #expect(asked.count > 1)
   }
@@ -226,7 +226,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("An indexed derived count serves its order, and ranges without zero")
+  @Test("An index of a derived count serves orders by the count, and ranges that exclude zero")
   func counts() throws {
     #expect(
       try explain("Company", order: [FetchOrder("employeeCount", ascending: false)], limit: 3) == """

@@ -72,7 +72,7 @@ struct FloatConstantTests {
     return hasFraction && byValue != shown ? .same : byValue
   }
 
-  /// Whether a comparison of a Float attribute with constants holds according to the definition.
+  /// Whether a comparison of a Float attribute with constants is true according to the definition.
   static func holds(_ float: Float?, _ op: String, _ constants: [Value]) -> Bool {
     guard let float else { return op == "!=" }
     let orders = constants.map { order(float, $0) }
@@ -156,7 +156,7 @@ struct FloatConstantTests {
     }
   }
 
-  @Test("Elements and sets of many Floats compare with a constant like single Floats")
+  @Test("Elements and sets of many Floats are compared with a constant in the same way as single Floats")
   func elementsAndSets() throws {
     let context = try context()
     let all = try context.fetch(FetchRequest<Reading>())

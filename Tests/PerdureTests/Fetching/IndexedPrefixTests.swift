@@ -31,7 +31,8 @@ struct IndexedPrefixTests {
       predicate: try FetchPredicate(format: "%K BEGINSWITH %@", argumentArray: [key, prefix]))
   }
 
-  /// Returns a text that is joined from others, so that one result is often a prefix of another.
+  /// Returns a text that is joined from short texts, so that one result is often a prefix of
+  /// another.
   private static func text(_ random: inout SeededGenerator) -> String {
     (0..<Int.random(in: 1...3, using: &random)).map { _ in random.pick(texts) }.joined()
   }
@@ -84,7 +85,7 @@ struct IndexedPrefixTests {
     #expect(found > 0)
   }
 
-  @Test("A prefix matches whole characters, not a base letter or a part of a syllable")
+  @Test("A prefix matches only whole characters: not a letter without its mark, or a part of a syllable")
   func boundaries() throws {
     let context = try Self.container().newContext()
     for name in ["e", "ea", "é", "e\u{301}a", "각", "가", "", "日本"] {
@@ -118,7 +119,7 @@ struct IndexedPrefixTests {
     #expect(try context.count(for: Self.request("name", front)) == 5)
   }
 
-  @Test("Counting a prefix reads no rows, and only the entries that may not match")
+  @Test("A count by prefix reads no rows, and reads only index entries that are not certain to match")
   func counted() throws {
     let context = try Self.container().newContext()
     for number in 0..<40 {

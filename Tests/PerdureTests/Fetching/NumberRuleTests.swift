@@ -74,7 +74,7 @@ struct NumberRuleTests {
       let figure = Figure(context: context)
       figure.number = number
       let double = Self.double(&random)
-      // Often uses one number for all types that can represent it.
+      // Often sets the properties of all types to one number, if they can represent it.
       for name in Self.names {
         let own = random.chance(60) ? double : Self.double(&random)
         let value: (any PredicateArgument)? =

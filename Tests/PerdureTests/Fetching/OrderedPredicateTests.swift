@@ -57,7 +57,7 @@ struct OrderedPredicateTests {
   }
 
   @Test(
-    "Predicates see the order before and after a save, in every context and kind of store",
+    "Predicates use the current order before and after a save, in every context and kind of store",
     arguments: [StoreKind.reference, .engine, .joined, .child])
   func everywhere(_ kind: StoreKind) throws {
     let scene = try scene(kind)
@@ -79,7 +79,7 @@ struct OrderedPredicateTests {
     #expect(try count(other, "list.items[0].name == 'c'", "Item") == 3)
   }
 
-  @Test("Predicates see an unsaved move, also through a path from another object")
+  @Test("Predicates include an unsaved move, also through a path from another object")
   func moved() throws {
     let scene = try scene(.current)
     let (list, items) = fill(scene)

@@ -204,7 +204,7 @@ struct PartialIndexTests {
   // MARK: Model errors
 
   @Test(
-    "A predicate of an index that needs more than stored attributes is a model error",
+    "If an index's predicate uses more than stored attributes, it is a model error",
     arguments: [
       "parts.@count > 1", "ANY parts.size == 1", "whole.size == 1", "whole == SELF", "size == extra",
       "size + 1 == 2", "name MATCHES 'a.*'", "due > now()", "missing == 1", "size == 'a'", "name > 5",

@@ -86,7 +86,7 @@ struct PrefetchTests {
     #expect(context.statistics == fetched)
   }
 
-  @Test("A prefetching path that the entity lacks is an error that names the unknown part")
+  @Test("If the entity lacks a prefetching path, the error names the unknown part of the path")
   func mistakes() throws {
     let context = try container().newContext()
     func error(_ path: String, batch: Int = 0) -> FetchError? {

@@ -68,7 +68,7 @@ struct QuerySpellingTests {
     try same("negate:(rank) < -3") { -$0.rank < -3 }
   }
 
-  @Test("A chain of ?? operators does not double the predicate at each step")
+  @Test("In a chain of ?? operators, the size of the predicate does not double at each step")
   func repeatedValues() throws {
     try same("TERNARY(bonus == nil, 0, bonus) > 3") {
       (0..<100).reduce($0.bonus) { bonus, number in bonus ?? number } > 3
@@ -93,7 +93,7 @@ struct QuerySpellingTests {
     }
   }
 
-  @Test("A fetch finds the same random objects as the closure in Swift")
+  @Test("A fetch finds the same objects as the query's closure, evaluated in Swift on random objects")
   func answers() throws {
     var random = SeededGenerator.forTest("spellings of queries")
     let container = try PersistentContainer(

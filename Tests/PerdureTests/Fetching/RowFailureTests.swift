@@ -44,7 +44,7 @@ struct RowFailureTests {
           #expect(actual == expected, "\(predicate) for \(reference)")
           return actual == expected
         } catch let error as PredicateEvaluationError {
-          // A pattern can come from the row.
+          // The value of a row can be used as a pattern.
           let isOfPattern = error.code == .invalidPattern || error.code == .matchTooLong
           #expect(isOfPattern, "\(predicate) for \(reference): \(error)")
           return isOfPattern

@@ -85,7 +85,7 @@ struct CrowdTests {
     idol.salary += 1
   }
 
-  /// Makes the same changes in a child context, whose parent then saves them.
+  /// Makes the same changes in a child context. The child saves, and then the parent saves.
   private static func addByChildren(_ world: World) async throws {
     try await world.container.performBackgroundTask { parent in
       parent.mergePolicy = .error.merging("salary", of: "Employee", by: .sum)

@@ -139,7 +139,7 @@ struct FailingDiskTests {
   }
 
   @Test(
-    "A fetch whose reads fail throws with any plan",
+    "If reads fail, a fetch throws, whatever its plan is",
     arguments: ["name CONTAINS 'x'", "salary == 1000", "friends.@count == 0 OR name == mentor.name"])
   func unreadable(_ format: String) throws {
     let fileSystem = SimulatedFileSystem()
@@ -159,7 +159,7 @@ struct FailingDiskTests {
     try container.close()
   }
 
-  @Test("Objects without reserved ids can never be saved, and a rollback makes the context usable")
+  @Test("Objects without reserved ids cannot be saved, and a rollback makes the context usable again")
   func provisionalIDs() throws {
     let fileSystem = SimulatedFileSystem()
     let container = try Self.container(fileSystem)

@@ -182,7 +182,7 @@ struct HostileGraphTests {
   func deepPredicates() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
-    // An even and an odd number of negations.
+    // Predicates with an even and with an odd number of negations.
     let subquery = "SUBQUERY(friends, $x, $x.name == 'W').@count == 0 AND "
     let deep = [20, 21].map { depth in
       subquery + String(repeating: "(NOT (salary < 0 OR ", count: depth) + "TRUEPREDICATE"

@@ -6,7 +6,7 @@ import Testing
 /// or other contexts have saved.
 @Suite("Refreshing related changes")
 struct RefreshTests {
-  @Test("An object that discards its changes keeps no link to a deleted object")
+  @Test("After an object's changes are discarded, the object has no link to a deleted object")
   func afterNullify() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -72,7 +72,7 @@ struct StrangerTests {
     #expect(context.registeredObject(for: id) == nil)
   }
 
-  @Test("An object of another store is in no relationship, even with an equal reference")
+  @Test("An object of another store is not in a relationship, even if its reference equals that of a member")
   func otherStore() throws {
     let (context, elsewhere) = (try Staff.context(), try Staff.context())
     let (company, worker, stranger) = (context.company("C"), context.worker("W"), elsewhere.worker("S"))

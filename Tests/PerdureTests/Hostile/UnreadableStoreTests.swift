@@ -50,7 +50,7 @@ struct UnreadableStoreTests {
     try expectWhole(container, sourceLocation: sourceLocation)
   }
 
-  @Test("After a saved deletion, no later save is refused, for any failed read")
+  @Test("If a deletion is saved although a read has failed, later saves are not refused")
   func deletedUnread() throws {
     let setup = container.newContext()
     for number in 0..<12 { _ = setup.worker("gone \(number)", email: "gone \(number)") }
@@ -103,7 +103,7 @@ struct UnreadableStoreTests {
     try expectReadFailure(context)
   }
 
-  @Test("If a row that another save has changed is unreadable, it is neither in conflict nor absent")
+  @Test("If an unreadable row was changed by another save, it counts neither as a conflict nor as absent")
   func conflict() throws {
     let context = container.newContext()
     let one = try worker("A", context)
@@ -120,7 +120,7 @@ struct UnreadableStoreTests {
     #expect(one.salary == 8)
   }
 
-  @Test("An object that cannot be read in a newer state of the store is not absent")
+  @Test("If an object cannot be read in a newer state of the store, it does not count as absent")
   func advancing() throws {
     let context = container.newContext()
     let (one, two) = (try worker("A", context), try worker("B", context))

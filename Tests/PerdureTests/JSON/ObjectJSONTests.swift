@@ -190,7 +190,7 @@ struct ObjectJSONTests {
     }
   }
 
-  @Test("A mistake throws an error with its path in the JSON, and changes nothing")
+  @Test("A mistake in the JSON causes an error with its path, and changes nothing")
   func mistakes() throws {
     let context = try context()
     let acme = Firm(context: context, name: "Acme")
@@ -337,7 +337,7 @@ struct ObjectJSONTests {
     #expect(try context.decode(Firm.self, from: company) === acme && Array(acme.workers) == [ada, ben])
   }
 
-  @Test("The strategies of the encoder and the decoder apply, and its user info is restored")
+  @Test("The strategies of encoder and decoder apply, and their user info is restored afterwards")
   func strategies() throws {
     let context = try context()
     let encoder = JSONEncoder()

@@ -88,7 +88,7 @@ struct ClassDescriptionTests {
     #expect(none.managedObjectModel.entities.isEmpty)
   }
 
-  @Test("The message about a class without an entity says this, not that the container lacks the class")
+  @Test("The message says that a class has no entity, and does not say that the container lacks the class")
   func given() throws {
     let container = try PersistentContainer(
       name: "x", classes: [Plain.self, Other.self], description: .inMemory)

@@ -51,7 +51,7 @@ struct InitializerTests {
     return container.newContext()
   }
 
-  @Test("The initializer sets the given values, and relationships on both sides")
+  @Test("The initializer sets the given values, and both sides of the given relationships")
   func given() throws {
     let context = try context()
     let office = Office(context: context, title: "North")
@@ -88,7 +88,7 @@ struct InitializerTests {
     #expect(clerk.name == "Ada" && clerk.rank == 2 && clerk.salary == 0)
   }
 
-  @Test("A call with the context alone creates an object, and a save requires the values")
+  @Test("A call with only the context creates an object, and a save requires the missing values")
   func alone() throws {
     let context = try context()
     let office = Office(context: context)

@@ -15,7 +15,8 @@ import Testing
 
 @Suite("Misuse of the macros across two classes")
 struct MacroModelTests {
-  @Test("Creating a model reports errors between classes with entity, property and remedy")
+  @Test(
+    "When a model is created, errors that involve two classes are reported with entity, property and remedy")
   func model() throws {
     let error = #expect(throws: ModelError.self) {
       try ManagedObjectModel([EntityDescription(from: Lender.self), EntityDescription(from: Lent.self)])

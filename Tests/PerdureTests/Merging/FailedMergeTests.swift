@@ -49,7 +49,7 @@ struct FailedMergeTests {
     return (here, there, try here.same(theirs), theirs)
   }
 
-  @Test("A save fails if only the merged changes violate a rule, and nothing changes")
+  @Test("If the merged changes together violate a rule, the save fails and changes nothing")
   func brokenTogether() throws {
     let (here, there, mine, theirs) = try spans()
     mine.first = 8
@@ -66,7 +66,7 @@ struct FailedMergeTests {
     #expect(mine.first == 4 && mine.last == 5 && mine.note == "short")
   }
 
-  @Test("A save stops retrying if other contexts always save first, and nothing changes")
+  @Test("If other contexts always save first, the save stops retrying and changes nothing")
   func alwaysFaster() throws {
     let (here, there, mine, rival) = try spans()
     mine.first = 1
@@ -120,7 +120,7 @@ struct FailedMergeTests {
     try expectWhole(container)
   }
 
-  @Test("A merge refused in its second round restores the state before the first round")
+  @Test("If a merge is refused in its second round, the state before the first round is restored")
   func secondRound() throws {
     let container = try Staff.container()
     let there = container.newContext()

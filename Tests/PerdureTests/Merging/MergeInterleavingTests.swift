@@ -31,8 +31,8 @@ private enum Edit: Int, CaseIterable, Sendable {
 /// The compared state of the object.
 private struct Content: Equatable {
   /// The value of each column, by the edit that sets the column. 0 is the initial value. For a
-  /// salary or a company, the value is 1 or 2: the number of the context that set it. The new name
-  /// is 2.
+  /// salary or a company, the value is the number (1 or 2) of the context that set it. The value of
+  /// the new name is 2.
   var columns: [Edit: Int] = [.name: 0, .salary: 0, .company: 0]
   /// The numbers of the friends: 0 and 1 for those that the contexts add, 2 for the initial friend.
   var friends: Set<Int> = [2]
@@ -260,9 +260,8 @@ struct MergeInterleavingTests {
   /// The orders of three edits.
   private static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
 
-  /// Returns plays for all interleavings. In each play, the edits of both programs have a random
-  /// order, and the saves a random distribution. A long run has all orders and distributions: 1,440
-  /// plays.
+  /// Returns plays for all interleavings. Each play has a random order of each program's edits, and
+  /// random positions of the saves. A long run has all orders and positions: 1,440 plays.
   private func plays(
     _ first: [Edit], _ second: [Edit], _ random: inout SeededGenerator
   ) -> [(programs: [[Edit]], turns: [Int], savesEach: Bool)] {

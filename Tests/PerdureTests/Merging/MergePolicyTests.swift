@@ -114,7 +114,7 @@ struct MergePolicyTests {
     #expect(mine.salary == 2 && mine.email == "late" && mine.name == "theirs")
   }
 
-  @Test("Equal changes of a number conflict by default, and a sum rule applies both")
+  @Test("Equal changes of a number conflict by default, and a sum rule adds both changes")
   func counts() throws {
     let (here, there, mine, theirs) = try scene()
     mine.salary += 1
@@ -154,7 +154,7 @@ struct MergePolicyTests {
     }
   }
 
-  @Test("A rule without a valid result leaves the conflict")
+  @Test("If a rule has no valid result, the conflict remains")
   func noAnswer() throws {
     for answer in [nil, .string("much"), .integer(1)] as [Value?] {
       let (here, there, mine, theirs) = try scene(
@@ -241,7 +241,8 @@ struct MergePolicyTests {
     #expect(!here.hasChanges && mine.salary == 2)
   }
 
-  @Test("Discarding a deletion also discards the deletions and removed references of its rules")
+  @Test(
+    "If a deletion is discarded, the deletions and removed references that its delete rules caused are too")
   func givenUpDeletion() throws {
     let container = try Staff.container()
     let there = container.newContext()

@@ -72,7 +72,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether `OrderedConflict` plays this kind of conflict.
+  /// Whether `OrderedConflict` tests this kind of conflict.
   var isAboutOrder: Bool { rawValue.hasPrefix("ordered") }
 
   /// The table in Markdown.

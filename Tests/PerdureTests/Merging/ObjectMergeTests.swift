@@ -58,7 +58,7 @@ struct ObjectMergeTests {
     }
   }
 
-  @Test("Each policy handles deletions on one side and on both sides")
+  @Test("Each policy has the expected result for deletions on one side and on both sides")
   func deletions() {
     for general in MergePolicy.General.allCases {
       #expect(outcome(general, local: [:], store: nil, deleted: true) == .gone)
@@ -72,7 +72,7 @@ struct ObjectMergeTests {
     #expect(outcome(.overwrite, local: [:], store: [0: .null], deleted: true) == .deleted)
   }
 
-  @Test("Rules can be sums and extremes, and a rule without a result leaves a conflict")
+  @Test("Rules can be sums, minima and maxima, and if a rule has no result, the conflict remains")
   func rules() throws {
     let container = try Staff.container()
     let id = container.newContext().worker("W").objectID
@@ -110,7 +110,7 @@ struct ObjectMergeTests {
     }
   }
 
-  @Test("A set changed on one side wins, and a rule decides between two changed sets")
+  @Test("If only one side changed a set, this set is used; a rule decides between two changed sets")
   func sets() {
     func merged(_ rule: PropertyMergeRule, _ base: Set<Int>, _ local: Set<Int>, _ store: Set<Int>) -> Set<
       Int

@@ -150,7 +150,7 @@ struct OrderedConflictTests {
   }
 
   @Test(
-    "A list deleted by another context is inserted again with its new members in order"
+    "If another context deleted a list, it is inserted again, with its new members in order"
   )
   func insertedAgain() throws {
     let scene = try OrderedConflict(.overwrite)

@@ -47,7 +47,7 @@ struct PutBackTests {
     return guardian
   }
 
-  @Test("If the save fails, a merged new object has its transient values and stays retained")
+  @Test("If the save fails, a merged new object has its transient values again and stays retained")
   func upserted() throws {
     _ = ware(there, "x")
     try there.save()
@@ -108,7 +108,7 @@ struct PutBackTests {
     #expect(mine.managedObjectContext == nil && !here.hasChanges)
   }
 
-  @Test("If the save fails, an object to be inserted again has its transient values")
+  @Test("If the save fails, an object that the merge inserted again has its transient values")
   func insertedAgain() throws {
     let (theirs, guardian) = (ware(there, "x"), guardian())
     try there.save()

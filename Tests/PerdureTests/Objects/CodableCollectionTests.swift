@@ -61,7 +61,7 @@ struct CodableCollectionTests {
       attributes[2].defaultValue == .data(Data("{\"first\":1}".utf8)) && attributes[6].defaultValue == nil)
   }
 
-  @Test("Another context reads empty, nested, optional and large collections back unchanged")
+  @Test("Another context reads empty, nested, optional and large collections unchanged")
   func roundTrip() throws {
     let container = try container()
     let context = container.newContext()

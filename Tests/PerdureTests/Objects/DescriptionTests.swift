@@ -39,7 +39,7 @@ struct DescriptionTests {
     #expect(text.contains("moment = 2001-01-01"))
   }
 
-  @Test("A context's description shows its size and its unsaved changes, and a container's its path")
+  @Test("The description of a context has its size and unsaved changes; that of a container has its path")
   func contexts() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -23,7 +23,7 @@ struct EnumAttributeTests {
     var shelf: Shelf?
   }
 
-  /// The same entity with raw values instead of enumerations, as an older program declares it.
+  /// The same entity in an older program, which declares raw values instead of enumerations.
   @Entity("Volume")
   final class RawVolume: ManagedObject {
     @Attribute(.indexed) var binding: String = "cloth"

@@ -196,7 +196,7 @@ struct SnapshotTests {
     #expect(ManagedObjectID(uriRepresentation: try #require(URL(string: "https://example.org"))) == nil)
   }
 
-  @Test("Any entity name without a slash works in the URLs of ids")
+  @Test("Any entity name without a slash can be used in the URLs of ids")
   func foreignNames() throws {
     let names = ["Größe", "AA", "名前"]
     let model = try ManagedObjectModel(names.map { EntityDescription($0, properties: [.string("x")]) })

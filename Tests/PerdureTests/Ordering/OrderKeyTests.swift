@@ -9,7 +9,7 @@ import Testing
 struct OrderKeyTests {
   private func key(_ bytes: UInt8...) throws -> OrderKey { try #require(OrderKey(bytes)) }
 
-  @Test("A key has 1 to 24 bytes, does not end with zero, and is read back")
+  @Test("A key has 1 to 24 bytes, does not end with zero, and can be encoded and decoded")
   func bytes() throws {
     #expect(OrderKey([]) == nil && OrderKey([0]) == nil && OrderKey([1, 0]) == nil)
     #expect(OrderKey([UInt8](repeating: 1, count: 25)) == nil)

@@ -1,5 +1,5 @@
-// Several contexts edit one order at random. No member may be lost, all contexts must end with the
-// same order, and the stored graph must be intact.
+// Several contexts edit one order at random. No member may be lost, all contexts must have the same
+// order at the end, and the stored graph must be intact.
 
 import PerdureTestSupport
 import Testing
@@ -22,7 +22,7 @@ struct OrderMergeTests {
 
 extension OrderMergeTests {
   @Test(
-    "Moves that only make space lose against saved moves, also after a child context's save",
+    "Moves that only make space are dropped if other contexts saved moves, also after a child's save",
     arguments: [false, true])
   func room(isChild: Bool) throws {
     let scene = try listScene()

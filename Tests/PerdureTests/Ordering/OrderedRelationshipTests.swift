@@ -247,7 +247,7 @@ struct OrderedRelationshipTests {
 
   // MARK: Two contexts
 
-  @Test("Insertions of two contexts at different positions both apply")
+  @Test("If two contexts insert at different positions, both insertions are kept")
   func insertions() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 4)
@@ -290,7 +290,7 @@ struct OrderedRelationshipTests {
   }
 
   @Test(
-    "If two contexts move one object, the second save conflicts until a refresh")
+    "If two contexts move one object, the second save conflicts until its context is refreshed")
   func conflictingMoves() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 3)

@@ -1,6 +1,6 @@
-// Lists and items as plain arrays, and conditions on them. Each condition is computed twice.
-// Perdure computes it from its format string. This file computes it from the arrays, without code
-// of Perdure.
+// Lists and items as plain arrays, and conditions on these arrays. Each condition is computed
+// twice. Perdure computes it from its format string. This file computes it from the arrays, without
+// code of Perdure.
 
 import Foundation
 import PerdureTestSupport
@@ -41,7 +41,7 @@ struct PlainLists {
 
   func members(_ list: Int) -> [PlainItem] { lists[list]!.map { items[$0]! } }
 
-  /// The items in the list of an item, which may have none.
+  /// The items of the list that contains an item. Empty if no list contains it.
   func neighbours(_ item: Int) -> [PlainItem] {
     lists.keys.first { lists[$0]!.contains(item) }.map(members) ?? []
   }

@@ -96,7 +96,7 @@ struct FetchTemplateTests {
     #expect(try self.request("rich", ["least": 1, "start": "a"]).fetchLimit == 2)
   }
 
-  @Test("The request that is found by a template's name keeps the variables")
+  @Test("A request that is requested by a template's name keeps its variables")
   func unsubstituted() throws {
     let model = try ManagedObjectModel(entities, templates: templates)
     #expect(model.fetchRequestTemplate(forName: "of")?.predicate?.variables == ["firm"])
@@ -162,7 +162,7 @@ struct FetchTemplateTests {
     #expect(error?.message == "The model has no fetch request template \"rihc\". Did you mean rich?")
   }
 
-  @Test("A template of dictionaries is refused when a request is made")
+  @Test("A template with dictionaries as results is refused when a request is made")
   func dictionaries() throws {
     var description = FetchRequestDescription("Person")
     description.resultType = .dictionaries

@@ -29,7 +29,7 @@ struct FetchedMacroTests {
     return container.newContext()
   }
 
-  @Test("The description of a class has its fetched properties, and these use no slots")
+  @Test("The description of a class includes its fetched properties, which use no slots")
   func described() {
     let fetched = Poet.entityDescription.fetchedProperties
     #expect(fetched.map(\.name) == ["longest", "odes"])
@@ -39,7 +39,7 @@ struct FetchedMacroTests {
     #expect(Poet.entityDescription.properties.map(\.name) == ["name", "least", "poems"])
   }
 
-  @Test("The Swift property of a fetched property returns typed objects, live or cached")
+  @Test("The variable of a fetched property returns typed objects, live or cached")
   func read() throws {
     let context = try context()
     let poet = Poet(context: context, name: "Pindar")

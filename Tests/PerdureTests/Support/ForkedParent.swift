@@ -86,7 +86,7 @@ final class ForkedParent {
     try expectInFork(try inspection.verifyGraph().isClean, "the graph is damaged")
   }
 
-  /// The code of the engine's error behind an error of the graph.
+  /// The code of the engine's error that is the cause of an error of the graph.
   static func engineCode(of error: any Error) -> String {
     guard let error = error as? PerdureError, let cause = error.cause as? StoreError else {
       return "\(error)"

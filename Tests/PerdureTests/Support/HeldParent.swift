@@ -1,5 +1,5 @@
-// A context as the store of all contexts of a container. Every test of the graph can run on such
-// child contexts.
+// One context is the store of all other contexts of a container. Every test of the graph can run on
+// such child contexts.
 
 import PerdureModel
 import PerdurePredicates
@@ -7,7 +7,8 @@ import Testing
 
 @testable import Perdure
 
-/// A parent context as the store of its children. It saves after every few saves of its children.
+/// A parent context that is the store of its children. It saves after a given number of saves of
+/// its children.
 // Unchecked: a test uses it on one thread at a time.
 final class HeldParent: PersistentStore, @unchecked Sendable {
   private let container: PersistentContainer
@@ -44,7 +45,7 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
     return inner.view()
   }
 
-  /// Checks that children see the same relationships as the parent shows, at both ends.
+  /// Checks that children and parent show the same relationships, at both ends.
   private func compareParent(with view: any StoreView) throws {
     let core = parent.core
     for case let entity? in schema.entities where entity.layouts != nil {

@@ -19,7 +19,7 @@ struct ModelScene {
 
   func new(_ entity: String) -> ManagedObject { context.insertNewObject(forEntityName: entity) }
 
-  /// Expects that both ends of relationships agree in the context, saves, and expects that the
+  /// Expects that both ends of relationships agree in the context. Then saves, and expects that the
   /// stored graph is intact.
   func saveWhole(sourceLocation: SourceLocation = #_sourceLocation) throws {
     try expectAgreement(context, container.managedObjectModel, sourceLocation: sourceLocation)

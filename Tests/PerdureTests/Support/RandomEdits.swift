@@ -5,7 +5,7 @@ import PerdureTestSupport
 
 @testable import Perdure
 
-/// Several contexts on a random model that are changed in turn.
+/// Several contexts on a random model. They are changed one after another.
 protocol RandomEdits {
   var model: RandomModel { get }
   var contexts: [ManagedObjectContext] { get }

@@ -19,7 +19,7 @@ struct RandomEnd: Hashable {
   var rule = DeleteRule.nullify
   var isOptional = true
   var minCount = 0
-  /// 0 for no limit. Unused at a to-one end.
+  /// 0 means no limit. Not used at a to-one end.
   var maxCount = 0
 
   var name: String { "r\(pair)\(side == 0 ? "a" : "b")" }

@@ -197,7 +197,7 @@ struct RandomPredicate {
     return compare(masked, .int64, modifier: .direct)
   }
 
-  /// A comparison with objects of any entity, in a list or by `!=`, or with the name of an entity.
+  /// A comparison with objects of any entity (in a list or by `!=`), or with the name of an entity.
   private mutating func mixed(_ entity: EntityStorage) -> FetchPredicate {
     if random.chance(30) {
       let names = ["Employee", "Manager", "Company", "Tag", "nothing"]

@@ -299,8 +299,8 @@ enum StoreKind: String, CaseIterable, Sendable {
   static let current =
     ProcessInfo.processInfo.environment["PERDURE_STORE"].flatMap { StoreKind(rawValue: $0) } ?? .engine
 
-  /// Like `current`, for tests of states that only a real store can have. A parent context sees its
-  /// unsaved objects as new.
+  /// Like `current`, but for tests of states that only a real store can have. In a parent context,
+  /// unsaved objects would count as new.
   static var stored: StoreKind { current == .child ? .engine : current }
 
   var factory: StoreFactory {

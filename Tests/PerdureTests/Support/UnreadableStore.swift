@@ -14,7 +14,7 @@ final class UnreadableStore: PersistentStore {
     case rows
     /// Indexes and links.
     case entries
-    /// The later commits, which a refresh of a store that is opened for reading finds.
+    /// The later commits that a store which is opened for reading finds at a refresh.
     case newest
   }
 

@@ -161,7 +161,7 @@ struct GraphVerificationTests {
     #expect(findings() == [])
   }
 
-  @Test("G6: Verification finds relationships with too many objects, and required ones without an object")
+  @Test("G6: Verification finds relationships with too many objects, and required relationships without one")
   func limits() throws {
     for number in 700..<703 as Range<UInt64> {
       let member = ObjectReference(entity: worker.entityNumber, id: number)

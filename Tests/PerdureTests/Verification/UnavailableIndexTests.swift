@@ -175,7 +175,7 @@ struct UnavailableIndexTests {
 
   // MARK: Unavailable
 
-  @Test("A request that needs an index that cannot be built throws the reason")
+  @Test("If a request needs an index that cannot be built, it throws the reason")
   func unavailable() throws {
     try fill()
     try damage()
