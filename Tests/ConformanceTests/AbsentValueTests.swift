@@ -105,7 +105,7 @@ struct AbsentValueTests {
 
   private static let absent = ["dark", "zero", "plan", "zero", "calm"]
 
-  @Test("Attributes of an unread object that another context deleted read as initial values or zeros")
+  @Test("If another context deletes an unread object, its attributes read as initial values or zeros")
   func deletedElsewhere() throws {
     let container = try Sandbox(House.self, Street.self, Window.self).container
     let (mine, theirs) = (container.newContext(), container.newContext())
@@ -166,7 +166,7 @@ struct AbsentValueTests {
     #expect(kept["plan.floors"]?.value == .integer(4) && kept["name"]?.value == .string("new"))
   }
 
-  @Test("Attributes with a value that cannot be encoded read as initial values until it is replaced")
+  @Test("An attribute whose value cannot be encoded reads as its initial value until the value is replaced")
   func notEncodable() throws {
     let container = try Sandbox(House.self, Street.self, Window.self).container
     let context = container.newContext()
@@ -212,7 +212,7 @@ struct AbsentValueTests {
     #expect(decoded.house.street.name.isEmpty && decoded == picture)
   }
 
-  @Test("Describing a required attribute that has neither a zero nor an initial value stops the program")
+  @Test("Describing a required attribute without a zero value and without an initial value stops the program")
   func declared() async {
     await #expect(processExitsWith: .failure) { _ = EntityDescription(from: Bare.self) }
     await #expect(processExitsWith: .failure) { _ = EntityDescription(from: Framed.self) }

@@ -62,7 +62,7 @@ struct ChangedTransientTests {
   }
 
   @Test(
-    "T4 Instances compare by identity, and setting a value without equality is a change")
+    "T4 Instances compare by identity, and setting a value of a type without equality is a change")
   func anything() throws {
     let (context, desk) = try desk()
     let tool = Tool()

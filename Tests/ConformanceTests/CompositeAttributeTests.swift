@@ -85,7 +85,7 @@ struct CompositeAttributeTests {
     #expect(same.address == nil && same.value(forKey: "address.country") == nil)
   }
 
-  @Test("By name, a composite is a dictionary of its elements, and an element has a path")
+  @Test("By name, a composite reads as a dictionary of its elements, and each element has a path")
   func byName() throws {
     let context = try context()
     let company = company("a", nil, context)

@@ -111,7 +111,7 @@ struct CompositeVersionTests {
     #expect(shop.address == nil && shop.second == nil && shop.third?.country == "FR")
   }
 
-  @Test("Setting one element keeps stored values that the struct cannot read")
+  @Test("Setting one element does not change stored values that the struct cannot read")
   func unknownValues() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -159,7 +159,7 @@ struct CompositeVersionTests {
     #expect(shop.address == Address(city: "A", mark: Mark(code: 1)) && shop.mark?.level == .low)
   }
 
-  @Test("Unreadable elements are removed with their composite")
+  @Test("When a composite is removed, its unreadable elements are removed too")
   func goingAlong() throws {
     let context = try context()
     let shop = Shop(context: context)
@@ -244,7 +244,7 @@ struct CompositeVersionTests {
     #expect(object["sign.text"] as? String == "cd")
   }
 
-  @Test("A key path through a composite orders by the element")
+  @Test("An order by a key path through a composite uses the element")
   func keyPaths() throws {
     let context = try Sandbox(Shop.self).container.newContext()
     for floor in [2, 1, 3] { Shop(context: context).home.floor = floor }

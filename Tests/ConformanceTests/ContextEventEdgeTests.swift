@@ -46,7 +46,7 @@ struct ContextEventEdgeTests {
     return letter
   }
 
-  @Test("X10 An inserted object that is reported and then saved unobserved is not reported as deleted")
+  @Test("X10 If a reported new object is saved while no observer exists, it is not reported as deleted")
   func savedUnobserved() throws {
     let first = diary()
     let letter = Letter(context: context)
@@ -144,7 +144,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(letter) {}
   }
 
-  @Test("X16 A background context merges saves that were made while pinned, and later saves")
+  @Test("X16 A background context merges saves that were made while it was pinned, and later saves")
   func unpinned() async throws {
     let letter = try stored()
     let id = letter.objectID
@@ -156,7 +156,7 @@ struct ContextEventEdgeTests {
     var events = background.events().makeAsyncIterator()
     letter.text = "one"
     try context.save()
-    // Waits for the merge that finds the context pinned.
+    // Waits until the automatic merge was skipped, because the context is pinned.
     try background.performAndWait { _ in }
     try await background.perform { try $0.setQueryGeneration(from: nil) }
     #expect(await events.next()?.updatedObjectIDs == [id])
@@ -220,7 +220,7 @@ struct ContextEventEdgeTests {
 
   // MARK: Random events
 
-  /// The pending objects by kind of change, as an observer knows them from notifications.
+  /// The pending objects by kind of change. An observer derives them from notifications.
   private struct Knowledge {
     var inserted: Set<ManagedObject> = []
     var updated: Set<ManagedObject> = []

@@ -57,7 +57,7 @@ struct ContextEventTests {
     #expect(list?.managedObjectContext == nil)
   }
 
-  @Test("X11 A save reports its changes, its start and its result, with the objects")
+  @Test("X11 A save reports its start, its changes and its result, with the objects")
   func saving() throws {
     let (diary, observation) = diary()
     let list = Playlist(context: context)
@@ -190,7 +190,7 @@ struct ContextEventTests {
     other.processPendingChanges()
     let registered = other.registeredObjects.count
     try other.save()
-    // The deletion creates objects for all songs that the rule deletes, or for none.
+    // The deletion creates objects for all songs that the delete rule deletes, or for no song.
     #expect(registered == 11 || registered == 1)
     #expect(other.statistics.commitRequestCount == 1)
   }

@@ -150,7 +150,7 @@ struct DeclaredRuleTests {
         == ["1570 label", "1610 amount", "1620 amount", "1670 code", "1680 code"])
   }
 
-  @Test("V3 A save that fails changes nothing, and a repaired context can be saved")
+  @Test("V3 A save that fails changes nothing, and succeeds after the errors are corrected")
   func repair() throws {
     let sandbox = try Sandbox(Item.self, Box.self)
     let context = sandbox.container.newContext()

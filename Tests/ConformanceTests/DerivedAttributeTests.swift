@@ -94,7 +94,7 @@ struct DerivedAttributeTests {
     #expect(hand.firmName == nil)
   }
 
-  @Test("D2 Another context's save changes derived values only when this context advances")
+  @Test("D2 After another context's save, derived values change only when this context advances")
   func others() throws {
     let container = try sandbox().container
     let context = container.newContext()

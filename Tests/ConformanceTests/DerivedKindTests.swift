@@ -114,7 +114,7 @@ struct OtherDerivationTests {
     ])
   }
 
-  @Test("Requests find and sort an attribute with a changed derivation by its new values")
+  @Test("If a derivation changed, requests find and sort objects by the new values of the attribute")
   func reopened() throws {
     let directory = try TemporaryDirectory()
     let steps: [(String, [Int])] = [

@@ -39,7 +39,7 @@ class Member: ManagedObject {
   var age: Int = 0
   @Relationship(inverse: "members") var club: Club?
 
-  /// The diary to which the objects of the test's contexts write.
+  /// The diary in which the objects of the test's contexts record their calls.
   @TaskLocal static var diary: Box?
 
   // Unchecked: a test is one task, and its diary is not shared.

@@ -29,7 +29,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X8 A cascade calls prepareForDeletion and the save hooks of the same instance")
+  @Test("X8 A cascade calls prepareForDeletion and the save hooks on one and the same instance")
   func preparedInstance() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -49,7 +49,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X8 A cascade reads the other end once if the class of that end has no hooks")
+  @Test("X8 If the class at the other end has no hooks, a cascade reads the other end once")
   func scans() throws {
     let container = try Sandbox(Crate.self, CrateItem.self).container
     let context = container.newContext()
@@ -134,7 +134,7 @@ struct DisturbedHooksTests {
     }
   }
 
-  @Test("X6 The refresh hook for changes by other contexts is also called after an own save")
+  @Test("X6 The refresh hook for changes by other contexts is also called if this context saves first")
   func savedBeforeTold() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, bystander, club) = (context.member("m"), context.member("x"), Club(context: context))

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// The model as objects and contexts show it.
+// The model, accessed through objects and contexts.
 
 @Entity(isAbstract: true) private class Item: ManagedObject {
   var title: String = ""

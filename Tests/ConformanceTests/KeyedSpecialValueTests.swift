@@ -20,7 +20,7 @@ private final class Ink {
 private struct InkTransformer: ValueTransformer {
   private struct Refusal: Error {}
 
-  /// Refuses the red value 13.
+  /// Refuses an ink with the red value 13.
   func data(from value: Any) throws -> Data {
     guard let ink = value as? Ink, ink.red != 13 else { throw Refusal() }
     return Data([ink.red])
@@ -56,7 +56,7 @@ private struct InkTransformer: ValueTransformer {
   var name: String?
 }
 
-/// One object and its context, for the values of the table that belong to a context.
+/// An object and its context. Some values of the table, such as ids, need them.
 private struct Post {
   let context: ManagedObjectContext
   let sender: Sender

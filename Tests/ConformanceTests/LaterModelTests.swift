@@ -27,7 +27,7 @@ struct LaterModelTests {
     let error = #expect(throws: PerdureError.self) { try open(path, animal, below) }
     #expect(error?.code == .incompatibleModel)
     #expect(error?.cause.map { "\($0)".contains("Dog") } == true, "\(error?.cause as Any)")
-    // An abstract entity beside the existing one is an addition.
+    // An abstract entity that is not a superentity of an existing entity is an addition.
     let later = try open(path, animal, dog)
     let found = try later.newContext().fetch(FetchRequest<ManagedObject>(entityName: "Dog"))
     #expect(found.map { $0.value(forKey: "name") as? String } == ["Rex"])

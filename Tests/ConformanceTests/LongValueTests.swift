@@ -13,7 +13,7 @@ struct LongValueTests {
     container = try Sandbox(Customer.self, Bill.self, Region.self, Town.self, Mayor.self).container
   }
 
-  /// The text of the error that a body throws, and in Foundation's form.
+  /// The text of the error that a body throws, and its text in Foundation's form.
   private func texts(_ body: () throws -> Void) -> [String] {
     do {
       try body()
@@ -28,7 +28,7 @@ struct LongValueTests {
     #expect(!texts.isEmpty && texts.allSatisfy { $0.count < 1_000 }, place)
   }
 
-  @Test("A conflict of a long text shows the beginning of the three values")
+  @Test("A conflict about long texts shows the beginnings of the three values")
   func conflict() throws {
     let (mine, theirs) = (container.newContext(), container.newContext())
     let bill = Bill(context: theirs)
@@ -46,7 +46,7 @@ struct LongValueTests {
     expectShort("conflict") { try mine.save() }
   }
 
-  @Test("A long key is shown by its beginning")
+  @Test("For a long key, the error shows only its beginning")
   func keys() throws {
     let context = container.newContext()
     let bill = Bill(context: context)
@@ -73,7 +73,7 @@ struct LongValueTests {
     expectShort("entity") { _ = try context.fetch(FetchRequest<ManagedObject>(entityName: key)) }
   }
 
-  @Test("A long value, text or type name of a format string is shown by its beginning")
+  @Test("For a long value, text or type name in a format string, the error shows only its beginning")
   func formats() throws {
     let context = container.newContext()
     let long = Self.long

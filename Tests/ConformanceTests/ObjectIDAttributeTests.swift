@@ -62,7 +62,7 @@ struct ObjectIDAttributeTests {
   }
 
   @Test(
-    "The id of a new object can be saved before the object")
+    "The id of a new object can be saved in an attribute before the object is saved")
   func newObjects() throws {
     let sandbox = try Sandbox(Page.self, Reader.self)
     let context = sandbox.container.newContext()
@@ -144,7 +144,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("An order by ids sorts by entity and insertion, with nil first")
+  @Test("An order by ids sorts by entity and then by order of insertion, with nil first")
   func orders() throws {
     let context = try context()
     let readers = (0..<3).map { _ in Reader(context: context) }

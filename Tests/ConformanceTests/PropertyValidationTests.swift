@@ -25,7 +25,7 @@ private func refusal(_ object: ManagedObject, _ key: String) -> PerdureError {
   }
 }
 
-/// A subclass whose added properties are validated like the inherited properties.
+/// A subclass whose own properties are validated in the same way as the inherited properties.
 @Entity private final class SubWorded: Worded {
   var more: String = ""
 }

@@ -160,7 +160,7 @@ struct QueryGenerationTests {
     try background.performAndWait { $0.automaticallyMergesChangesFromParent = false }
   }
 
-  @Test("C1 detectConflicts makes a save check objects that the save does not write")
+  @Test("C1 After detectConflicts, a save also checks objects that it does not write")
   func conflicts() throws {
     let context = container.newContext()
     let looked = try context.existingObject(with: account.objectID)

@@ -67,7 +67,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 A primitive value that willSave sets is saved, and causes no second call")
+  @Test("X9 A primitive value that willSave sets is saved, and does not cause a second call of willSave")
   func primitiveInWillSave() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")
@@ -270,7 +270,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X9 A save with a conflict calls no didSave and can be repeated")
+  @Test("X9 If a save has a conflict, didSave is not called, and the save can be repeated")
   func conflict() throws {
     try Clubhouse.visit { container, context, diary in
       let member = context.member("m")

@@ -45,7 +45,7 @@ struct SeveralStoresEdgeTests {
   }
 
   @Test(
-    "A save with objects for a read-only store fails, and succeeds without these objects"
+    "A save with objects for a read-only store fails, and succeeds after these objects are removed"
   )
   func insertingForReading() throws {
     let directory = try TemporaryDirectory()
@@ -68,7 +68,7 @@ struct SeveralStoresEdgeTests {
     try container.close()
   }
 
-  @Test("A save with objects for a removed store fails, and succeeds without these objects")
+  @Test("A save with objects for a removed store fails, and succeeds after these objects are removed")
   func insertingForRemoved() throws {
     let container = try Library.container("Books", "Notes")
     let context = container.newContext()

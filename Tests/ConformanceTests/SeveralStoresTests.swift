@@ -85,7 +85,7 @@ struct SeveralStoresTests {
     #expect(try container.count(LibraryNote.self) == 0)
   }
 
-  @Test("A conflict in one store prevents the save in every store, in any order")
+  @Test("A conflict in one store prevents the save in all stores, whatever the order of the stores")
   func conflicts() throws {
     let container = try Library.container("Books", "Notes")
     let (mine, theirs) = (container.newContext(), container.newContext())
@@ -250,7 +250,7 @@ struct SeveralStoresTests {
       try Library.container(at(path, "Notes"), Library.memory("Maps"))
     }
     #expect(error?.code == .incompatibleSchema && error?.code.rawValue == 134_020)
-    // The first store was closed again. Otherwise this call would fail.
+    // The failed loading has closed the first store. Otherwise this call would fail.
     try Library.container(at(path, "Notes")).close()
   }
 

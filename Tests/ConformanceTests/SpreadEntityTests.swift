@@ -201,7 +201,7 @@ struct SpreadEntityTests {
     #expect(found.map(\.title) == ["3"] && found.first?.sequel == second.objectID)
   }
 
-  @Test("New objects skip a read-only store, and fetches include the store")
+  @Test("New objects are not assigned to a read-only store, and fetches include this store")
   func readOnly() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("archive.perdure")

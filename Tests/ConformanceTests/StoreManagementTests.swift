@@ -105,7 +105,7 @@ struct StoreManagementTests {
     #expect(try titles(a) == [])
   }
 
-  @Test("A store is not replaced if other files are in the way, and both stores stay intact")
+  @Test("If other files are at the path, a store is not replaced, and both stores stay intact")
   func inTheWay() throws {
     let directory = try TemporaryDirectory()
     let (a, b) = (directory.file("a.perdure"), directory.file("b.perdure"))

@@ -277,7 +277,7 @@ struct TransformableTests {
       error.code == .openFailed && error.message.contains("E.a") && error.message.contains("\"nobody's\""))
   }
 
-  @Test("Transformable values cannot be ordered in a predicate, on any path")
+  @Test("A predicate cannot compare the order of transformable values, on any path")
   func noOrder() throws {
     let context = try Sandbox(Folder.self, Sheet.self).container.newContext()
     let sheet = Sheet(context: context)
@@ -339,7 +339,7 @@ struct TransformableTests {
     }
   }
 
-  @Test("A list of texts that is set by name fails the next save")
+  @Test("If an attribute is set by name to a list of texts, the next save fails")
   func texts() throws {
     let context = try Sandbox(Plain.self).container.newContext()
     Plain(context: context).setValue(["a", "b"], forKey: "draft")

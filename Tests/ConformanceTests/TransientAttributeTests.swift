@@ -248,7 +248,7 @@ struct TransientAttributeTests {
   }
 
   @Test(
-    "An object that a delete rule changes is validated equally with and without an instance",
+    "An object that a delete rule changes is validated in the same way with and without an instance",
     arguments: [false, true])
   func nullified(isRegistered: Bool) throws {
     let directory = try TemporaryDirectory()
@@ -270,7 +270,7 @@ struct TransientAttributeTests {
     let held = isRegistered ? try objects("Leaf", context).first : nil
     #expect(refusals(context) == ["1610 size"])
     #expect(context.registeredObjects.contains { $0.entity.name == "Leaf" } == isRegistered)
-    // The required transient attributes of fetched objects do not prevent other changes either.
+    // Required transient attributes of fetched objects also do not prevent other changes.
     let leaves = try objects("Leaf", context)
     #expect(held == nil || leaves == [held])
     try #require(leaves.first)["size"] = 5

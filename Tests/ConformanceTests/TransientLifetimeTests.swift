@@ -21,7 +21,7 @@ private final class Cache { var entries: [Int] = [] }
   @Attribute(.transient) var notes: [String] = ["new"]
 }
 
-/// T2 of the reference: the release of the values of transient attributes.
+/// T2 of the reference: values of transient attributes are released.
 @Suite("Release of transient values")
 struct TransientLifetimeTests {
   private func pair(_ context: ManagedObjectContext) throws -> (Node, Node) {
@@ -198,7 +198,7 @@ struct TransientLifetimeTests {
     try context.save()
   }
 
-  @Test("A rollback keeps a default that was generated at a read")
+  @Test("A rollback keeps a default that a read has generated")
   func madeDefaults() throws {
     let context = try Sandbox(Node.self).container.newContext()
     let (node, _) = try pair(context)

@@ -82,7 +82,7 @@ struct TransientRelationshipEdgeTests {
     #expect(made[2].near.isEmpty && made[3].over.isEmpty && made[3].centre == nil)
   }
 
-  @Test("A save that fails keeps the links, and a later save succeeds with the links")
+  @Test("A failed save keeps the links, and a later save with the links succeeds")
   func refused() throws {
     let context = try context()
     let made = shapes(2, context)

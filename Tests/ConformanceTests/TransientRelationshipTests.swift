@@ -184,7 +184,7 @@ struct TransientRelationshipTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("R3 Limits are checked for new links, and required ends for new objects and changed ends")
+  @Test("R3 Limits are checked for new links; required ends are checked for new objects and changed ends")
   func limits() throws {
     let context = try context()
     let (tracks, players) = try band(context)

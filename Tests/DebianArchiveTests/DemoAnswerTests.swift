@@ -53,7 +53,8 @@ struct DemoAnswerTests {
     }
   }
 
-  /// The sizes of groups of packages that need each other, computed from the reachable packages.
+  /// The sizes of groups of packages that depend on each other, computed from the reachable
+  /// packages.
   private static func groups(_ packages: [MadePackage]) -> [Int] {
     var reach = edges(packages)
     for middle in packages.indices {

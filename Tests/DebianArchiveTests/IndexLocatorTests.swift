@@ -63,7 +63,7 @@ import Testing
     #expect(error.map { "\($0)".contains("example") } == false)
   }
 
-  @Test("If there is no apt index, dpkg's status file is read; if that is missing, an error is thrown")
+  @Test("If there is no apt index, dpkg's status file is read; if this file is missing, an error is thrown")
   func fallback() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("perdure-fallback-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

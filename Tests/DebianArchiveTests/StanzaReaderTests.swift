@@ -82,7 +82,9 @@ private let index = """
     #expect(problems.map(\.place.line) == [1, 3, 5, 6])
   }
 
-  @Test("Text that ends inside a line throws a truncation error instead of the last stanza")
+  @Test(
+    "If the text ends inside a line, the reader throws a truncation error instead of returning the last stanza"
+  )
   func truncatedText() throws {
     let (stanzas, _, error) = stanzas(of: "Package: a\n\nPackage: b\nVersion: 1")
     #expect(stanzas.map { $0.text("Package") } == ["a"])
@@ -156,7 +158,7 @@ private let index = """
     #expect(error?.message.contains(name) == true)
   }
 
-  @Test("A failing source of an index throws an error")
+  @Test("If the source of an index fails, an error is thrown")
   func unreadable() {
     struct Broken: Error {}
     #expect(throws: ArchiveReadError.self) { _ = try IndexText { _ in throw Broken() } }

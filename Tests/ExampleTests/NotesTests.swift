@@ -19,7 +19,7 @@ struct NotesTests {
         """)
   }
 
-  @Test("The program contains every line of the Swift blocks of the article, in order")
+  @Test("The program contains every line of the article's Swift code blocks, in order")
   func article() throws {
     var root = URL(fileURLWithPath: #filePath)
     for _ in 0..<3 { root.deleteLastPathComponent() }

@@ -42,7 +42,8 @@ extension CommandTests {
     #expect(json.lines[1].hasPrefix(#"{"keyspace":"pages","key":"/index","problem":"corruption"#))
   }
 
-  @Test("dump suggests similar names of the store, and its help states the default line limit")
+  @Test(
+    "For an unknown name, dump suggests similar names of the store; its help states the default line limit")
   func nearNames() throws {
     let entity = try Outcome("dump", try makeGraph(), "--entity", "Shop")
     #expect(entity.code == .failed)

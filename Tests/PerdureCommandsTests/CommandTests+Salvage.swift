@@ -55,7 +55,7 @@ extension CommandTests {
     #expect(try POSIXFileSystem().kind(of: directory.file("none")) == nil)
   }
 
-  @Test("On a terminal, a progress bar is drawn and erased, and never mixed with results")
+  @Test("On a terminal, a progress bar is drawn and erased, and results are never printed on its line")
   func bar() throws {
     let outcome = try Outcome("verify", path, isTerminal: true)
     #expect(outcome.errors.contains("\rverifying [") && outcome.errors.contains("] 100 %"))

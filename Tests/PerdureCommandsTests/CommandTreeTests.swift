@@ -53,7 +53,8 @@ struct CommandTreeTests {
   }
 
   @Test(
-    "bash accepts its completions", .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash")))
+    "bash accepts the completion script for bash",
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/bin/bash")))
   func bash() throws {
     let directory = try TemporaryDirectory()
     let file = directory.file("completions")

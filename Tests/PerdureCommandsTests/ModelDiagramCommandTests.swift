@@ -57,7 +57,7 @@ struct ModelDiagramCommandTests {
     #expect(text.contains("<b>Desk</b>") && !text.contains("salary") && !text.contains("email"))
   }
 
-  @Test("--output writes the file whole, and replaces an earlier one")
+  @Test("--output writes the whole file or nothing, and replaces an earlier file")
   func output() throws {
     let file = directory.file("Staff.dot")
     try "earlier".write(toFile: file, atomically: true, encoding: .utf8)

@@ -42,7 +42,7 @@ struct OutputFailureTests {
       ])
   }
 
-  @Test("The first line that cannot be written ends the command, with one message and exit code 2")
+  @Test("When a line cannot be written, the command ends with one message and exit code 2")
   func firstLine() throws {
     for errno in [ErrorNumber.noSpace, ErrorNumber.brokenPipe] {
       var (lines, errors) = (0, "")
@@ -107,7 +107,7 @@ struct OutputFailureTests {
     #expect(killed.errors != "exit 0\n" && killed.errors.count <= 9, "\(killed.errors)")
   }
 
-  @Test("Restoring from a closed standard input fails with its name, and leaves nothing")
+  @Test("Restoring from a closed standard input fails with an error that names it, and leaves no files")
   func closedInput() throws {
     let run = try run("perdure restore - restored <&-")
     #expect(run.status == 2 && !run.wasKilled)

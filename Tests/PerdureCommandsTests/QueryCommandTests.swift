@@ -131,7 +131,7 @@ struct QueryCommandTests {
     #expect(outcome.lines == ["objectID   address.city", "Staff/p1   Rome", "Worker/p3", "2 objects"])
   }
 
-  @Test("A table cuts long values at the width, but JSON and CSV do not")
+  @Test("Long values are cut at the table's width, but not in JSON and CSV")
   func hugeValues() throws {
     let container = try PersistentContainer(
       name: "Staff", classes: [Staff.self, Worker.self, Company.self], at: path)

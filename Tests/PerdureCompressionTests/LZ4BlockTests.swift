@@ -107,7 +107,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     #expect(open(block, by: LZ4Block.self, room: 100).wallsStand)
   }
 
-  @Test("A length that consists only of bytes 255 is refused without overflow")
+  @Test("A length whose bytes are all 255 is refused without overflow")
   func endlessLength() {
     let block = [0xF0] + [UInt8](repeating: 255, count: 1_000_000)
     for decoder in decoders {
@@ -140,7 +140,8 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
     }
   }
 
-  @Test("The decoders agree on all lengths of the last sequences and of the output", arguments: 0...24)
+  @Test(
+    "The decoders agree for all lengths of the last sequences, and for all output lengths", arguments: 0...24)
   func endOfBlock(firstLiterals: Int) {
     for (matchLength, tail) in (0...40).flatMap({ match in (0...16).map { (match, $0) } }) {
       var block = [UInt8(min(firstLiterals, 15) << 4 | min(matchLength, 15))]

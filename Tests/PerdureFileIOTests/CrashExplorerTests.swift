@@ -164,7 +164,7 @@ struct CrashExplorerTests {
     #expect(report.distinctImageCount >= 5_000, "\(report)")
   }
 
-  @Test("A report says if the exploration ended early")
+  @Test("If the exploration ends early, the report says so")
   func complete() throws {
     var explorer = CrashExplorer(seed: 5)
     func report() throws -> CrashReport {

@@ -223,7 +223,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("Equal bytes at the edges of a replaced sector stay unchanged")
+  @Test("Bytes at the edges of a replaced sector that the write does not change stay unchanged")
   func repeatedBytes() throws {
     let disks = try remains(on: try diskWithFile(filled(1, 1024))) { fileSystem in
       let bytes = filled(1, 300) + filled(2, 100) + filled(1, 112)
@@ -237,7 +237,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("The report counts zeros and garbage only if a write allows them")
+  @Test("The report counts zeros and garbage as losses only if a write can cause them")
   func countedLosses() throws {
     func losses(_ write: (any File) throws -> Void) throws -> Set<CrashLoss> {
       let report = try explorer().explore(on: try diskWithFile(filled(1, 2048))) { fileSystem, _ in

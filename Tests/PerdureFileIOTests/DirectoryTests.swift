@@ -38,7 +38,7 @@ struct DirectoryTests {
     expectError(.invalidArgument) { _ = try directory.open("a\0b", .create) }
   }
 
-  @Test("Opening a missing directory, or a file, as a directory fails", arguments: Subject.all)
+  @Test("Opening a directory fails if it is missing, or if it is a file", arguments: Subject.all)
   func opening(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -115,7 +115,7 @@ struct DirectoryTests {
     }
   }
 
-  @Test("On a file system with only paths, an open directory uses its path")
+  @Test("On a file system that only has methods with paths, an open directory uses its path")
   func pathsOnly() throws {
     let fileSystem = PathsOnly()
     try fileSystem.createDirectory("/a")

@@ -26,7 +26,7 @@ struct InjectedFailureTests {
     try fileSystem.lock("/d/l", .exclusive, holder: "me").release()
   }
 
-  @Test("Failing each nth call in turn reaches every kind of call")
+  @Test("If each nth call fails in a separate run, every kind of call fails at least once")
   func walk() throws {
     var failed: Set<String> = []
     var nth = 1

@@ -7,8 +7,8 @@ private struct Suite {
   var marks = true
   var looks = true
   var looksForSurplus = true
-  /// The file system that the program uses instead of the one passed to it. Nil: the program uses
-  /// the one passed to it.
+  /// The file system that the program uses instead of the one passed to it. If nil, it uses the one
+  /// passed to it.
   var elsewhere: SimulatedFileSystem?
 
   private struct Lost: Error {}

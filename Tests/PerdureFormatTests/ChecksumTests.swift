@@ -26,7 +26,7 @@ struct ChecksumTests {
     #expect(crc([]) == 0)
   }
 
-  @Test("A checksum can be rewound over its bytes to the previous value")
+  @Test("From a checksum and the last bytes, the checksum before these bytes can be computed")
   func rewound() {
     let bytes = (0..<97).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ 7) }
     for length in 0...bytes.count {

@@ -364,7 +364,7 @@ struct ExactSumTests {
     #expect(text(sum(.decimal, large, less)) == "\(nines)e3")
   }
 
-  @Test("Any bytes decode to a sum or an error, and the sum encodes to the same bytes")
+  @Test("Any bytes decode to a sum or cause an error, and a decoded sum encodes to the same bytes")
   func hostile() throws {
     var random = SeededGenerator.forTest("hostile sums")
     var examples = Kind.allCases.map { kind in

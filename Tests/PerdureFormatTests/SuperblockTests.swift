@@ -89,7 +89,7 @@ struct SuperblockTests {
     }
   }
 
-  @Test("Unknown features that are read-only compatible forbid writing, but not reading")
+  @Test("A superblock with unknown read-only compatible features forbids writing, but not reading")
   func readOnly() throws {
     let superblock = try newest(file([1]) { $0.readOnlyCompatibleFeatures = 8 })
     #expect(!superblock.allowsWriting)

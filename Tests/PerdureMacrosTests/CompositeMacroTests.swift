@@ -192,7 +192,7 @@ struct CompositeMacroTests {
     }
   }
 
-  @Test("The extended type of a request includes its enclosing types")
+  @Test("The extended type in a request includes the enclosing types")
   func extendedType() {
     let message: JSON = [
       "expandAttachedMacro": [

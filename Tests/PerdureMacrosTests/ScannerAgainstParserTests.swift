@@ -156,7 +156,7 @@ struct ScannerAgainstParserTests {
     #expect(variables("var a = \"\\(b /* ) */ + \"}\")\", c = 1") == ["a = \"\\(b /* ) */ + \"}\")\", c = 1"])
   }
 
-  @Test("Only text with balanced parentheses and without a space at its end is a regular expression")
+  @Test("A regular expression must have balanced parentheses, and must not end with a space")
   func regularExpressions() {
     #expect(variables("var a = f(/, \"}\"), b = c / d / e") == ["a = f(/, \"}\"), b = c / d / e"])
     #expect(variables("var a = f(/a}(b)/), b = 1") == ["a = f(/a}(b)/), b = 1"])

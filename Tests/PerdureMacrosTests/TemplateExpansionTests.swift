@@ -24,7 +24,7 @@ struct TemplateExpansionTests {
     return text
   }
 
-  @Test("The expansion adds a constant in _Slot, and an element in the class's list, for each function")
+  @Test("For each function, the expansion adds a constant in _Slot and an element in the class's list")
   func described() {
     let (lines, complaints) = entity(
       """

@@ -136,7 +136,7 @@ struct DiagramLayoutTests {
     #expect(SVGWriter.text(layout, title: "Empty").hasSuffix("</svg>\n"))
   }
 
-  @Test("The computed ascending values are at least as near as all other ascending values in a small range")
+  @Test("In a small range, no other ascending values are nearer than the computed ones")
   func nearestValues() {
     var random = SeededGenerator.forTest("nearest ascending values")
     for _ in 0..<200 {
@@ -161,7 +161,7 @@ struct DiagramLayoutTests {
     }
   }
 
-  @Test("The count of inversions equals that of a comparison of all pairs")
+  @Test("The count of inversions equals the count from a comparison of all pairs")
   func inversions() {
     var random = SeededGenerator.forTest("inversions")
     for count in 0..<60 {

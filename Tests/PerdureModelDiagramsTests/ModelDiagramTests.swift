@@ -72,7 +72,7 @@ struct ModelDiagramTests {
     #expect(try names(DiagramOptions(entities: ["Nothing"])) == [])
   }
 
-  @Test("A box names a superentity without a box, and rows name destinations without a box")
+  @Test("If a superentity or a destination has no box, its name is shown in the box or in the row")
   func hidden() throws {
     let diagram = ModelDiagram(of: try SmallModel.model(), DiagramOptions(entities: ["Worker"], depth: 0))
     #expect(diagram.boxes.map(\.hiddenSuperentity) == ["Person"])
@@ -82,7 +82,8 @@ struct ModelDiagramTests {
     #expect(text.contains(">inherits from Person</text>"))
   }
 
-  @Test("The rows of a box are the relationships, and all attributes, only the keys, or none")
+  @Test(
+    "A box always has rows of relationships, and on request rows of all attributes, only the keys, or none")
   func attributes() throws {
     let model = try SmallModel.model()
     func rows(_ attributes: DiagramOptions.Attributes) -> [String] {

@@ -94,7 +94,7 @@ struct ModelDocumentTests {
     #expect(error?.problems.first?.kind == .inexpressible)
   }
 
-  @Test("Names are sorted without case, and digits as numbers")
+  @Test("Names are sorted regardless of case, and digits are sorted as numbers")
   func naturalOrder() {
     let names = ["isERC20", "isERC721", "isERC1155", "Note", "Settings", "SPManagedObject", "Tag"]
     #expect(names.shuffled().sorted(by: NaturalOrder.precedes) == names)

@@ -9,7 +9,8 @@ import Testing
 struct CorpusCodeTests {
   private static let folder = ProcessInfo.processInfo.environment["PERDURE_MODEL_CORPUS"]
 
-  /// The paths of the `.xml` files in the folder that the variable names, at any depth.
+  /// The paths of the `.xml` files in the folder, at any depth. An environment variable names the
+  /// folder.
   private static let files: [String] =
     folder.map { folder in
       let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []

@@ -95,7 +95,7 @@ struct ModelCodeGeneratorTests {
     try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
   }
 
-  @Test("Problems name the model in the form of compilers, one in each line")
+  @Test("Each problem is one line that names the model, in the form of compiler messages")
   func problems() throws {
     let path = try model(
       Self.text.replacing("Store.Shop", with: "a b").replacing("[Int: String]", with: "()"))

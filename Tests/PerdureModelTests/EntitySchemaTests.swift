@@ -110,7 +110,7 @@ struct ModelHashTests {
     #expect(try ManagedObjectModel(entities.reversed()).versionHash == Sample.model().versionHash)
   }
 
-  @Test("A changed entity has another hash, as do its subentities and the model")
+  @Test("If an entity changes, its hash and the hashes of its subentities and of the model change")
   func changes() throws {
     let before = try Sample.model()
     let after = try ManagedObjectModel(

@@ -121,7 +121,7 @@ struct TemplateDescriptionTests {
       ])
   }
 
-  @Test("An unreadable predicate causes an error of the model that has the reason")
+  @Test("For an unreadable predicate, the error of the model has the reason")
   func unreadable() throws {
     let message = try #require(messages("salary > ").first)
     #expect(message.hasPrefix("The predicate salary >  cannot be read. "))
@@ -140,7 +140,7 @@ struct TemplateDescriptionTests {
       ])
   }
 
-  @Test("A merged model has the templates of all models, and equal ones once")
+  @Test("A merged model has the templates of all models; equal templates occur once")
   func merged() throws {
     let (first, second) = (FetchRequestTemplate("a", "Worker"), FetchRequestTemplate("b", "Worker"))
     let merged = try ManagedObjectModel(merging: [try model(first), try model(first, second)])
@@ -170,7 +170,7 @@ struct FetchedPropertyDescriptionTests {
     #expect(messages(predicate, userInfo: ["key": "x"]) == [])
   }
 
-  @Test("Errors about the owner, the user info and variables are errors of the model")
+  @Test("Mistakes about the owner, the user info or variables are errors of the model")
   func refused() {
     #expect(messages("salary > $FETCH_SOURCE.wge") == ["Company has no property \"wge\"."])
     #expect(

@@ -50,7 +50,7 @@ struct ModelMergingTests {
     #expect(error.differences.map(\.kind) == [.propertyAdded])
   }
 
-  @Test("A model is restricted only to a known configuration without outside relationships")
+  @Test("A model can be restricted only to a known configuration without relationships to outside entities")
   func restricted() throws {
     let model = try ManagedObjectModel(
       [company, worker, log],

@@ -209,7 +209,7 @@ struct AttributeValidationTests {
     #expect(found([["a"], ["a"]]) == ["constraintShape E.a"])
   }
 
-  @Test("Only one property and only one entity can claim an earlier name")
+  @Test("No two properties and no two entities can have the same earlier name")
   func renaming() {
     let first = AttributeDescription("a", .string, renamingIdentifier: "old")
     let second = AttributeDescription("b", .string, renamingIdentifier: "old")

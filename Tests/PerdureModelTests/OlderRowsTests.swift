@@ -72,7 +72,7 @@ struct OlderRowsTests {
     #expect(try standIn(needed, "r.b") == 4)
   }
 
-  @Test("An added composite needs defaults for all required elements, or for no element")
+  @Test("An added composite must have defaults for all its required elements, or for no element")
   func wholes() throws {
     func c(
       _ a: DefaultValue?, _ b: DefaultValue?, optional: Bool = true

@@ -116,7 +116,7 @@ struct StoredModelTests {
     }
   }
 
-  /// Checks that bytes that can be decoded give an equal model after encoding and decoding again.
+  /// If the bytes can be decoded, checks that the model is equal after encoding and decoding again.
   private func readBack(_ bytes: [UInt8], _ seed: UInt64) {
     guard let stored = try? StoredModel(decoding: bytes) else { return }
     let again = try? StoredModel(decoding: stored.encode())

@@ -62,7 +62,7 @@ struct StoredModelVersionFiveTests {
     #expect(stored.standIn(ofProperty: numbers[2]) == .decimal(4))
   }
 
-  @Test("Each new hash or set of identifiers adds a version with its commit to the history")
+  @Test("Each new hash, and each new set of identifiers, adds a version with its commit to the history")
   func history() throws {
     let stored = try Self.adopted(
       Self.model(identifiers: ["1"]), Self.model(identifiers: ["1"]),
@@ -180,7 +180,7 @@ struct StoredModelVersionFiveTests {
       next.standIn(ofProperty: next.propertyNumber(atSlot: slot, ofEntityAt: worker.index)) == .double(1))
   }
 
-  @Test("In the header, a program for version 4 finds a version that it does not know")
+  @Test("A program for version 4 finds an unknown version number in the header")
   func headForOlderPrograms() throws {
     let bytes = try Self.adopted(Self.model()).encode()
     // All versions begin with the magic bytes and the version number. A program for version 4 stops

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("Chains that deepen the tree are limited, but flat lists are not")
+  @Test("The length of chains that make the tree deeper is limited; the length of flat lists is not")
   func chains() throws {
     for unit in ["+1", "[0]", ".@count", " UNION b"] {
       let text = "a" + String(repeating: unit, count: 100_000) + " == 1"

@@ -56,7 +56,7 @@ struct NearMissesTests {
     #expect(found > 100)
   }
 
-  @Test("Names of a megabyte are not compared")
+  @Test("Names with a length of a megabyte are not compared")
   func long() {
     let long = String(repeating: "a", count: 1 << 20)
     #expect(NearMisses.of(long, in: [long]).isEmpty)

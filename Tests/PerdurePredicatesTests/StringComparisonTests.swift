@@ -83,7 +83,7 @@ import Testing
     #expect(StringFolding.like("é" + text, String(repeating: "*", count: 5_000), d))
   }
 
-  @Test("Patterns match the same random texts as a recursive matcher")
+  @Test("For random texts, patterns have the same results as a recursive matcher")
   func patternsAgainstReference() {
     func reference(_ text: ArraySlice<Character>, _ pattern: ArraySlice<Character>) -> Bool {
       guard let mark = pattern.first else { return text.isEmpty }

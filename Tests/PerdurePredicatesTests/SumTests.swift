@@ -51,7 +51,7 @@ struct SumTests {
     #expect(try sum([.decimal(.nan), .integer(1)]).isNotANumber)
   }
 
-  @Test("Integers have an integer sum, or a decimal sum beyond 64 bits")
+  @Test("A sum of integers is an integer, or a decimal if it exceeds 64 bits")
   func wholes() throws {
     #expect(try sum([]) == .integer(0))
     #expect(try sum([.bool(true), .integer(4)]) == .integer(5))

@@ -39,7 +39,7 @@ struct ProgressBarTests {
     #expect(bar.show(0, at: .zero) == "\rreading [..............................] 0 %  ")
   }
 
-  @Test("A bar with a count is redrawn for each changed count, at most every 0.1 seconds")
+  @Test("A bar with a count is redrawn when the count changes, at most every 0.1 seconds")
   func redrawing() {
     var bar = ProgressBar("Importing", unit: "packages", isTerminal: true, start: .zero)
     #expect(bar.show(0.5, count: 1, at: .seconds(1)) != nil)

@@ -13,11 +13,12 @@ enum Repository {
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
   }
 
-  /// The error for a folder without Swift files, in which every rule would hold.
+  /// The error for a folder without Swift files. Without this error, every rule would pass in such
+  /// a folder.
   struct NoFiles: Error { var folder: String }
 
-  /// All Swift files below a folder, at least one. Skips code files of tutorials, because no target
-  /// compiles them.
+  /// All Swift files below a folder; there must be at least one. Skips code files of tutorials,
+  /// because no target compiles them.
   static func swiftFiles(in folder: String) throws -> [SourceFile] {
     let base = root.appendingPathComponent(folder)
     let found = paths(below: folder).filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }.sorted()

@@ -28,7 +28,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Every escape from the compiler's checks has a comment on the line above")
+  @Test("Every use of a mark that disables compiler checks has a comment on the line above")
   func uncheckedHasReason() throws {
     let marks = [
       "@unchecked " + "Sendable", "nonisolated" + "(unsafe)", "unowned" + "(unsafe)", "unsafe" + "BitCast(",
