@@ -131,7 +131,8 @@ struct HookOrderTests {
     }
   }
 
-  @Test("X9 After a reset in didSave, the following objects have no context")
+  @Test(
+    "X9 If didSave of one object resets the context, objects whose didSave is called later have no context")
   func resetInDidSave() throws {
     try Clubhouse.visit { _, context, diary in
       _ = (context.member("a"), context.member("b"))

@@ -52,7 +52,8 @@ struct Comments {
     return parts.count > 2 ? String(parts[1]) : nil
   }
 
-  /// The lowercase words of all comments and names. Nil separates texts and replaces code.
+  /// The lowercase words of all comments and names. Between two texts, and in place of code, there
+  /// is nil.
   var words: [Substring?] {
     var found: [Substring?] = []
     var last = 0

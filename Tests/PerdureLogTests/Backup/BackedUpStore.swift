@@ -21,7 +21,7 @@ final class BackedUpStore: Sendable {
 
   let store: Store
   let rows: Keyspace
-  /// The sequence number of the commit before the first recorded one.
+  /// The sequence number of the commit before the first recorded commit.
   private let start: UInt64
   private let state: Guarded<State>
 

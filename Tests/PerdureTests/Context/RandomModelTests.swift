@@ -246,7 +246,8 @@ private struct World {
     trace.append("refresh \(number), \(merges ? "merging" : "forgetting")")
     context.refresh(object(number), mergeChanges: merges)
     if !merges {
-      // An object that was deleted and saved here is not linked again, because it no longer exists.
+      // If this context deleted an object and saved, the object is not linked again, because it no
+      // longer exists.
       current.forgetChanges(of: number, saved)
       guard saved.objects[number] != nil else { return }
       current.forgetTransients(of: number)
@@ -262,7 +263,7 @@ private struct World {
     Issue.record("\(what)\n\(trace.joined(separator: "\n"))")
   }
 
-  /// - Parameter isOther: Whether the context is not the edited one. Other contexts have no
+  /// - Parameter isOther: True for a context other than the edited one. Other contexts have no
   ///   transient links.
   private mutating func check(_ twin: GraphTwin, in context: ManagedObjectContext, isOther: Bool = false) {
     var twin = twin
