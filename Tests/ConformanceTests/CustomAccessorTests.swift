@@ -4,7 +4,7 @@ import Testing
 
 private enum Mood: String, AttributeValue, CaseIterable { case calm, wild }
 
-/// Notes the calls of accessors.
+/// Records the calls of accessors.
 private final class Calls { var all: [String] = [] }
 
 @Entity private class Event: ManagedObject {
@@ -25,7 +25,7 @@ private final class Calls { var all: [String] = [] }
     }
   }
 
-  /// Computed from the date, and kept until the date changes.
+  /// Computed from the date, and cached until the date changes.
   @Attribute(.transient) var section: String? {
     get {
       if let section = primitiveSection { return section }
@@ -97,7 +97,7 @@ struct CustomAccessorTests {
 
   private let date = Date(timeIntervalSinceReferenceDate: 500)
 
-  @Test("A program's accessors read and change the attribute of their name, and a save stores it")
+  @Test("A program's accessors read and change the attribute with their name, and a save stores the value")
   func stored() throws {
     let context = try context()
     let event = Event(context: context, date: date, size: 5)
@@ -138,7 +138,7 @@ struct CustomAccessorTests {
     #expect(try event.checkedValue(forKey: "size") as? Int16 == 7)
   }
 
-  @Test("Without a value, a program's getter decides what is read by name")
+  @Test("If the attribute has no value, access by name returns the result of the program's getter")
   func absent() throws {
     let context = try context()
     let event = Event(context: context)
@@ -148,7 +148,7 @@ struct CustomAccessorTests {
     #expect(event.primitiveValue(forKey: "tags") == nil)
   }
 
-  @Test("A value that a program's setter cannot take is set without it, or refused")
+  @Test("A value that a program's setter does not accept is set without the setter, or refused")
   func unsuitable() throws {
     let context = try context()
     let event = Event(context: context)
@@ -167,7 +167,7 @@ struct CustomAccessorTests {
     #expect(refusals(context) == ["1610 size"])
   }
 
-  @Test("The stored value does not count as changed until the program says so")
+  @Test("The stored value does not count as changed until the program calls willChangeValue")
   func primitive() throws {
     let context = try context()
     let event = Event(context: context)
@@ -183,7 +183,7 @@ struct CustomAccessorTests {
     #expect(event.size == 9)
   }
 
-  @Test("A class with @Accessors can have accessors of its own, of another type than the attribute")
+  @Test("A class with @Accessors can have its own accessors, with a type that differs from the attribute's")
   func ofAnotherType() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Meeting", className: "Meeting", properties: [.date("start"), .string("title")])

@@ -9,7 +9,7 @@ import Testing
   @Relationship var mate: Sailor?
 }
 
-/// A program's own protocol, as in programs for Core Data.
+/// A protocol of a program, as in programs for Core Data.
 private protocol Titled: ManagedObject {
   static var entityName: String { get }
 }
@@ -42,7 +42,7 @@ private func make<T: ManagedObject>(_ type: T.Type, _ context: ManagedObjectCont
 
 @Suite("Classes in generic code")
 struct GenericInsertionTests {
-  @Test("T(context:) in generic code makes an object of the class it is called with")
+  @Test("In generic code, T(context:) creates an object of the class T")
   func generic() throws {
     let context = try Sandbox(Sailor.self, Captain.self, Ferry.self).container.newContext()
     let sailor = make(Captain.self, context)

@@ -134,7 +134,7 @@ struct KeyedValueTests {
     }
   }
 
-  @Test("Setting unfit values along a key path changes nothing, and the save reports them")
+  @Test("Setting a key path to values that do not fit changes nothing, and the save reports these values")
   func unfitAlongPaths() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let (sheet, binder) = (sheet(context), Binder(context: context))
@@ -156,7 +156,7 @@ struct KeyedValueTests {
     try context.save()
   }
 
-  @Test("A primitive value that does not fit its attribute changes nothing, and the save reports it")
+  @Test("Setting a primitive value that does not fit its attribute changes nothing, and the save reports it")
   func unfitPrimitives() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let sheet = sheet(context)
@@ -292,7 +292,7 @@ struct KeyedValueTests {
     #expect(try sheet.checkedValue(forKey: "binder") as? Binder === binder)
   }
 
-  @Test("Key paths that are too long are rejected, and a path sets each object once")
+  @Test("Key paths that are too long are rejected, and setting by a path sets each object once")
   func limitedPaths() throws {
     let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
     let binder = Binder(context: context)

@@ -51,13 +51,13 @@ struct MergedEventTests {
     }
   }
 
-  @Test("X16 A context that merges automatically reports exactly the other context's saves")
+  @Test("X16 A context that merges automatically reports exactly the changes that the other context saves")
   func random() throws {
     var random = SeededGenerator.forTest("what is told of merging")
     for round in 0..<20 { try history(round, &random) }
   }
 
-  @Test("A merge registers no inserted object unless an observer of it holds the object")
+  @Test("A merge registers an inserted object only if an observer of the merge retains it")
   func unregistered() throws {
     let container = try Sandbox(Leaf.self).container
     let (mine, theirs) = (container.newContext(), container.newContext())
@@ -93,7 +93,7 @@ struct MergedEventTests {
       try edit(side, step, &random)
       guard random.chance(25), !side.isPinned else { continue }
       side.context.processPendingChanges()
-      // Deleted objects are reported only if the context has instances of them at that moment.
+      // A deleted object is reported only if the context has an instance of it at that time.
       let ended = side.ended.union(other.ended)
       #expect(side.merged.without(ended) == other.saved.without(ended), place)
       let gone = side.merged.byID.filter { $0.value == .deleted }.keys

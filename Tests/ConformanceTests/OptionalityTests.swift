@@ -17,7 +17,8 @@ private struct Plain: Perdure.ValueTransformer {
 }
 
 /// A2 and A3 of the reference.
-@Suite("Optional attributes behind variables that are not, and the reverse")
+@Suite(
+  "Optional attributes with variables that are not optional, and required attributes with optional variables")
 struct OptionalityTests {
   private func context() throws -> ManagedObjectContext {
     ValueTransformers.register(Plain(), named: "OptionalityTests")

@@ -2,8 +2,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Uses instances at random after saves, merges and other contexts have changed or removed their
-/// objects.
+/// Uses instances at random. Saves, merges and other contexts have changed or removed the objects
+/// of these instances.
 @Suite("Random use of instances after upserts, merges and deletions by other contexts")
 struct RemovedInstanceRandomTests {
   /// A context, and all instances that the test has created or fetched in it.
@@ -13,7 +13,7 @@ struct RemovedInstanceRandomTests {
     var bills: [Bill] = []
     /// The name that the test last read from each instance.
     var names: [ObjectIdentifier: String?] = [:]
-    /// The instances whose objects the test found to be deleted.
+    /// The instances of which the test knows that their objects are deleted.
     var gone: Set<ObjectIdentifier> = []
     /// The number of changes that were refused since the last save.
     var refusedCount = 0
@@ -27,14 +27,14 @@ struct RemovedInstanceRandomTests {
       (self.context, self.parent) = (context, parent)
     }
 
-    /// Whether the context refuses changes of an object, as far as the test knows: the object is
-    /// gone, or it was deleted before its first save.
+    /// Whether the test knows that the context refuses changes of an object: the object no longer
+    /// exists, or it was deleted before its first save.
     private func refusesChanges(_ object: ManagedObject) -> Bool {
       object.managedObjectContext == nil || object.isDeleted && object.objectID.isTemporaryID
     }
 
-    /// Sets the name of an instance. The context accepts the name, or refuses it and reports that
-    /// in the next save.
+    /// Sets the name of an instance. The context accepts the name, or refuses it. The next save
+    /// reports a refused name.
     func name(_ customer: Customer, _ name: String, byName: Bool) {
       let set = { if byName { customer.setValue(name, forKey: "name") } else { customer.name = name } }
       // The next save deletes the object, so its name does not matter.
@@ -58,7 +58,7 @@ struct RemovedInstanceRandomTests {
       (named, names) = ([], [:])
     }
 
-    /// Sets a primitive value, which is reported only if it is refused.
+    /// Sets a primitive value. It is reported only if it is refused.
     func number(_ customer: Customer, _ number: Int) {
       let isRefused = refusesChanges(customer)
       customer.setPrimitiveValue(number, forKey: "number")
@@ -72,7 +72,7 @@ struct RemovedInstanceRandomTests {
     }
   }
 
-  /// Where the contexts of a history save.
+  /// The destination of the saves of a history's contexts.
   enum Setting: CaseIterable, Sendable {
     /// Two contexts of one store.
     case oneStore
@@ -181,7 +181,7 @@ struct RemovedInstanceRandomTests {
 
   private func save(_ holder: Holder, _ container: PersistentContainer, _ place: Comment) throws {
     let context = holder.context
-    // The count is exact, because setting a property finds every save that a fetch would merge.
+    // The count is exact, because setting a property detects every save that a fetch would merge.
     let isRefused = holder.refusedCount > 0
     holder.refusedCount = 0
     // A save that writes nothing leaves the context at its state.
@@ -197,7 +197,7 @@ struct RemovedInstanceRandomTests {
       if isRefused { return try save(holder, container, place) }
       return holder.rollBack()
     }
-    // The save of a child deletes its objects in the parent too, where they may have been changed.
+    // A child's save also deletes objects in the parent. The parent may have changed them.
     if let parent = holder.parent {
       parent.named = parent.named.filter { !deleted.contains($0.objectID) }
     }
@@ -228,8 +228,8 @@ struct RemovedInstanceRandomTests {
     }
   }
 
-  /// Whether an error is a conflict that no policy resolves: of two objects with rows, or of a link
-  /// to a removed object.
+  /// Whether an error is a conflict that no policy resolves: a conflict of two objects with rows,
+  /// or of a link to a removed object.
   private static func isConflict(_ error: PerdureError) -> Bool {
     error.code == .constraintConflict || error.code == .mergeConflict
   }
@@ -240,10 +240,10 @@ struct RemovedInstanceRandomTests {
       let identity = ObjectIdentifier(customer)
       let isGone = customer.managedObjectContext == nil
       if isGone || customer.isDeleted {
-        // Reading the instance may have shown that its object was deleted.
+        // The read of the instance may have detected that its object was deleted.
         if customer.managedObjectContext == nil, let last = holder.names[identity] {
           let (shown, before) = (customer.name, last)
-          // The save that removed the object may first have merged another name into it.
+          // The save that removed the object may have merged another name into it before.
           #expect(shown != nil || before == nil, "\(place): the last name")
           if !holder.gone.insert(identity).inserted { #expect(shown == before, place) }
         }

@@ -60,7 +60,7 @@ import Testing
   @Relationship(inverse: "shop", deleteRule: .cascade) var counters: ToMany<Counter>
 }
 
-/// Its preparation changes the object that takes it along.
+/// A class whose prepareForDeletion changes the object that cascades to it.
 @Entity private final class Counter: ManagedObject {
   @Relationship(inverse: "counters") var shop: Shop?
 
@@ -70,7 +70,7 @@ import Testing
   }
 }
 
-@Suite("Instances of objects that a save, a merge or another context has removed")
+@Suite("Instances of removed objects")
 struct RemovedInstanceTests {
   private let container: PersistentContainer
 
@@ -97,7 +97,7 @@ struct RemovedInstanceTests {
     try container.newContext().fetch(Customer.fetchRequest { $0.key == key }).first
   }
 
-  /// The refused changes that a save reports. The next save succeeds.
+  /// The refused changes that the next save reports. The save after it succeeds.
   private func refused(_ context: ManagedObjectContext) -> [String] {
     #expect(context.hasChanges)
     do throws(PerdureError) {
@@ -161,7 +161,7 @@ struct RemovedInstanceTests {
   }
 
   @Test(
-    "A new instance merged into an object with an instance shows its last values and refuses changes"
+    "If a new object is merged into an object with an instance, the new instance refuses changes"
   )
   func refusesChanges() throws {
     let context = newContext()
@@ -188,7 +188,7 @@ struct RemovedInstanceTests {
     #expect(try container.newContext().count(for: Bill.fetchRequest()) == 2)
   }
 
-  @Test("After a save merges two new objects with one key, the second refuses changes")
+  @Test("After a save merges two new objects with one key, the second object refuses changes")
   func twoNew() throws {
     let context = newContext()
     let (first, second) = (customer("z", "first", context), customer("z", "second", context))
@@ -273,7 +273,7 @@ struct RemovedInstanceTests {
   }
 
   @Test(
-    "A required relationship of a removed object that was never read has an object without values"
+    "If a removed object was never read, its required relationship has an object without values"
   )
   func neverRead() throws {
     let (mine, theirs) = (newContext(), newContext())
@@ -363,7 +363,7 @@ struct RemovedInstanceTests {
     try context.save()
   }
 
-  @Test("A changed object that another context deleted shows its changes on top of its last values")
+  @Test("A changed object that another context deleted shows its last values with its changes")
   func changedAndRemoved() throws {
     let (mine, theirs) = (newContext(), newContext())
     let region = Region(context: theirs)
@@ -384,7 +384,7 @@ struct RemovedInstanceTests {
     #expect(changed.isDeleted && other.isDeleted && !mine.hasChanges)
   }
 
-  @Test("One save reports the refused changes and links of an object that another context removed")
+  @Test("The next save reports the refused changes and links of an object that another context removed")
   func refusedLinks() throws {
     let (mine, theirs) = (newContext(), newContext())
     let region = Region(context: mine)

@@ -28,7 +28,7 @@ struct SeveralStoresEdgeTests {
   }
 
   @Test(
-    "An order by unsaved changes of other objects sorts all stores before limit and offset apply")
+    "If an order depends on unsaved changes of other objects, all stores are sorted before limit and offset")
   func order() throws {
     let (context, authors) = try pairs()
     authors[0].name = "z"

@@ -66,7 +66,7 @@ struct ViewContextTests {
     }
   }
 
-  @Test("After the last store is removed, the view context reads its state, and it refuses saves")
+  @Test("After the last store is removed, the view context can still read its state, but refuses saves")
   func withoutStore() throws {
     let container = try Library.container("Books")
     let before = container.viewContext

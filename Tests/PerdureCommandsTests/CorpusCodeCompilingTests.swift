@@ -11,7 +11,7 @@ struct CorpusCodeCompilingTests {
   private static let repository = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../..").standardizedFileURL
 
-  /// The folder with the products of the build that is running.
+  /// The folder with the products of the running build.
   private static var products: String? {
     for start in [Bundle.main.bundlePath, CommandLine.arguments.first ?? ""] {
       var folder = URL(filePath: start)
@@ -25,9 +25,9 @@ struct CorpusCodeCompilingTests {
     return nil
   }
 
-  /// It compiles for minutes, so only `make test-long` runs it.
+  /// The compilation takes minutes, so only `make test-long` runs this suite.
   @Test(
-    "They compile in each style without warnings, and store and read an object of each entity",
+    "The classes compile in each style without warnings, and an object of each entity is stored and read",
     .enabled(if: corpus != nil && environment["PERDURE_STEPS"] != nil))
   func compiles() throws {
     let run = try ChildRun(

@@ -4,7 +4,7 @@ import PerdureKeyedArchives
 import PerdureModelFiles
 import Testing
 
-/// A class of a program whose objects are archived.
+/// A class that the program lists. Its objects can be archived.
 final class Colour: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   let name: String
@@ -19,7 +19,7 @@ final class Colour: NSObject, NSSecureCoding {
   func encode(with coder: NSCoder) { coder.encode(NSString(string: name), forKey: "name") }
 }
 
-/// A class like it that the program does not list.
+/// A class that can be archived, but that the program does not list.
 final class Shade: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
 
@@ -30,7 +30,7 @@ final class Shade: NSObject, NSSecureCoding {
   func encode(with coder: NSCoder) {}
 }
 
-/// A class that Foundation cannot archive on every platform, because it is in another type.
+/// A nested class. Foundation cannot archive nested classes on every platform.
 enum Outer {
   final class Inner: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
@@ -43,7 +43,7 @@ enum Outer {
   }
 }
 
-@Suite("Attributes of model files without a transformer", .serialized)
+@Suite("Attributes without a transformer in model files", .serialized)
 struct UnnamedTransformerTests {
   private let model: ManagedObjectModel
 
@@ -64,7 +64,7 @@ struct UnnamedTransformerTests {
     return container.newContext()
   }
 
-  @Test("Their values are secure archives of property lists and of the listed classes")
+  @Test("Values of such attributes are secure archives of property lists and of the listed classes")
   func values() throws {
     let context = try context()
     let paper = context.insertNewObject(forEntityName: "Paper")
@@ -76,7 +76,7 @@ struct UnnamedTransformerTests {
     #expect(paper["tags"] as? [String] == ["a", "b"])
   }
 
-  @Test("The error of a save names a class that is not listed, and says where to list it")
+  @Test("If a class is not listed, the error of the save names the class and says where to list it")
   func refused() throws {
     let context = try context()
     let paper = context.insertNewObject(forEntityName: "Paper")
@@ -88,7 +88,7 @@ struct UnnamedTransformerTests {
     #expect(text.contains("KeyedArchiveTransformer.register(allowing:)"))
   }
 
-  @Test("The error of reading an archive of another class names the class")
+  @Test("If an archive has an object of another class, the error of the read names the class")
   func foreign() throws {
     let data = try KeyedArchiveTransformer(allowing: [Shade.self]).data(from: Shade())
     let error = #expect(throws: KeyedArchiveError.self) {
@@ -98,7 +98,7 @@ struct UnnamedTransformerTests {
   }
 
   #if !canImport(Darwin)
-    @Test("A class inside another type is an error that says so, and does not stop the program")
+    @Test("A nested class causes an error that says so, and does not stop the program")
     func inner() {
       let transformer = KeyedArchiveTransformer(allowing: [Outer.Inner.self])
       for value in [Outer.Inner(), [Outer.Inner()]] as [Any] {

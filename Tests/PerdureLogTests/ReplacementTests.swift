@@ -59,7 +59,7 @@ struct ReplacementTests {
   }
 
   @Test(
-    "After a killed replacement or copy of store a.copy, opening store a does not affect a.copy",
+    "If a replacement or copy of store a.copy was killed, opening store a does not affect a.copy",
     arguments: ["replace", "copy", "backup"])
   func namedAsADraft(operation: String) throws {
     let disk = SimulatedFileSystem()

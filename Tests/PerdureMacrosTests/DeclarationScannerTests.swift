@@ -37,7 +37,7 @@ struct DeclarationScannerTests {
       ])
   }
 
-  @Test("The scanner tells a computed variable with a setter from one without")
+  @Test("The scanner distinguishes computed variables with and without a setter")
   func settable() {
     #expect(
       variables(

@@ -124,7 +124,7 @@ struct ModelReadingTests {
     ]
   }
 
-  @Test("Every part of a file gives the description that code gives")
+  @Test("Every part of a file is read as the same description as in code")
   func everything() throws {
     let document = try ModelDocument(Array(Self.everything.utf8), file: "contents")
     let errors = document.problems().filter { $0.severity == .error }
@@ -143,7 +143,7 @@ struct ModelReadingTests {
     #expect(model.entities(forConfigurationName: "Cloud")?.map(\.name) == ["Author"])
   }
 
-  @Test("Index names that a superentity already has are completed by the entity's name")
+  @Test("If a superentity already has an index name, the entity's name is added to it")
   func repeatedIndexNames() throws {
     let index = "<fetchIndex name='by'><fetchIndexElement property='a'/></fetchIndex>"
     let text = """
@@ -175,7 +175,7 @@ struct ModelReadingTests {
     #expect(written.entitiesByName["Page"]?.attributes == attributes)
   }
 
-  @Test("An attribute whose bytes no transformer reads keeps none in a file")
+  @Test("An attribute without a transformer has no transformer after it is written to a file and read")
   func noTransformer() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Page", properties: [.attribute("bytes", .transformable)])
@@ -201,7 +201,9 @@ struct ModelReadingTests {
     #expect(written.entitiesByName["Page"]?.attributes == model.entitiesByName["Page"]?.attributes)
   }
 
-  @Test("Files of public projects give models, or errors at known lines", arguments: Corpus.files)
+  @Test(
+    "Model files of public projects are read as models, or cause errors at known lines",
+    arguments: Corpus.files)
   func corpus(_ path: String) throws {
     let document = try ModelDocument(Corpus.bytes(of: path), file: path)
     let problems = document.problems()

@@ -3,7 +3,7 @@ import Perdure
 import PerdureModelFiles
 import Testing
 
-@Suite("Numbers that a model file gives the default 0")
+@Suite("Numbers with the default 0 in a model file")
 struct UnsetNumberTests {
   private static let types = [
     "Integer 16", "Integer 32", "Integer 64", "Double", "Float", "Decimal", "Boolean",
@@ -30,7 +30,7 @@ struct UnsetNumberTests {
     return container
   }
 
-  @Test("An object whose numbers were never set is saved, and another context reads 0")
+  @Test("If the numbers of an object were never set, it is saved, and another context reads 0")
   func zero() throws {
     let container = try container(
       Self.file { "defaultValueString='\($0 == "Boolean" ? "NO" : $0.hasPrefix("Integer") ? "0" : "0.0")'" })

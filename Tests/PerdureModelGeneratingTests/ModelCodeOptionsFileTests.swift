@@ -4,7 +4,7 @@ import PerdureModelGenerating
 import PerdureTestSupport
 import Testing
 
-@Suite("The choices for code in a file beside the model")
+@Suite("Options for generated code, in a file in the same folder as the model")
 struct ModelCodeOptionsFileTests {
   private let directory: TemporaryDirectory
   private var model: String { directory.file("Staff.xcdatamodel") }
@@ -26,10 +26,10 @@ struct ModelCodeOptionsFileTests {
 
   private func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: file)) }
 
-  /// The code with the choices of the file.
+  /// The code that is generated with the options of the file.
   private func code() throws -> String { try ModelCodeGenerator(contentsOf: model).file.text }
 
-  @Test("The file has the name of the model and is beside its folder")
+  @Test("The file has the name of the model and is in the same folder as the model's folder")
   func path() {
     for (model, file) in [
       ("/a/Staff.xcdatamodeld", "/a/Staff.perdure.json"), ("Staff.xcdatamodel/", "Staff.perdure.json"),
@@ -40,7 +40,7 @@ struct ModelCodeOptionsFileTests {
     }
   }
 
-  @Test("Every choice is read, and others keep their defaults")
+  @Test("Every option in the file is read, and the other options keep their defaults")
   func choices() throws {
     #expect(try ModelCodeOptions(besideModelAt: model) == nil)
     try write("{}")
@@ -59,7 +59,7 @@ struct ModelCodeOptionsFileTests {
     #expect(try ModelCodeOptions(besideModelAt: model)?.entityCode == nil)
   }
 
-  @Test("The generator follows the file, unless it is given choices")
+  @Test("The generator uses the options of the file, unless the caller passes options")
   func generator() throws {
     try write("{\"entities\": \"class\", \"access\": \"package\"}")
     #expect(try code().contains("package final class Worker: ManagedObject"))
@@ -67,7 +67,7 @@ struct ModelCodeOptionsFileTests {
     #expect(!plain.contains("package "))
   }
 
-  @Test("Scalar types of the file are exact by default, or without nil on demand")
+  @Test("By default, optional numbers with a scalar type are optional in code; on request, they are not")
   func scalars() throws {
     try write("{\"entities\": \"class\"}")
     #expect(try code().contains("var age: Int16? {") && code().contains("var isAway: Bool? {"))

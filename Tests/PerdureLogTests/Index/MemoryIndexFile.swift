@@ -84,8 +84,8 @@ final class MemoryIndexFile {
     return mapped[mapped.count - 1]
   }
 
-  /// The correct checksum of an ordered node in the file, for any content. Nil if the node's blocks
-  /// cannot be read.
+  /// The correct checksum of an ordered node in the file, even if the content of the node is
+  /// invalid. Nil if the node's blocks cannot be read.
   func sealed(at offset: Int) -> UInt32? {
     let units = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + OrderedNode.byteCount)])
     let node = OrderedNode(UnsafeMutableRawPointer(mutating: units.baseAddress.unsafelyUnwrapped))

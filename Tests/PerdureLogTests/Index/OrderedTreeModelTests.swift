@@ -79,7 +79,7 @@ struct OrderedTreeModelTests {
   }
 
   @Test(
-    "Changes in key order give a tree of several levels that equals its model", arguments: KeyShape.allCases)
+    "After changes in key order, a tree of several levels equals its model", arguments: KeyShape.allCases)
   func ascendingChanges(shape: KeyShape) {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed) for \(shape)")

@@ -29,7 +29,7 @@ struct FolderTests {
   }
 
   @Test(
-    "If another store is created at a removed path, the old one throws and leaves it unchanged",
+    "If another store is created at a removed path, the old store throws and does not change the new one",
     arguments: Ground.Kind.allCases, Action.allCases)
   func signOut(_ kind: Ground.Kind, _ action: Action) throws {
     let ground = try Ground(kind)
@@ -49,7 +49,7 @@ struct FolderTests {
   }
 
   @Test(
-    "A copy with the old LOCK can replace an open store, which leaves the copy unchanged",
+    "If a copy with the old LOCK replaces an open store, the open store does not change the copy",
     arguments: Ground.Kind.allCases, Action.allCases)
   func restored(_ kind: Ground.Kind, _ action: Action) throws {
     let ground = try Ground(kind)
@@ -107,7 +107,7 @@ struct FolderTests {
       from: ground.path("s"), to: ground.path("t"), options: ground.options())
     #expect(report.damages.map(\.reason) == [.superblock] && report.keys == 40)
     let new = try ground.open("t")
-    // The commit that threw is in the log or not.
+    // The commit that threw may or may not be in the log.
     for id in 0..<40 as Range<UInt64> where action != .commits || id != committed {
       let value = try new.store.snapshot().value(id: id, in: new.rows)
       #expect(value?.first == (id < committed ? 3 : 2), "id \(id), \(committed) commits")
@@ -144,7 +144,7 @@ struct FolderTests {
   }
 
   @Test(
-    "A moved store and a new one at its old path use their own folders",
+    "A moved store and a new store at its old path use only their own folders",
     arguments: Ground.Kind.allCases)
   func movedAndReplaced(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)

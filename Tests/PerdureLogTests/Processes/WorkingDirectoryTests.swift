@@ -98,7 +98,7 @@ struct WorkingDirectoryTests {
     }
   }
 
-  @Test("An opening while the store is destroyed succeeds or throws .locked")
+  @Test("If a store is opened while it is being destroyed, the opening succeeds or throws .locked")
   func destroyedMeanwhile() throws {
     let files = InMemoryFileSystem()
     var options = Self.options()

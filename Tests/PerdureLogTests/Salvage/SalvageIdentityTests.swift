@@ -5,14 +5,15 @@ import Testing
 
 @testable import PerdureLog
 
-/// The first sector of a segment names it. Here the first sectors of segments are in other files.
+/// The first sector of a segment has its number. In these tests, the first sectors of segments are
+/// exchanged between files.
 @Suite("Salvaging segments whose first sectors were exchanged")
 struct SalvageIdentityTests {
-  /// Where the first sectors of the segments 2 to 4 come from.
+  /// The sources of the first sectors of segments 2 to 4.
   enum Move: CaseIterable {
     case exchange, cycle, copyOfMissing, copyOfPresent
 
-    /// The segment whose first sector a file gets.
+    /// The segment whose first sector is copied to a file.
     var sources: [UInt64: UInt64] {
       switch self {
       case .exchange: [2: 3, 3: 2]
@@ -25,7 +26,7 @@ struct SalvageIdentityTests {
     var removed: UInt64? { self == .copyOfMissing ? 4 : nil }
   }
 
-  /// What compaction did to the segments 2 to 4 before.
+  /// The earlier work of compaction on segments 2 to 4.
   enum Kind: CaseIterable {
     case notRewritten, oneRewritten, rewritten, grouped
 
@@ -97,7 +98,7 @@ struct SalvageIdentityTests {
   }
 
   @Test(
-    "Segments with the first sectors of others lose only the records in these sectors",
+    "If segments have the first sectors of other segments, only the records in these sectors are lost",
     arguments: Move.allCases, Kind.allCases)
   func moved(_ move: Move, _ kind: Kind) throws {
     let store = try Self.store(kind)

@@ -49,7 +49,7 @@ struct SalvagePropertyTests {
     #expect(withDamage > stores * damages / 2)
   }
 
-  @Test("Exactly the records outside the damage are restored")
+  @Test("All records outside of the damage are restored, and no others")
   func damage() throws {
     try run("salvage", stores: LongRun.count(4, long: 8), damages: 12, movesSectors: false)
   }
@@ -60,7 +60,7 @@ struct SalvagePropertyTests {
   }
 
   @Test(
-    "Exchanged sectors restore no false value, and lose only the keys in them")
+    "If sectors are exchanged, no false value is restored, and only the keys in these sectors are lost")
   func movedSectors() throws {
     try run(
       "salvage with moved sectors", stores: LongRun.count(3, long: 6), damages: 10, movesSectors: true)

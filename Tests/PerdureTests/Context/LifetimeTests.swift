@@ -23,7 +23,7 @@ struct LifetimeTests {
     #expect(workers.allSatisfy { context.registeredObject(for: $0.objectID) === $0 })
   }
 
-  @Test("A changed object lives until the change is saved or rolled back")
+  @Test("A changed object is retained until the change is saved or rolled back")
   func changed() throws {
     let context = try Staff.context()
     let id = context.worker("W").objectID
@@ -76,7 +76,7 @@ struct LifetimeTests {
     #expect(orphanage.workers.isEmpty && orphan.company == nil)
   }
 
-  @Test("A property that was set back to the stored value follows other contexts' saves")
+  @Test("If a property is set back to its stored value, it then shows other contexts' saves")
   func setBack() throws {
     let container = try Staff.container()
     let context = container.newContext()

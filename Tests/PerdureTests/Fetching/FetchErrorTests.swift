@@ -39,7 +39,8 @@ struct FetchErrorTests {
     #expect(try error("nmae == 'x'")?.suggestions == ["name"])
   }
 
-  @Test("A fetch whose pattern takes too many steps throws matchTooLong, and other patterns end")
+  @Test(
+    "If a pattern takes too many steps, the fetch throws matchTooLong; the matching of other patterns ends")
   func longMatches() throws {
     let context = try Staff.context()
     let other = context.worker(String(repeating: "a", count: 24))

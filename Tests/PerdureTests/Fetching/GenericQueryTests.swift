@@ -106,7 +106,7 @@ extension ToMany where Element == Item {
   fileprivate init(reading box: Box) { self = box.spares }
 }
 
-/// A class without its own description, whose accessors trust that the values are there.
+/// A class without its own description. Its accessors assume that the values exist.
 private final class Strict: ManagedObject {
   var title: String { value(forKey: "title") as! String }
   var size: Int { value(forKey: "size") as! Int }
@@ -272,7 +272,7 @@ struct GenericQueryTests {
     }
   }
 
-  @Test("A fetch throws for a computed property, also for a negated attribute")
+  @Test("A fetch throws for a computed property, even if it only negates an attribute")
   func computed() throws {
     let context = try context()
     func request<T: ManagedObject & Named>(_ type: T.Type) -> [FetchRequest<T>] {
@@ -424,7 +424,7 @@ struct GenericQueryTests {
     try check(Ship.self)
   }
 
-  @Test("A property that reads more than one relationship is an error, and another name for one is not")
+  @Test("A property that reads several relationships is an error; a property that reads only one is not")
   func computedRelationships() throws {
     let container = try PersistentContainer(
       name: "Boxes", classes: [Box.self, Item.self], description: .inMemory)
@@ -454,7 +454,7 @@ struct GenericQueryTests {
     #expect(throws: FetchError.self) { try context.fetch(request) }
   }
 
-  @Test("Accessors by name may cast by force, also of optional attributes and relationships")
+  @Test("Accessors by name may use forced casts, also of optional attributes and relationships")
   func forcedCasts() throws {
     let container = PersistentContainer(
       name: "Strict", model: try Strict.model(), classes: [Strict.self], description: .inMemory)

@@ -64,7 +64,7 @@ struct MembershipTests {
     #expect(try code(context, "name IN %@", [companies]) == .typeMismatch)
   }
 
-  @Test("IN requires a collection of values with the type of its left side")
+  @Test("The right side of IN must be a collection of values with the type of the left side")
   func otherTypes() throws {
     let (context, _, _) = try context()
     for format in [

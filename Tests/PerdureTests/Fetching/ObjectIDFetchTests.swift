@@ -19,7 +19,7 @@ struct ObjectIDFetchTests {
     #expect(throws: FetchError.self) { try context.fetch(FetchRequest<Employee>(predicate: predicate)) }
   }
 
-  @Test("An id or object of another store is refused and never matches a row by chance")
+  @Test("An id or object of another store is refused, even if its reference equals that of a row")
   func otherStore() throws {
     let (here, worker) = try saved("here")
     let (_, stranger) = try saved("there")
@@ -41,7 +41,7 @@ struct ObjectIDFetchTests {
     #expect(error(here, names)?.code == .typeMismatch)
   }
 
-  @Test("An id or object of another store in a list matches nothing, and every object differs from it")
+  @Test("In a list, an id or object of another store matches no object")
   func otherStoreInLists() throws {
     let (context, worker) = try saved("here")
     let other = context.worker("other")

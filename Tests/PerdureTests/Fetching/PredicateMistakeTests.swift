@@ -94,7 +94,7 @@ struct PredicateMistakeTests {
     #expect(try code("name MATCHES '[a-z]+' AND note MATCHES[cd] '\\\\w*'") == nil)
   }
 
-  @Test("An attribute named like a constant works with a #, and is rejected without a #")
+  @Test("An attribute with the name of a constant is accepted with a #, and rejected without a #")
   func constantNames() throws {
     let container = try PersistentContainer(name: "Words", classes: [Word.self], description: .inMemory)
     try container.loadPersistentStores()
@@ -216,7 +216,7 @@ struct PredicateMistakeTests {
     #expect(throws: Never.self) { try context.count(for: FetchRequest<Employee>(predicate: level)) }
   }
 
-  @Test("A message says what to write instead of a common mistake")
+  @Test("The message about a common mistake gives the right form")
   func remedies() throws {
     let context = try Staff.context()
     func message(_ format: String) -> String {

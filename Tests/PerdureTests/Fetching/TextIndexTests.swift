@@ -140,7 +140,8 @@ struct TextIndexTests {
       "name ==[d] 'Éa'", "name LIKE[cd] 'Éa*'", "name ==[cd] 'a' OR name BEGINSWITH[c] 'b'",
       "whole.name ==[cd] 'a'",
     ] { #expect(try explain(["canonical:(name)"], served).contains("canonical:"), "\(served)") }
-    // With [c] alone, an iota subscript equals a letter, which canonical text does not contain.
+    // With only [c], an iota subscript equals a letter. Canonical text does not contain this
+    // letter.
     #expect(try explain(["canonical:(name)"], "name ==[c] 'αι'").contains("scan"))
     #expect(try explain(["canonical:(name)"], "name CONTAINS[cd] 'a'").contains("scan"))
   }

@@ -162,7 +162,7 @@ struct MacroMisuseTests {
     return Set(body.matches(of: /"([A-Za-z]+)"/).map { String($0.1) })
   }
 
-  @Test("An inverse that the other @Entity class lacks is refused at its relationship")
+  @Test("If the other @Entity class lacks an inverse, the relationship that names the inverse is refused")
   func inverses() throws {
     let source = """
       import Perdure

@@ -51,7 +51,7 @@ private enum Mistake: String, CaseIterable {
 }
 
 #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS)
-  @Suite("Messages of programs that stop name the caller or the object")
+  @Suite("Messages that stop a program name the caller or the object")
   struct MisusePlaceTests {
     private func said(_ result: ExitTest.Result?) -> String {
       String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
@@ -98,7 +98,7 @@ private enum Mistake: String, CaseIterable {
       #expect(said(result).contains("existingObject(with:) throws instead"))
     }
 
-    @Test("No crash report names the function that stops the program")
+    @Test("Crash reports do not name the function that stops the program")
     func neverMisuse() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = try Staff.context().worker("w").value(forKey: "salery")

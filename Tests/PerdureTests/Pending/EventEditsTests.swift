@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Objects that were edited in an event")
 struct EventEditsTests {
-  @Test("An event visits only the objects that were edited since the last one")
+  @Test("An event visits only the objects that were edited after the previous event")
   func edited() throws {
     let context = try Staff.context(.engine)
     let workers = (0..<50).map { context.worker("w\($0)") }
@@ -22,7 +22,7 @@ struct EventEditsTests {
     #expect(edits().references.isEmpty)
   }
 
-  @Test("Observers are called for each edit once, however many other objects are pending")
+  @Test("Observers are called once for each edit, whatever the number of other pending objects")
   func observed() throws {
     let context = try Staff.context(.engine)
     let workers = (0..<20).map { context.worker("w\($0)") }

@@ -34,7 +34,7 @@ struct FindOrInsertTests {
     #expect(try context.count(for: KeyedCustomer.fetchRequest()) == 1)
   }
 
-  @Test("A changed key is found by its new value only, and a deleted object is not found")
+  @Test("After its key is changed, an object is found only by the new key; a deleted object is not found")
   func changed() throws {
     let context = try context()
     let ada = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7)
@@ -57,7 +57,7 @@ struct FindOrInsertTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("40,000 objects in one save: each is taken into the layer as often as it was edited")
+  @Test("With 40,000 objects in one save, the layer is updated once for each edit of an object")
   func many() throws {
     let context = try context()
     let count = 40_000
@@ -65,7 +65,8 @@ struct FindOrInsertTests {
       let object = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: number % (count / 2))
       object.name = "c\(number)"
     }
-    // One update for each call that follows an edit. A layer that is built anew has all objects.
+    // The layer is updated once for each call that follows an edit. If it were rebuilt, all objects
+    // would be updated.
     let updateCount = try #require(context.core.contextLayer).builder.updateCount
     #expect(updateCount > count / 2 && updateCount <= count)
     try context.save()

@@ -1,5 +1,5 @@
-// Fetches of a context with unsaved changes against the reference evaluator, which is asked about
-// every object as the context shows it.
+// Compares fetches of a context with unsaved changes with the reference evaluator. The evaluator
+// evaluates every object in the state that the context shows.
 
 import PerdurePredicates
 import PerdureTestSupport
@@ -50,7 +50,7 @@ struct PendingFetchTests {
     }
   }
 
-  @Test("Each edit is taken into the layer once, however many fetches follow")
+  @Test("The layer is updated once for each edit, whatever the number of later fetches")
   func updates() throws {
     let context = try Staff.context(.engine)
     let ada = context.worker("Ada")
@@ -63,14 +63,14 @@ struct PendingFetchTests {
     ada.name = "Ada"
     #expect(context.core.memory.pointee.edits.references == [ada.reference])
     #expect(try context.fetch(request) == [ada])
-    // The row is as it was, so the layer is.
+    // The row has not changed, so the layer has not changed.
     #expect(context.core.layerRevision == revision)
     ada.name = "Eve"
     #expect(try context.fetch(request).isEmpty)
     #expect(context.core.layerRevision > revision)
   }
 
-  @Test("Edits during a visit of the rows of a fetch do not disturb it, and the next fetch has them")
+  @Test("Edits while a fetch visits its rows do not affect this fetch, and the next fetch includes them")
   func frozen() throws {
     let context = try Staff.context(.engine)
     for number in 0..<600 { context.worker("w\(number)").salary = 1 }
@@ -90,7 +90,7 @@ struct PendingFetchTests {
     #expect(try context.count(for: FetchRequest<Employee>()) == 1200)
   }
 
-  @Test("A pending row is never given to an object as the row of the store")
+  @Test("An object never gets a pending row as its row of the store")
   func adoption() throws {
     let context = try Staff.context(.engine)
     let ada = context.worker("Ada")
@@ -103,7 +103,7 @@ struct PendingFetchTests {
     #expect(try context.fetch(request).isEmpty)
   }
 
-  @Test("A merge of a save that concerns no pending object keeps the layer, and any other does not")
+  @Test("A merge of a save keeps the layer only if the save changes no pending object")
   func merges() throws {
     let container = try Staff.container()
     let (here, there) = (container.newContext(), container.newContext())

@@ -1,4 +1,4 @@
-// The ordered set in chunks against a plain sorted array.
+// Compares the ordered set in chunks with a plain sorted array.
 
 import PerdureTestSupport
 import Testing
@@ -18,7 +18,7 @@ struct SortedChunksTests {
     }
   }
 
-  @Test("Elements that come in order fill their chunks, and removals merge short ones")
+  @Test("Elements that are inserted in order fill their chunks, and removals merge short chunks")
   func lengths() {
     var set = SortedChunks<Int>()
     for number in 0..<10_000 { set.update(number) }
@@ -30,7 +30,7 @@ struct SortedChunksTests {
   }
 }
 
-/// A set, the array that it has to agree with, and a copy of both.
+/// A set, the array with the expected elements, and a copy of both.
 private struct ChunksRun {
   let size: Int
   var random: SeededGenerator
