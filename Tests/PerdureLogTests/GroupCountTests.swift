@@ -19,7 +19,7 @@ struct GroupCountTests {
     return groups
   }
 
-  @Test("Two group-count indexes of an index stay correct after its redefinition and after reopening")
+  @Test("If an index is redefined and the store reopened, two indexes of its group counts stay correct")
   func redefined() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

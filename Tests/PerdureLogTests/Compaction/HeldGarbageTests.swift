@@ -145,7 +145,7 @@ struct HeldGarbageTests {
     #expect(try heir.value(id: 7, in: held.rows) == [UInt8](repeating: 2, count: 300))
   }
 
-  @Test("A snapshot that is released after its pin is read, and before the pin is used, is detected")
+  @Test("If a snapshot is released between the read and the use of its pin, the release is detected")
   func race() throws {
     let held = try HeldStore()
     _ = held.runToRest()

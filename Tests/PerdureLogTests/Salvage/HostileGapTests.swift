@@ -103,7 +103,7 @@ struct HostileGapTests {
     }
   }
 
-  @Test("The checksum of a range from the table of stretches equals the checksum of its bytes")
+  @Test("The checksum of a range, computed from the table of stretches, equals the checksum of its bytes")
   func stretches() {
     var random = SeededGenerator.forTest("stretches")
     let bytes = (0..<70_000).map { _ in UInt8.random(in: 0...255, using: &random) }
