@@ -328,6 +328,9 @@ private enum Examples {
       }
       #expect(rich == first && rich.count == 1)
     }
+    let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com")
+    #expect(worker.email == "ann@acme.com" && worker.isInserted)
+    context.delete(worker)
     let data = Data(#"[{"email": "ada@example.org", "name": "Ada"}]"#.utf8)
     try json(context, data)
   }
@@ -423,6 +426,48 @@ private enum RequestExamples {
   }
 }
 
+/// The examples of accessors.
+private enum AccessorExamples {
+  @Accessors final class Visitor: ManagedObject {
+    var name: String?
+    var visits: Int64
+  }
+
+  @Entity final class Chapter: ManagedObject {
+    @Attribute(.length(1...80)) var title: String? {
+      get { primitiveTitle }
+      set {
+        willChangeValue(forKey: "title")
+        primitiveTitle = newValue?.trimmed
+        didChangeValue(forKey: "title")
+      }
+    }
+  }
+
+  static func run() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "Visitor", className: "Visitor", properties: [.string("name"), .int64("visits")])
+    ])
+    let visitors = PersistentContainer(
+      name: "Visitors", model: model, classes: [Visitor.self], description: .inMemory)
+    try visitors.loadPersistentStores()
+    let visitor = Visitor(context: visitors.newContext())
+    (visitor.name, visitor.visits) = ("Ada", 2)
+    #expect(visitor.value(forKey: "visits") as? Int == 2)
+
+    let book = try PersistentContainer(name: "Book", classes: [Chapter.self], description: .inMemory)
+    try book.loadPersistentStores()
+    let chapter = Chapter(context: book.newContext())
+    chapter.title = " One "
+    #expect(chapter.title == "One")
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String { trimmingCharacters(in: .whitespaces) }
+}
+
 @Suite("The examples in doc comments")
 struct DocumentationTests {
   @Test("The examples in doc comments compile and run")
@@ -436,6 +481,7 @@ struct DocumentationTests {
     try Examples.ordered()
     try Examples.byClass()
     try RequestExamples.run()
+    try AccessorExamples.run()
     try Examples.engine()
   }
 

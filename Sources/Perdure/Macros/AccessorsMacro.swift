@@ -1,14 +1,13 @@
 /// Makes the stored variables of a class accessors of the properties of an entity that a model in
 /// code or in a file describes.
 ///
-///     @Accessors final class Worker: ManagedObject {
+///     @Accessors final class Visitor: ManagedObject {
 ///       var name: String?
-///       var salary: Double
-///       var company: Company?
-///       var projects: ToMany<Project>
+///       var visits: Int64
 ///     }
 ///     let model = try ManagedObjectModel([
-///       EntityDescription("Worker", className: "Worker", properties: [.string("name"), …]), …
+///       EntityDescription(
+///         "Visitor", className: "Visitor", properties: [.string("name"), .int64("visits")])
 ///     ])
 ///
 /// Each variable has the name of its property, so accessors cannot be confused. A container
