@@ -44,7 +44,7 @@ struct ErrorFormsTests {
   ]
   /// Types of modules that this target does not link. The tests of those modules check the types.
   private static let otherTargets: Set = [
-    "BundledModelError", "KeyedArchiveError", "ModelCodeError", "ModelFileError",
+    "BundledModelError", "KeyedArchiveError", "ModelCodeError", "ModelCodeOptionsError", "ModelFileError",
   ]
 
   private static func sources() throws -> [String] {
