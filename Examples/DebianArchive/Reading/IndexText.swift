@@ -7,8 +7,9 @@ struct IndexText: ~Copyable {
   private let input: StoredBytes
   private var frames: FrameStream?
 
-  /// - Parameter source: Fills a buffer with stored bytes; 0 only at the end.
-  /// - Throws: `.unsupported` for other compressions, `.unreadable`.
+  /// - Parameter source: Fills a buffer with stored bytes, and returns their number. Returns 0 only
+  ///   at the end.
+  /// - Throws: `.unsupported` for other compressions; `.unreadable` if the bytes cannot be read.
   init(source: @escaping FrameStream.Source) throws(ArchiveReadError) {
     let input = StoredBytes(source)
     self.input = input
@@ -62,7 +63,8 @@ struct IndexText: ~Copyable {
   }
 }
 
-/// Reads and counts stored bytes, and checks the first four before returning them.
+/// Reads and counts stored bytes. `firstBytes()` returns the first four, and later reads return
+/// them again.
 private final class StoredBytes {
   private let source: FrameStream.Source
   private var peeked: [UInt8] = []

@@ -251,8 +251,7 @@ struct CommitterState: ~Copyable {
     return unread.map(\.outdated)
   }
 
-  /// The total length of the segment files that have no name any more and that old snapshots still
-  /// read.
+  /// The total length of unlinked segment files that old snapshots still read.
   var outdatedSegmentBytes: Int { outdatedSegments.reduce(0) { $0 + $1.outdated.fileBytes } }
 
   /// Notes the blob files that the published root references and the previous root does not

@@ -8,8 +8,8 @@ final class CompactionControl: @unchecked Sendable {
   private let condition = Condition()
   private var isRunning = false
   private var isStopped = false
-  /// Segments that groups do not make shorter, by number. The values are the segments' counts at
-  /// the time of the trial.
+  /// Segments that do not shrink if their records are grouped, by number. Each value has the
+  /// segment's counts at the time of the trial.
   private var notShrinking: [UInt64: SegmentUsage] = [:]
 
   /// Waits until no other compaction runs, and begins one.
@@ -28,7 +28,8 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Notes the result of a trial: groups do not make the present segment shorter.
+  /// Notes the result of a trial: the segment with these counts does not shrink if its records are
+  /// grouped.
   func noteNotShrinking(_ segment: UInt64, _ usage: SegmentUsage) {
     lock.withLock { notShrinking[segment] = usage }
   }

@@ -18,8 +18,8 @@ struct KeeperSearch {
     fileprivate(set) var sight = Keepers.Sight.nobody
   }
 
-  /// The number of records that are gathered. Records of one keyspace and state are looked up
-  /// together.
+  /// The number of records to gather before a search. Records of one keyspace and state are looked
+  /// up together.
   static let countMax = 64
 
   private(set) var candidates: [Candidate] = []
@@ -49,8 +49,8 @@ struct KeeperSearch {
     while start < candidates.count {
       let (keyspace, sequence) = (candidates[start].keyspace, candidates[start].sequence)
       let state = keepers.firstState(from: sequence)
-      // Adjacent records usually belong to one keyspace, and are usually looked up in the same root
-      // first.
+      // Adjacent records usually belong to one keyspace, and their search usually starts in one
+      // state.
       var end = start + 1
       while end < candidates.count, candidates[end].keyspace == keyspace,
         candidates[end].sequence == sequence || keepers.firstState(from: candidates[end].sequence) == state

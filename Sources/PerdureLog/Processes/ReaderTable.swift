@@ -13,11 +13,11 @@ import PerdureFormat
 // process ends. FORMAT.md, "Reading beside a writer", has the rules for other programs.
 //
 // Invariants
-//  RT1  A reader locks its slot, writes into it that the reader may need everything, and only then
-//       reads the superblock, the directory and the log. The writer reads the slots after it has
-//       written its own data (superblock, log). Each step is a system call, so the steps are
-//       ordered. If the writer does not find a reader's lock, that reader reads after the writer
-//       has written, and finds the written data.
+//  RT1  A reader first locks its slot. It then writes into the slot that it may need everything.
+//       Only then does it read the superblock, the directory and the log. The writer reads the
+//       slots after it has written its own data (superblock, log). Each step is a system call, so
+//       the steps are ordered. If the writer does not find a reader's lock, that reader reads after
+//       the writer has written, and finds the written data.
 //  RT2  Between the lock and the first write, a slot may still contain the needs of its last
 //       holder. A writer that reads this old content wrote its data before the new reader reads
 //       (RT1). So this is harmless.
@@ -130,8 +130,8 @@ struct ReaderTable: Sendable {
 }
 
 extension Engine {
-  /// The error if `READERS` cannot be read; nil if it can be read. An opening for reading has not
-  /// read the file yet, so it tries now.
+  /// The error if `READERS` cannot be read; nil if it can be read. A store that is opened for
+  /// reading has not read the file yet, so this property reads it now.
   var readersFailure: FileIOError? {
     guard options.isReadOnly else { return readers.lastFailure }
     do throws(FileIOError) { _ = try readers.entries() } catch { return error }

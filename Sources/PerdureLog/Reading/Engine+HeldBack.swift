@@ -37,8 +37,7 @@ extension Engine {
     pins.heldAndAwaited(published: state.root.pointee.version).adding(state.compactedVersions)
   }
 
-  /// The number of bytes of segment files that have no name any more and that old snapshots still
-  /// read.
+  /// The total length of unlinked segment files that old snapshots still read.
   var replacedSegmentBytes: Int { (try? looking { $0.outdatedSegmentBytes }) ?? 0 }
 
   /// Ends a compaction, which no longer needs the versions that it kept.
@@ -72,7 +71,7 @@ extension Engine {
   /// Removes unreachable blob files. Call in a turn.
   func removeUnreachableBlobs(_ state: inout CommitterState) {
     guard !state.retiredBlobs.isEmpty else { return }
-    // The table of readers is read after the commits that dropped the files were written. RT1
+    // RT1: the commits that dropped the files are written, so the reader table may be read now.
     let pinned = heldAndAwaited(state)
     let free = state.retiredBlobs.takeFree(
       pinned, published: state.root.pointee.version, synced: gate.syncedEnd,

@@ -8,8 +8,8 @@ public struct RecoveryReport: Sendable {
   public var wasClosed = false
   /// The number of segments read.
   public var segments = 0
-  /// The number of bytes of the log read: of the whole log, or of the part after the checkpoint.
-  /// For rewritten segments, their present length counts.
+  /// The number of bytes that were read from the log: from the whole log, or only from the part
+  /// after the checkpoint. Rewritten segments count with their present length.
   public var logBytes: UInt64 = 0
   /// The sequence number of the last commit in the index on disk. It is 0 if no index could be
   /// used, and the index was built from the log.

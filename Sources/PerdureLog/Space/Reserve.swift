@@ -115,7 +115,7 @@ final class Reserve: @unchecked Sendable {
   private func remove(_ part: Part) -> Bool {
     guard held[part, default: 0] > 0 else { return false }
     do throws(FileIOError) { try directory.remove(Self.name(part)) } catch {
-      // Otherwise the file still exists, and still occupies the space.
+      // After any other error, the file still exists and occupies the space.
       if error.code == .notFound { held[part] = nil }
       return false
     }

@@ -1,5 +1,6 @@
 extension Lexer {
-  /// Reads an operator, with dots only if it begins with one, or a character of any other kind.
+  /// Reads an operator, or one character of any other kind. An operator can contain dots only if it
+  /// begins with a dot.
   mutating func scanOperator() -> Token.Kind {
     let begin = offset
     if byte() == UInt8(ascii: ".") {

@@ -1,6 +1,6 @@
 /// Distributes the links of a graph to the gutters.
 ///
-/// A loop uses the gutter at the right of its box. Links that lead to the same name of an entity
+/// A loop uses the gutter at the right of its box. Links that end at the name of the same entity
 /// share a wire.
 struct Wiring {
   /// The path of a line through one gutter.
@@ -40,7 +40,7 @@ struct Wiring {
   }
 
   private mutating func addLoop(_ number: Int, _ line: LayoutGraph.Line, gutter: Int, top: Int) {
-    // A relationship that is its own inverse leads from its row back to its row.
+    // A relationship that is its own inverse has both ends at one row, so they are moved apart.
     let spread = line.leftY == line.rightY ? 4 : 0
     let (leftY, rightY) = (top + line.leftY - spread, top + line.rightY + spread)
     passes[number].append(

@@ -6,8 +6,8 @@ import PerdureModel
   import Foundation
 #endif
 
-/// Values as text in model files. Numbers have a point and no grouping. Every text that is written
-/// is read as the same value.
+/// Values as text in model files. Numbers have a point and no grouping. A value that is written as
+/// text and read again is the same.
 package enum ModelText {
   /// A truth value: `YES`, `NO`, `true`, `false`, 1 or 0 in any case; nil for other text.
   package static func bool(_ text: String) -> Bool? {
@@ -52,7 +52,8 @@ package enum ModelText {
 
   // MARK: Defaults and bounds
 
-  /// The value of a type; nil if the text is not one. Types without values as text have none.
+  /// Reads a value of the type. Returns nil if the text is not a valid value, or if values of the
+  /// type cannot be written as text.
   static func value(_ text: String, _ type: AttributeType) -> DefaultValue? {
     switch type {
     case .int16: integer(text).flatMap { Int16(exactly: $0) }.map { .integer(Int64($0)) }
@@ -71,7 +72,8 @@ package enum ModelText {
     }
   }
 
-  /// The text of a value in the form of its type; nil for a value that each object gets anew.
+  /// The text of a value, in the form of its type; nil for `now` and `newUUID`, whose values differ
+  /// for each object.
   static func text(of value: DefaultValue, _ type: AttributeType) -> String? {
     switch value {
     case .bool(let value): value ? "YES" : "NO"
@@ -159,8 +161,8 @@ enum ExtensionKey {
   static let prefix = "perdure."
   /// The default of an attribute: `now`, `newUUID`, or bytes in base 64.
   static let defaultValue = "perdure.default"
-  /// The transformer of a transformable attribute: only ``noTransformer``. Core Data has no stored
-  /// attribute without one.
+  /// The transformer of a transformable attribute. The only value is ``noTransformer``. Without
+  /// this key, a stored attribute that names no transformer uses secure archives, as in Core Data.
   static let transformer = "perdure.transformer"
   /// The value for an attribute whose bytes no transformer reads.
   static let noTransformer = "none"
