@@ -3,7 +3,7 @@ import PerdureFileIO
 import PerdureLog
 import PerdureProving
 
-// The other data of a store must be exactly the data that the rows and links require.
+// A store must have exactly the files and indexes that its rows and its model require.
 
 /// Compares files and indexes with the rows and the model.
 package enum GraphFiles {

@@ -3,8 +3,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// A small part of the proof's damages to a store's bytes, and tests that each deliberately wrong
-/// store is detected.
+/// Runs a small share of the rot campaign, which damages the bytes of a store. Also checks that the
+/// campaign detects each deliberate error (`RotCanary`).
 @Suite("Damaged bytes")
 struct RotTests {
   private let seed = SeededGenerator.seedFromEnvironment()
@@ -23,7 +23,7 @@ struct RotTests {
 
   @Test("Without bound records, a misplaced version of a key is detected by missing index entries")
   func newerVersion() async throws {
-    // Copies the newest version of a key over the one of the checkpoint.
+    // Copies the newest version of a key over the version that the checkpoint contains.
     let plan = ProofPlan(seed: 20_261_202, scale: 1, part: "0|tails|9624")
     let result = try await RotCampaign().run(plan, .silent)
     #expect(result.violations.map(\.description) == [] && result.counts.mutations == 1)
@@ -64,19 +64,18 @@ struct RotTests {
   func canaries(_ canary: RotCanary) async throws {
     let scale =
       switch canary {
-      // Only a few damages reach the check before any read detects them, and few files end in a
-      // tail.
+      // Reads detect most damages before these checks, and few files end in a tail.
       case .uncheckedDamage, .quietVerify, .unreadTails: 0.002
       case .wrongBesideErrors: 0.008
-      // The damage may leave no row of the store that a canary could change. The campaign ends with
-      // the first violation.
+      // Some damages leave no row that these canaries could change. So more damages are tried. The
+      // campaign ends with the first violation.
       case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: 0.01
       case .agelessReport: 0.01
       case .unboundRecords, .uncomparedRecords, .uncomparedReads: 0.01
       default: 0.0005
       }
     var (share, result) = (scale, try await run(RotCampaign(canary: canary), scale: scale))
-    // With this seed, no read may reach the error. So more damages are tried.
+    // Perhaps no read reaches the error with this seed. Then more damages are tried.
     while result.violations.isEmpty && share < 0.05 {
       share *= 4
       result = try await run(RotCampaign(canary: canary), scale: share)

@@ -254,7 +254,7 @@ struct SeveralStoresTests {
     try Library.container(at(path, "Notes")).close()
   }
 
-  @Test("M8 No store is opened for a configuration with a relationship to an entity outside of it")
+  @Test("M8 Loading fails if a relationship leads from a configuration to an entity outside it")
   func crossing() throws {
     let error = #expect(throws: PerdureError.self) { try Library.container("Authors", "Notes") }
     #expect(error?.code == .openFailed && error?.description.contains("lead out of it") == true)

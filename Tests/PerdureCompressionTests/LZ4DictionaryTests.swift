@@ -148,7 +148,7 @@ struct DictionaryTrainerTests {
     return samples
   }
 
-  @Test("Training on samples more than halves the size of similar values")
+  @Test("A trained dictionary compresses similar values to less than half their size")
   func ratio() {
     let trained = DictionaryTrainer.train(on: samples(500), lengthMax: 2048)
     #expect(trained.bytes.count <= 2048)

@@ -82,7 +82,7 @@ struct IndexRemovalTests {
     #expect(try old.count(in: index) == 20)
   }
 
-  @Test("The name of a removed index can have any new definition, with and without a checkpoint")
+  @Test("The name of a removed index can be reused for any definition, with and without a checkpoint")
   func again() throws {
     for (checkpoints, isSame) in [(false, true), (true, true), (true, false)] {
       let memory = CheckpointedStore()
@@ -177,7 +177,7 @@ struct IndexRemovalTests {
     #expect(try names(salvaged) == ["kept"])
   }
 
-  @Test("Salvage restores an index that orders sums, even if its id is less than that of the sums")
+  @Test("Salvage restores a sum order whose id is less than the id of the sums index")
   func salvagedOrder() throws {
     var memory = memory
     memory.options.indexExtractors = ["numbers": SliceExtractor()]

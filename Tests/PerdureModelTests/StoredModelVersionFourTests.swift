@@ -53,8 +53,8 @@ struct StoredModelVersionFourTests {
     var bytes = try StoredModel.initial(for: Self.model()).encode()
     let name = Array("B".utf8) + [1, 1, 0, 0, 0] + Array("a".utf8)
     let place = try #require(bytes.indices.first { bytes[$0...].starts(with: name) })
-    // The byte follows the counts, `optional`, the delete rule, no renaming identifier and
-    // `ordered`.
+    // `transient` follows the counts, `optional`, the delete rule, the flag of the absent renaming
+    // identifier, and `ordered`.
     bytes[place + name.count + 8 + 1 + 1 + 1 + 1] = 1
     let error = try #require(throws: ModelError.self) { try StoredModel(decoding: bytes) }
     #expect(!error.problems.isEmpty && error.problems.allSatisfy { $0.rule == .transientRelationship })

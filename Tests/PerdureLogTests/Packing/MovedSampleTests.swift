@@ -14,7 +14,7 @@ struct MovedSampleTests {
     Array("\(prefix), an ordinary row of the table, number \(1000 + number), in a currency".utf8)
   }
 
-  /// Copies the record of one key over that of another, of the same length.
+  /// Copies one record over another record of the same length. The arguments are addresses.
   private func copy(_ from: UInt64, over to: UInt64, _ fileSystem: any FileSystem) throws {
     let (from, to) = (RecordAddress(rawValue: from), RecordAddress(rawValue: to))
     func file(_ address: RecordAddress) throws -> any File {

@@ -25,7 +25,7 @@ struct OutlivingSnapshotTests {
     ReaderTable(directory: try witnessed.fileSystem.openDirectory(WitnessedStore.path))
   }
 
-  /// Opens and changes the store as another writer, which removes all data that no reader needs.
+  /// Changes the open store, and removes all data that no reader needs.
   private static func overwrite(_ witnessed: WitnessedStore, rounds: Int = 4) throws {
     for _ in 0..<rounds {
       for _ in 0..<15 { try witnessed.commit() }

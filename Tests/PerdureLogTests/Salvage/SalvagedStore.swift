@@ -255,8 +255,8 @@ struct SalvagedStore {
   }
 }
 
-/// Bytes that look like the structures that a salvage searches for. Their checksums are not bound
-/// to their position.
+/// Bytes that look like the structures that a salvage searches for. Their checksums were not
+/// computed for the position where the bytes are stored.
 enum Bait {
   static func bytes(_ store: StoreID, _ random: inout SeededGenerator) -> [UInt8] {
     switch random.pick(0..<4) {
@@ -291,7 +291,7 @@ enum Bait {
     footer(store, number: random.pick(1...4), dataEnd: 8 * random.pick(20...200), fileEnd: nil)
   }
 
-  /// - Parameter fileEnd: The length of the file; nil: the footer has one group.
+  /// - Parameter fileEnd: Nil for a footer with one group. Otherwise the footer has no groups.
   static func footer(_ store: StoreID, number: UInt64, dataEnd: Int, fileEnd: Int?) -> [UInt8] {
     let footer = RewrittenFooter(
       generation: 1, originalEnd: UInt64(dataEnd), dataEnd: UInt64(dataEnd), recordBytes: 0,

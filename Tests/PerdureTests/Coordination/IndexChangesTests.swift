@@ -103,7 +103,7 @@ struct IndexChangesTests {
     #expect(try store.store.verify().findings.isEmpty)
     try store.close()
 
-    // The indexes of the earlier model are also built from the rows that were added meanwhile.
+    // The new indexes of the earlier model also contain the rows that were added since.
     store = try Self.open(Self.model(Self.old), fileSystem)
     #expect(try Self.names(store) == Self.oldNames)
     let size = try Self.fetch(store, "size > 35")
@@ -133,7 +133,7 @@ struct IndexChangesTests {
     try store.close()
   }
 
-  @Test("If indexes are built and dropped, no row is written, and the log gets little more than the model")
+  @Test("Building and dropping indexes writes no rows, and adds little more than the model to the log")
   func bytes() throws {
     let fileSystem = SimulatedFileSystem()
     var store = try Self.open(Self.model(Self.old), fileSystem)

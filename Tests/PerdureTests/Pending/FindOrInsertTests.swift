@@ -57,7 +57,7 @@ struct FindOrInsertTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("With 40,000 objects in one save, the layer is updated once for each edit of an object")
+  @Test("40,000 calls before a save update the context layer at most once for each edit")
   func many() throws {
     let context = try context()
     let count = 40_000
@@ -65,8 +65,8 @@ struct FindOrInsertTests {
       let object = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: number % (count / 2))
       object.name = "c\(number)"
     }
-    // The layer is updated once for each call that follows an edit. If it were rebuilt, all objects
-    // would be updated.
+    // Each call updates the layer only for the object edited since the last call. A rebuild of the
+    // layer would update it for all objects.
     let updateCount = try #require(context.core.contextLayer).builder.updateCount
     #expect(updateCount > count / 2 && updateCount <= count)
     try context.save()

@@ -29,7 +29,7 @@ final class Company: Party {
     set { _set(2, newValue) }
   }
   var workerCount: Int { _get(3) }
-  /// The end of a one-to-one relationship that has the column. `Employee.leads` is derived.
+  /// The stored end of a one-to-one relationship. The other end, `Employee.leads`, is derived.
   var chief: Employee? {
     get { _get(4) }
     set { _set(4, newValue) }
@@ -289,7 +289,8 @@ enum StoreKind: String, CaseIterable, Sendable {
   case reference
   /// The log engine, on files in memory.
   case engine
-  /// The second of two joined stores, whose entity numbers differ from those of the graph.
+  /// Two joined stores. The second one has the graph, and numbers its entities differently than the
+  /// joined store.
   case joined
   /// A parent context, which saves into the engine after some saves of its children. All other
   /// contexts are its children.
@@ -299,8 +300,8 @@ enum StoreKind: String, CaseIterable, Sendable {
   static let current =
     ProcessInfo.processInfo.environment["PERDURE_STORE"].flatMap { StoreKind(rawValue: $0) } ?? .engine
 
-  /// Like `current`, but for tests of states that only a real store can have. In a parent context,
-  /// unsaved objects would count as new.
+  /// Like `current`, but the engine instead of a parent context. In a parent context, objects that
+  /// the parent has not saved count as new.
   static var stored: StoreKind { current == .child ? .engine : current }
 
   var factory: StoreFactory {

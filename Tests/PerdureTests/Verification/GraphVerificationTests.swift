@@ -137,7 +137,7 @@ struct GraphVerificationTests {
     #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
   }
 
-  @Test("G5: Verification finds one-to-one objects with two partners, and links at only one end")
+  @Test("G5: Verification finds an object with two one-to-one partners, and a link without its reverse")
   func inverses() throws {
     let other = ObjectReference(entity: company.entityNumber, id: 700)
     try put(row(of: company, "chief", .reference(worker)), as: other)

@@ -2,8 +2,9 @@ import Foundation
 import Perdure
 import PerdureLog
 
-/// The store from which each scenario starts: ten companies of a thousand workers, with a hundred
-/// projects each, and ten thousand notes. Every value follows from a number.
+/// The store from which each scenario starts. It has ten companies, each with a thousand workers
+/// and a hundred projects, and ten thousand notes. Every value is computed from the object's
+/// number.
 enum BaseGraph {
   static let companyCount = 10
   static let companySize = 1_000
@@ -18,7 +19,7 @@ enum BaseGraph {
   static func projectTitle(_ project: Int) -> String { "Project \(project)" }
   static func email(_ worker: Int) -> String { "worker.\(worker)@example.org" }
   static func lastName(_ worker: Int) -> String { "Name \(worker % (workerCount / namesakes))" }
-  /// All salaries are different. Their order is not that of the numbers.
+  /// All salaries are different. Their order differs from the order of the workers' numbers.
   static func salary(_ worker: Int) -> Int64 { 1_000 + Int64(worker * 7_919 % workerCount) }
   static func rating(_ worker: Int) -> Double { Double(worker * 6_007 % workerCount) + 0.5 }
 
@@ -36,8 +37,8 @@ enum BaseGraph {
     try container.close()
   }
 
-  /// A container of a store that is not loaded. Only its users write: nothing runs at times that
-  /// differ between runs.
+  /// A container whose store is not loaded yet. Checkpoints and compaction do not run in the
+  /// background, because they would start at different times in each run.
   static func container(at path: String) throws -> PersistentContainer {
     var description = PersistentStoreDescription(path: path, durability: .processCrash)
     description.configuresEngine = { options in
@@ -73,7 +74,7 @@ enum BaseGraph {
 }
 
 extension Worker {
-  /// Sets all attributes to those of a worker's number.
+  /// Sets all attributes to the values that follow from a worker's number.
   func set(_ worker: Int) {
     number = Int64(worker)
     (firstName, lastName, email) = ("Ada", BaseGraph.lastName(worker), BaseGraph.email(worker))
