@@ -131,6 +131,13 @@ extension ContextCore {
 
   private func pendingRow(_ overlay: ObjectOverlay) throws -> [UInt8]? {
     if overlay.isNew { return row(of: overlay, base: nil) }
+    // Values that hooks and primitive setters gave the instance are saved with its other changes.
+    if let object = identityMap.object(overlay.reference),
+      object.header.pointee.wakefulness.contains(.rewritten), loadRow(of: object),
+      let row = object.header.pointee.loadedRow
+    {
+      return self.row(of: overlay, base: row)
+    }
     guard let stored = try view.row(overlay.reference) else { return nil }
     return row(of: overlay, base: try graph.store.rows.view(stored.bytes, of: overlay.reference))
   }
