@@ -84,15 +84,17 @@ struct ReportTests {
     #expect(measurement("LMDB", .scan, ns: 1, details: details).writeAmplification("record_bytes") == nil)
   }
 
-  @Test("Only the block between the marks of a document is replaced")
+  @Test("Only the block between the marks of a document is replaced, and a missing mark is an error")
   func blocks() throws {
     let text = "a\n<!-- log -->\nold\n<!-- /log -->\nb\n"
     let new = try MarkedBlock("log").replaced(in: text, with: "new\nrows")
     #expect(new == "a\n<!-- log -->\nnew\nrows\n<!-- /log -->\nb\n")
     #expect(try MarkedBlock("log").replaced(in: new, with: "new\nrows") == new)
-    #expect(try MarkedBlock("goals").replaced(in: text, with: "x") == text)
-    #expect(throws: MarkedBlock.UnendedBlock.self) {
-      try MarkedBlock("log").replaced(in: "<!-- log -->\n", with: "")
+    #expect(MarkedBlock("log").begins(in: text) && !MarkedBlock("goals").begins(in: text))
+    for text in ["", "<!-- log -->\n", "<!-- /log -->\n<!-- log -->\n"] {
+      #expect(throws: MarkedBlock.MissingMark.self) {
+        try MarkedBlock("log").replaced(in: text, with: "")
+      }
     }
   }
 

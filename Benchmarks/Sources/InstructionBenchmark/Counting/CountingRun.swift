@@ -15,10 +15,11 @@ struct CountingRun {
   func rows(_ scenarios: [Scenario]) throws -> [CountRow] {
     // The name is the same in every run: the lengths of paths change counts by up to 2 %.
     let folder = Self.memory.appendingPathComponent("perdure-instructions")
-    guard !FileManager.default.fileExists(atPath: folder.path) else {
+    do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    } catch let error as CocoaError where error.code == .fileWriteFileExists {
       throw CountingError("\(folder.path) exists. Wait for the other run, or remove it.")
     }
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     return try count(scenarios, Callgrind(in: folder))
   }

@@ -31,7 +31,10 @@ struct TablesCommand: ParsableCommand {
     for document in documents {
       let file = URL(fileURLWithPath: document)
       let text = try String(contentsOf: file, encoding: .utf8)
-      let new = try blocks.reduce(text) { try MarkedBlock($1.name).replaced(in: $0, with: $1.text) }
+      let new = try blocks.reduce(text) { text, block in
+        let marked = MarkedBlock(block.name)
+        return marked.begins(in: text) ? try marked.replaced(in: text, with: block.text) : text
+      }
       guard new != text else { continue }
       if check { throw EngineError("\(document) does not say what the results say: make bench-tables") }
       try Data(new.utf8).write(to: file)
