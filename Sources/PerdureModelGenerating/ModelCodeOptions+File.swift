@@ -1,5 +1,5 @@
-// The choices for the code of a model as a file beside the model, so that the plugin, which takes no
-// arguments, can have other ones than the default.
+// The choices for the code of a model, as a file beside the model. The plugin takes no arguments,
+// and reads its choices from this file.
 
 import PerdureFileIO
 public import PerdureModelCode
@@ -29,8 +29,8 @@ extension ModelCodeOptions {
   ///
   /// - Parameter path: The path of the model: a folder, or the file `contents` in one.
   /// - Returns: The choices; nil if there is no such file.
-  /// - Throws: `ModelCodeOptionsError` with all problems of the file. `ModelFileError` if it cannot be
-  ///   read.
+  /// - Throws: `ModelCodeOptionsError` with all problems of the file. `ModelFileError` if it cannot
+  ///   be read.
   public init?(besideModelAt path: String) throws {
     let file = Self.file(besideModelAt: path)
     guard try ModelFolder().kind(of: file) == .file else { return nil }

@@ -420,21 +420,12 @@ private enum PerformanceExample {
     typealias Row = (shop: String, day: Int, amount: Int)
 
     func add(_ rows: [Row], to container: PersistentContainer) throws {
-      var shops: [String: ManagedObjectID] = [:]
-      for shop in try container.newContext().fetch(Shop.fetchRequest()) { shops[shop.name] = shop.objectID }
       for start in stride(from: 0, to: rows.count, by: 1000) {
         let context = container.newContext()
         for row in rows[start..<min(start + 1000, rows.count)] {
           let sale = Sale(context: context)
           (sale.day, sale.amount) = (row.day, row.amount)
-          if let id = shops[row.shop] {
-            sale.shop = context.object(with: id) as? Shop
-          } else {
-            let shop = Shop(context: context)
-            shop.name = row.shop
-            shops[row.shop] = shop.objectID  // final from insertion
-            sale.shop = shop
-          }
+          sale.shop = try context.findOrInsert(Shop.self, where: \.name, equals: row.shop)
         }
         try context.save()
       }
