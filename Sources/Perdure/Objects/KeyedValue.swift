@@ -61,11 +61,11 @@ enum KeyedValue {
     }
   }
 
-  /// The decimal number with the digits of a double's description; nil if it does not convert back.
+  /// The decimal number that counts as equal to a double (NO2); nil if there is none.
   private static func decimal(_ double: Double) -> Decimal? {
-    guard double.isFinite, let decimal = Decimal(string: "\(double)"), Double("\(decimal)") == double else {
-      return nil
-    }
+    guard double.isFinite, let decimal = Decimal(counting: double) ?? Decimal(string: "\(double)"),
+      Double("\(decimal)") == double
+    else { return nil }
     return decimal
   }
 
@@ -94,7 +94,7 @@ enum KeyedValue {
     case .date: (value as? Date).map(Value.date)
     case .data: (value as? Data).map(Value.data)
     case .uuid: (value as? UUID).map(Value.uuid)
-    case .url: (value as? URL).map(Value.url)
+    case .url: (value as? URL).map(Value.url) ?? (value as? String).flatMap { exact(.string($0), as: kind) }
     default: nil
     }
   }

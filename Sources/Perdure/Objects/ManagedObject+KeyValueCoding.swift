@@ -369,7 +369,7 @@ extension ManagedObject {
     _ value: Any?, _ relationship: RelationshipShape
   ) throws(KeyedProblem) -> [ManagedObject] {
     guard let value else { return [] }
-    guard let elements = value as? any Sequence else {
+    guard let elements = value as? any Sequence, Self.canHaveObjects(elements) else {
       throw .unfit(self, relationship.name, value, ": it leads to several objects")
     }
     var objects: [ManagedObject] = []
@@ -378,4 +378,12 @@ extension ManagedObject {
   }
 
   private static func elements(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
+
+  /// Whether the elements of a sequence may be objects. Otherwise an empty text or empty data would
+  /// be an empty list of objects.
+  private static func canHaveObjects<S: Sequence>(_ sequence: S) -> Bool {
+    let element = S.Element.self
+    if element is ManagedObject.Type || element is ManagedObject?.Type { return true }
+    return element == Any.self || element == AnyObject.self || element == AnyHashable.self
+  }
 }

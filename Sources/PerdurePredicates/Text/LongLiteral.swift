@@ -41,7 +41,7 @@ extension FetchExpression {
 
   /// The decimal value of a text; nil if `number` is not a Double, or is equal to the decimal
   /// value.
-  private static func longLiteral(_ text: String, _ number: Value) -> Decimal? {
+  fileprivate static func longLiteral(_ text: String, _ number: Value) -> Decimal? {
     guard case .double = number, let decimal = Value.decimal(text),
       Value.sortOrder(.decimal(decimal), number) != .same
     else { return nil }
@@ -56,6 +56,13 @@ extension FetchExpression {
   /// A long literal as a decimal constant; other expressions unchanged.
   package var withExactLiteral: FetchExpression {
     longLiteral.map { .constant(.decimal($0)) } ?? self
+  }
+}
+
+extension Double {
+  /// Whether the parser reads the description as a long literal, and not as a Double.
+  var isReadAsLongLiteral: Bool {
+    FetchExpression.longLiteral(description, .double(self)) != nil
   }
 }
 

@@ -16,7 +16,8 @@ extension Value: CustomStringConvertible {
     case .null: "NULL"
     case .bool(let bool): bool ? "TRUE" : "FALSE"
     case .integer(let integer): String(integer)
-    case .double(let double): double.isFinite ? String(double) : "DOUBLE(\"\(double)\")"
+    case .double(let double):
+      double.isFinite && !double.isReadAsLongLiteral ? String(double) : "DOUBLE(\"\(double)\")"
     case .decimal(let decimal): "DECIMAL(\"\(decimal)\")"
     case .string(let string): Self.quoted(string)
     case .date(let date): "DATE(\"\(date.timeIntervalSinceReferenceDate)\")"
