@@ -69,7 +69,7 @@ extension AttributeType {
   }
 
   /// Whether a value of one type can equal a value of the other.
-  func isComparable(with other: AttributeType) -> Bool {
+  package func isComparable(with other: AttributeType) -> Bool {
     if self == .undefined || other == .undefined { return true }
     return comparisonKind == other.comparisonKind
   }

@@ -100,12 +100,22 @@ public final class Author: ManagedObject {
     for object in objects { books.insert(object) }
   }
 
+  @_disfavoredOverload
+  public func addToBooks(_ objects: some Sequence<Any>) {
+    books.insert(contentsOf: objects)
+  }
+
   public func removeFromBooks(_ object: LibraryBook) {
     books.remove(object)
   }
 
   public func removeFromBooks(_ objects: some Sequence<LibraryBook>) {
     for object in objects { books.remove(object) }
+  }
+
+  @_disfavoredOverload
+  public func removeFromBooks(_ objects: some Sequence<Any>) {
+    books.remove(contentsOf: objects)
   }
 }
 
@@ -267,12 +277,22 @@ public final class LibraryBook: Item {
     for object in objects { authors.append(object) }
   }
 
+  @_disfavoredOverload
+  public func addToAuthors(_ objects: some Sequence<Any>) {
+    authors.append(contentsOf: objects)
+  }
+
   public func removeFromAuthors(_ object: Author) {
     authors.remove(object)
   }
 
   public func removeFromAuthors(_ objects: some Sequence<Author>) {
     for object in objects { authors.remove(object) }
+  }
+
+  @_disfavoredOverload
+  public func removeFromAuthors(_ objects: some Sequence<Any>) {
+    authors.remove(contentsOf: objects)
   }
 
   public func insertIntoAuthors(_ object: Author, at position: Int) {
@@ -491,12 +511,22 @@ extension Shelf {
     for object in objects { books.insert(object) }
   }
 
+  @_disfavoredOverload
+  public func addToBooks(_ objects: some Sequence<Any>) {
+    books.insert(contentsOf: objects)
+  }
+
   public func removeFromBooks(_ object: LibraryBook) {
     books.remove(object)
   }
 
   public func removeFromBooks(_ objects: some Sequence<LibraryBook>) {
     for object in objects { books.remove(object) }
+  }
+
+  @_disfavoredOverload
+  public func removeFromBooks(_ objects: some Sequence<Any>) {
+    books.remove(contentsOf: objects)
   }
 }
 

@@ -99,6 +99,10 @@ struct ExpansionTests {
       for object in objects { projects.insert(object) }
     }
 
+    /// Connects the objects of an `NSSet` or a similar collection to `projects`.
+    @_disfavoredOverload
+    public func addToProjects(_ objects: some Sequence<Any>) { projects.insert(contentsOf: objects) }
+
     /// Disconnects an object from `projects`.
     public func removeFromProjects(_ object: Project) { projects.remove(object) }
 
@@ -106,6 +110,10 @@ struct ExpansionTests {
     public func removeFromProjects(_ objects: some Sequence<Project>) {
       for object in objects { projects.remove(object) }
     }
+
+    /// Disconnects the objects of an `NSSet` or a similar collection from `projects`.
+    @_disfavoredOverload
+    public func removeFromProjects(_ objects: some Sequence<Any>) { projects.remove(contentsOf: objects) }
 
     /// Inserts a new object and sets its properties. An omitted parameter keeps the value of its property; an
     /// optional property with an initial value gets that value.

@@ -38,11 +38,32 @@ struct TemplateExpansionTests {
     #expect(complaints == [])
     #expect(
       lines == [
-        "static let _templateOf_rich = Perdure._ClassTemplate<Worker>(\"rich\", [\"least\", \"n\", \"x\"], "
+        "static let _templateOf_rich = Perdure._ClassTemplate<Worker>(\"rich\", "
+          + "[\"least\": (Double).self, \"n\": ([String: Int]).self, \"x\": (Array<Int, Int>).self], "
           + "\"salary > $least AND name == $n\", order: [FetchOrder(\"name\")])",
-        "static let _templateOf_all = Perdure._ClassTemplate<Worker>(\"all\", [])",
+        "static let _templateOf_all = Perdure._ClassTemplate<Worker>(\"all\", [:])",
         "[_Slot._templateOf_rich.template, _Slot._templateOf_all.template]",
+        "[\"rich\": _Slot._templateOf_rich.parameters, \"all\": _Slot._templateOf_all.parameters]",
       ])
+  }
+
+  @Test("A parameter's type is the text up to its default, and Any if only the function can name it")
+  func parameterTypes() {
+    let (lines, complaints) = entity(
+      """
+      @Entity final class Worker: ManagedObject {
+        @FetchTemplate("a IN $a AND b == $b AND c == $c AND d == $d")
+        static func f(
+          a: ClosedRange<Int> = 0...1, `b`: (Int)? = nil, c: some PredicateArgument, d: Int...
+        ) -> FetchRequest<Worker>
+      }
+      """)
+    #expect(complaints == [])
+    #expect(
+      lines.first?.contains(
+        "[\"a\": (ClosedRange<Int>).self, \"b\": ((Int)?).self, \"c\": (Any).self, \"d\": (Any).self]")
+        == true,
+      "\(lines)")
   }
 
   @Test("The body of a function makes a request from its parameters")

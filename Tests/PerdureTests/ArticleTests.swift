@@ -98,6 +98,17 @@ private enum GettingStarted {
 
 // MARK: - Modelling
 
+// Modelling 9
+@Entity(propertiesInExtension: true) class Subscriber: ManagedObject {
+  override func awakeFromInsert() { credits = 3 }
+}
+
+@EntityProperties extension Subscriber {
+  @Attribute(.unique) var login: String?
+  var credits: Int16
+}
+// end
+
 private enum Modelling {
   // Modelling 1
   enum Status: String, AttributeValue, CaseIterable { case open, fixed, rejected }
@@ -261,6 +272,29 @@ private enum Modelling {
     meeting.start = Date(timeIntervalSinceReferenceDate: 86_400)
     #expect(meeting.day == "2001-01-02")
     try context.save()
+  }
+
+  // Modelling 8
+  @EntityBase class Record: ManagedObject {
+    @Attribute(.unique) var identifier: String
+    var created: Date = Date()
+  }
+
+  @Entity final class Book: Record { var title: String }
+  @Entity final class Author: Record { var name: String }
+  // end
+
+  static func sharedProperties() throws {
+    let container = try PersistentContainer(
+      name: "Records", classes: [Book.self, Author.self, Subscriber.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let (book, author) = (Book(context: context, title: "B"), Author(context: context, name: "A"))
+    (book.identifier, author.identifier) = ("1", "1")
+    let subscriber = Subscriber(context: context)
+    subscriber.login = "ada"
+    try context.save()
+    #expect(book.title == "B" && author.identifier == "1" && subscriber.credits == 3)
   }
 
   static func accessors() throws {
@@ -724,6 +758,7 @@ struct ArticleTests {
     try Modelling.describe()
     try Modelling.accessors()
     try Modelling.ownAccessors()
+    try Modelling.sharedProperties()
   }
 
   @Test("AttributeTypes runs") func attributeTypes() throws { try AttributeTypes.run() }
@@ -738,7 +773,7 @@ struct ArticleTests {
   @Test(
     "The code blocks of the articles equal the code in this file",
     arguments: [
-      ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 7), ("AttributeTypes", 5),
+      ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 9), ("AttributeTypes", 5),
       ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 8),
     ])
   func sameText(article: String, count: Int) throws {

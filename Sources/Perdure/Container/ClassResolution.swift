@@ -70,6 +70,8 @@ struct ClassResolution {
     try checkKeys(type, entity)
     try checkSlots(type, entity)
     try checkAccessors(type, entity)
+    let problems = TemplateCheck(type: type, model: model).problems
+    if !problems.isEmpty { throw PerdureError(.openFailed, problems.joined(separator: " ")) }
   }
 
   private func checkSlots(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {

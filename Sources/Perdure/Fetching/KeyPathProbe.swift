@@ -153,7 +153,7 @@ enum KeyPathProbe {
   /// The property whose value the round returned; nil if it is not that of one property.
   private static func property(_ result: Any?, of object: ManagedObject, _ reads: ProbedReads) -> Int? {
     if let view = result as? any RelationshipView {
-      return reads.isEmpty && view.owner === object ? view.slot : nil
+      return reads.isEmpty && view.source.owner === object ? view.source.slot : nil
     }
     switch reads.onlyRead {
     case .attribute(let slot, let given):
@@ -306,8 +306,7 @@ extension Array: ObjectList where Element: ManagedObject {
 
 /// A live view of a to-many relationship.
 private protocol RelationshipView {
-  var owner: ManagedObject { get }
-  var slot: Int { get }
+  var source: ToManySource { get }
 }
 
 extension ToMany: RelationshipView {}

@@ -46,15 +46,19 @@ public import PerdureModel
 ///     one that was added.
 ///   - userInfo: The program's own data about the entity; stored with the model.
 ///   - versionHashModifier: Changes the version hash: `EntityDescription.versionHashModifier`.
+///   - propertiesInExtension: Whether an extension with `@EntityProperties` has further properties.
+///     The literal `true` or `false`.
 @attached(
-  member, names: named(_Slot), named(_entityName), named(entityDescription), named(_propertyNamesByKeyPath),
-  named(_lifeCycle), named(_fetchTemplates), named(_validatedProperties), named(_validateProperty),
+  member, names: named(_Slot), named(_ExtensionBase), named(_entityName), named(entityDescription),
+  named(_propertyNamesByKeyPath),
+  named(_lifeCycle), named(_fetchTemplates), named(_fetchTemplateParameters), named(_validatedProperties),
+  named(_validateProperty),
   named(_customAccessors), named(_customValue), named(_setCustomValue), arbitrary)
 @attached(memberAttribute)
 public macro Entity(
   _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],
   indexes: [FetchIndexDescription] = [], originalName: String? = nil, userInfo: [String: String] = [:],
-  versionHashModifier: String? = nil
+  versionHashModifier: String? = nil, propertiesInExtension: Bool = false
 ) = #externalMacro(module: "PerdureMacros", type: "EntityMacro")
 
 /// Connects a variable with the storage of its object. `@Entity` generates it; do not write it by

@@ -13,7 +13,9 @@ public import PerdurePredicates
 ///     let rich = try context.fetch(Worker.rich(least: 1000))
 ///
 /// The parameters of the function are the variables of the predicate, with their names inside the
-/// function. The compiler checks the types of values. The template has the name of the function. A
+/// function. The compiler checks the types of values. The types of the parameters must fit the
+/// operands with which the predicate compares the variables: a container refuses others when it
+/// loads its stores, with error 134080. The template has the name of the function. A
 /// container for classes adds it to its model, which checks the predicate; for a model in code, see
 /// `FetchRequestTemplate.templates(of:)`.
 ///
@@ -32,24 +34,29 @@ public macro FetchTemplate(_ predicate: String? = nil, order: [FetchOrder] = [],
 public struct _ClassTemplate<Root: ManagedObject>: Sendable {
   /// The template for models.
   public let template: FetchRequestTemplate
+  /// The types of the function's parameters by their names.
+  public let parameters: [String: Any.Type]
   private let request: FetchRequest<Root>
 
   /// Makes the template, and parses its predicate once.
   ///
-  /// - Parameter parameters: The names of the function's parameters.
+  /// - Parameter parameters: The types of the function's parameters by their names; `Any` for an
+  ///   unknown type.
   public init(
-    _ name: String, _ parameters: [String], _ predicate: String? = nil, order: [FetchOrder] = [],
+    _ name: String, _ parameters: [String: Any.Type], _ predicate: String? = nil, order: [FetchOrder] = [],
     limit: Int = 0
   ) {
+    self.parameters = parameters
     template = FetchRequestTemplate(
       name, Root._entityName, predicate, sortDescriptors: order, fetchLimit: limit)
     // The model reports a predicate that cannot be read.
     let parsed = predicate.flatMap { try? FetchPredicate(format: $0) }
     let variables = parsed?.variables ?? []
-    if parsed != nil || predicate == nil, variables != Set(parameters) {
+    if parsed != nil || predicate == nil, variables != Set(parameters.keys) {
       stop(
         "The predicate of the template \(Root.self).\(name) has the variables \(variables.sorted()), and the function "
-          + "has the parameters \(parameters.sorted()). Give the function one parameter for each variable.")
+          + "has the parameters \(parameters.keys.sorted()). Give the function one parameter for each variable."
+      )
     }
     request = FetchRequest(template.request, predicate: parsed ?? (predicate == nil ? nil : .false))
   }

@@ -21,7 +21,8 @@ public struct _EntityAssembly {
   public init(
     _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],
     indexes: [FetchIndexDescription] = [], originalName: String? = nil,
-    userInfo: [String: String] = [:], versionHashModifier: String? = nil
+    userInfo: [String: String] = [:], versionHashModifier: String? = nil,
+    propertiesInExtension: Bool = false
   ) {
     self.name = name
     self.isAbstract = isAbstract
@@ -38,14 +39,16 @@ public struct _EntityAssembly {
 
   /// The description of the entity of a class.
   ///
-  /// - Parameter count: The number of inherited slots, as far as the macros know them. If the class
-  ///   of a superentity has no `@Entity`, the slots of the class would be wrong, so the program
-  ///   stops.
+  /// - Parameter count: The number of slots of the superclass, as far as the macros know them:
+  ///   those of its entity, and of classes with `@EntityBase` below it. If the class of a
+  ///   superentity has no `@Entity`, the slots of the class would be wrong, so the program stops.
   public func description(
     of className: String, superclass: ManagedObject.Type, after count: Int
   ) -> EntityDescription {
     let inherited = Self.inheritedProperties(superclass)
-    if inherited.count != count {
+    var base = _EntityAssembly()
+    superclass._addProperties(to: &base, after: inherited.count)
+    if inherited.count + EntityDescription("", properties: base.properties).slotted.count != count {
       stop(
         "\(className) inherits from \(superclass), whose entity is not described by @Entity, so the positions of its "
           + "properties are not known. Mark \(superclass) with @Entity, or write @Accessors and a description for "
@@ -54,9 +57,11 @@ public struct _EntityAssembly {
     return EntityDescription(
       entityName(of: className),
       superentity: superclass._entityName.isEmpty ? nil : superclass._entityName,
-      isAbstract: isAbstract, className: className, properties: properties,
-      fetchedProperties: fetchedProperties, indexes: indexes,
-      uniquenessConstraints: constraints, renamingIdentifier: originalName, userInfo: userInfo,
+      isAbstract: isAbstract, className: className,
+      properties: base.properties + properties,
+      fetchedProperties: base.fetchedProperties + fetchedProperties, indexes: base.indexes + indexes,
+      uniquenessConstraints: base.constraints + constraints, renamingIdentifier: originalName,
+      userInfo: userInfo,
       versionHashModifier: versionHashModifier)
   }
 }

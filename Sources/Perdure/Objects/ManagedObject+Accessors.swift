@@ -106,7 +106,7 @@ extension ManagedObject {
 
   /// Connects exactly the objects of another collection.
   public final func _set<T: ManagedObject>(_ slot: Int, _ objects: ToMany<T>) {
-    if objects.owner === self, objects.slot == slot { return }
+    if objects.source.owner === self, objects.source.slot == slot { return }
     ToMany<T>(self, slot).replace(with: Array(objects))
   }
 
@@ -116,7 +116,7 @@ extension ManagedObject {
 
   /// Connects exactly the objects of another collection, in its order.
   public final func _set<T: ManagedObject>(_ slot: Int, _ objects: OrderedToMany<T>) {
-    if objects.owner === self, objects.slot == slot { return }
+    if objects.source.owner === self, objects.source.slot == slot { return }
     OrderedToMany<T>(self, slot).replace(with: Array(objects))
   }
 }

@@ -320,6 +320,17 @@ extension ManagedObject {
     return ToMany(self, slot)
   }
 
+  /// The to-many relationship called `key` as one to objects of a class, to be changed in place:
+  /// `let workers: ToMany<Worker> = company.mutableSetValue(forKey: "workers")`. The entity must
+  /// have it. Reading an object of another class stops the program.
+  @_disfavoredOverload
+  public func mutableSetValue<T: ManagedObject>(
+    forKey key: String, file: StaticString = #fileID, line: UInt = #line
+  ) -> ToMany<T> {
+    let objects: ToMany<ManagedObject> = mutableSetValue(forKey: key, file: file, line: line)
+    return ToMany(objects.source)
+  }
+
   /// The ordered to-many relationship called `key`, to be changed in place. The entity must have
   /// it.
   public func mutableOrderedSetValue(
@@ -333,6 +344,16 @@ extension ManagedObject {
         line: line)
     }
     return OrderedToMany(self, slot)
+  }
+
+  /// The ordered to-many relationship called `key` as one to objects of a class, to be changed in
+  /// place. The entity must have it. Reading an object of another class stops the program.
+  @_disfavoredOverload
+  public func mutableOrderedSetValue<T: ManagedObject>(
+    forKey key: String, file: StaticString = #fileID, line: UInt = #line
+  ) -> OrderedToMany<T> {
+    let objects: OrderedToMany<ManagedObject> = mutableOrderedSetValue(forKey: key, file: file, line: line)
+    return OrderedToMany(objects.source)
   }
 
   /// The identities of the objects at the other end of a relationship, unsaved changes included.

@@ -93,8 +93,19 @@ open class ManagedObject {
   /// writes the list.
   open class var _accessorNames: [String] { [] }
 
+  /// Adds the properties of this class and its superclasses with `@EntityBase` to an entity.
+  /// `@EntityBase` writes it.
+  ///
+  /// - Parameter count: The number of inherited slots that belong to other entities. Properties
+  ///   with these slots are not added.
+  open class func _addProperties(to entity: inout _EntityAssembly, after count: Int) {}
+
   /// The templates of this class's functions with `@FetchTemplate`. `@Entity` writes the list.
   open class var _fetchTemplates: [FetchRequestTemplate] { [] }
+
+  /// The types of the parameters of these functions, by the names of the templates. `@Entity`
+  /// writes them.
+  open class var _fetchTemplateParameters: [String: [String: Any.Type]] { [:] }
 
   /// The hooks that this class overrides: all of them, unless the class says otherwise. `@Entity`
   /// writes the exact set. A hook that is not named here may not be called.

@@ -12,6 +12,8 @@ struct SiblingWalk {
   private var uncountedGroup: Unmanaged<SiblingGroup>?
   private var uncountedKept: Unmanaged<KeptTargets>?
   private let uncountedRelation: Unmanaged<SiblingRelation>?
+  /// The objects of a walk over a list.
+  private let listed: [ManagedObject]?
   /// The only object, where there is no group.
   private var only: ObjectReference
   private let end: Int
@@ -24,7 +26,7 @@ struct SiblingWalk {
     self.core = core
     self.group = group
     self.relation = relation
-    kept = nil
+    (kept, listed) = (nil, nil)
     uncountedKept = nil
     uncountedCore = core.map(Unmanaged.passUnretained)
     uncountedGroup = group.map(Unmanaged.passUnretained)
@@ -36,6 +38,16 @@ struct SiblingWalk {
 
   /// A walk over nothing.
   init() { self.init(nil, nil, over: 0..<0) }
+
+  /// A walk over objects that a program has listed.
+  init(_ objects: [ManagedObject]) {
+    listed = objects
+    (core, group, relation, kept) = (nil, nil, nil, nil)
+    (uncountedCore, uncountedGroup, uncountedRelation, uncountedKept) = (nil, nil, nil, nil)
+    only = ObjectReference(rawValue: 0)
+    position = 0
+    end = objects.count
+  }
 
   init(_ core: ContextCore, only reference: ObjectReference) {
     self.init(core, nil, only: reference, over: 0..<1)
@@ -55,6 +67,7 @@ struct SiblingWalk {
   init(_ kept: KeptTargets) {
     self.kept = kept
     uncountedKept = .passUnretained(kept)
+    listed = nil
     (core, group, relation) = (nil, nil, nil)
     uncountedCore = .passUnretained(kept.core)
     (uncountedGroup, uncountedRelation) = (nil, nil)
@@ -66,9 +79,10 @@ struct SiblingWalk {
 
   @usableFromInline
   mutating func next() -> ManagedObject? {
-    guard position < end, let uncountedCore else { return nil }
+    guard position < end else { return nil }
     let place = position
     position = place &+ 1
+    guard let uncountedCore else { return listed?[place] }
     if let uncountedKept {
       let object = uncountedKept._withUnsafeGuaranteedRef { kept -> ManagedObject? in
         guard kept.stamp == kept.core.memory.pointee.linkStamp else { return nil }

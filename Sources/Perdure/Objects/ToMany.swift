@@ -15,20 +15,34 @@ internal import PerdurePredicates
 /// change nothing. Changes are saved with the context; the cost of a connection does not depend on
 /// the number of connections. If the store cannot be read, it shows no objects, and the next fetch
 /// or save of the context throws the error.
+///
+/// A literal, or `ToMany(found)` of any sequence, lists objects to be assigned to a relationship:
+///
+///     company.workers = [ada, grace]
+///     company.workers = ToMany(try context.fetch(request))
+///
+/// The assignment connects exactly the listed objects. A list itself belongs to no relationship. It
+/// can be read, and an attempt to change it stops the program.
 public struct ToMany<Element: ManagedObject> {
-  @usableFromInline let owner: ManagedObject
-  @usableFromInline let slot: Int
+  @usableFromInline let source: ToManySource
+
+  @inlinable
+  init(_ source: ToManySource) {
+    self.source = source
+  }
 
   @usableFromInline
   init(_ owner: ManagedObject, _ slot: Int) {
-    self.owner = owner
-    self.slot = slot
+    source = .relationship(owner, slot)
   }
 
-  private var relationship: RelationshipShape { owner.shape.relationship(slot) }
+  /// Lists objects, to assign them to a relationship. A repeated object counts once.
+  public init(_ objects: some Sequence<Element>) {
+    source = ToManySource(listing: objects.lazy.map { $0 as ManagedObject })
+  }
 
   /// The number of objects. O(log n): nothing is loaded.
-  @inlinable public var count: Int { owner.relatedCount(slot) }
+  @inlinable public var count: Int { source.count }
 
   /// Whether there is no object. O(log n).
   @inlinable public var isEmpty: Bool { count == 0 }
@@ -44,6 +58,8 @@ public struct ToMany<Element: ManagedObject> {
   /// Whether an object is at the other end. O(log n): nothing is loaded. An object of another
   /// store, or of a wrong entity, is not.
   public func contains(_ object: Element) -> Bool {
+    guard case .relationship(let owner, let slot) = source else { return lists(object.objectID) }
+    let relationship = owner.shape.relationship(slot)
     guard let context = owner.context, let reference = context.reference(of: object, in: relationship),
       !context.hasVanished(reference), !context.hasVanished(owner.reference)
     else { return false }
@@ -53,6 +69,8 @@ public struct ToMany<Element: ManagedObject> {
   /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no
   /// instance is made.
   public func contains(_ id: ManagedObjectID) -> Bool {
+    guard case .relationship(let owner, let slot) = source else { return lists(id) }
+    let relationship = owner.shape.relationship(slot)
     guard let context = owner.context else { return false }
     context.checkOwner()
     guard let reference = context.reference(of: id, in: relationship), !context.hasVanished(reference),
@@ -61,17 +79,24 @@ public struct ToMany<Element: ManagedObject> {
     return context.contains(owner.reference, relationship, reference)
   }
 
+  private func lists(_ id: ManagedObjectID) -> Bool { contains { $0.objectID == id } }
+
   /// The identities of the objects, without making instances of them.
   public var objectIDs: [ManagedObjectID] {
+    guard case .relationship(let owner, let slot) = source else { return map(\.objectID) }
     guard let context = owner.context else { return [] }
     return owner.relatedReferences(slot).map { context.objectID(of: $0) }
   }
 
+  /// The objects as an array, as `NSSet.allObjects`; in no particular order.
+  public var allObjects: [Element] { Array(self) }
+
   /// Connects an object. An object that another save has removed is not connected, and the next
   /// save reports it. The delete rules of an object that is deleted here disconnect it again.
   public func insert(_ object: Element) {
+    let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }
-    let relationship = relationship
+    let relationship = owner.shape.relationship(slot)
     guard context.canConnect(object, relationship) else {
       return context.refuseLink(of: owner, slot, to: object)
     }
@@ -83,12 +108,20 @@ public struct ToMany<Element: ManagedObject> {
     for object in objects { insert(object) }
   }
 
+  /// Connects the objects of a collection of any values, such as an `NSSet`. A value that is no
+  /// object of the relationship's class stops the program.
+  @_disfavoredOverload
+  public func insert(contentsOf objects: some Sequence<Any>) {
+    for object in objects { insert(Self.element(object)) }
+  }
+
   /// Disconnects an object.
   public func remove(_ object: Element) {
+    let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot),
-      let reference = context.reference(of: object, in: relationship)
+      let reference = context.reference(of: object, in: owner.shape.relationship(slot))
     else { return }
-    context.disconnect(owner.reference, relationship, reference)
+    context.disconnect(owner.reference, owner.shape.relationship(slot), reference)
   }
 
   /// Disconnects objects.
@@ -96,18 +129,37 @@ public struct ToMany<Element: ManagedObject> {
     for object in objects { remove(object) }
   }
 
+  /// Disconnects the objects of a collection of any values, such as an `NSSet`. A value that is no
+  /// object of the relationship's class stops the program.
+  @_disfavoredOverload
+  public func remove(contentsOf objects: some Sequence<Any>) {
+    for object in objects { remove(Self.element(object)) }
+  }
+
+  /// A value of a collection of any values.
+  static func element(_ value: Any) -> Element {
+    guard let object = value as? Element else {
+      stop(
+        "\(value) is a \(type(of: value)), and the relationship is to objects of \(Element.self). Leave it out."
+      )
+    }
+    return object
+  }
+
   /// Disconnects all objects.
   public func removeAll() {
+    let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }
-    let relationship = relationship
+    let relationship = owner.shape.relationship(slot)
     for target in owner.relatedReferences(slot) { context.disconnect(owner.reference, relationship, target) }
     context.letGoOfVanishedTargets(owner.reference, relationship)
   }
 
   /// Connects exactly these objects.
   public func replace(with objects: some Sequence<Element>) {
+    let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }
-    let relationship = relationship
+    let relationship = owner.shape.relationship(slot)
     let wanted = Array(objects)
     let kept = Set(wanted.map(\.reference))
     for target in owner.relatedReferences(slot) where !kept.contains(target) {
@@ -138,7 +190,7 @@ extension ToMany: Sequence {
 
   /// The objects that are connected now; changes during the iteration do not disturb it.
   @inlinable
-  public func makeIterator() -> Iterator { Iterator(owner.siblings(slot)) }
+  public func makeIterator() -> Iterator { Iterator(source.makeWalk()) }
 }
 
 @available(*, unavailable)
@@ -147,4 +199,9 @@ extension ToMany.Iterator: Sendable {}
 extension ToMany: CustomStringConvertible {
   /// The identities of the objects; makes no instances.
   public var description: String { "\(objectIDs.map(\.uri).sorted())" }
+}
+
+extension ToMany: ExpressibleByArrayLiteral {
+  /// Lists objects, to assign them to a relationship.
+  public init(arrayLiteral objects: Element...) { self.init(objects) }
 }

@@ -15,21 +15,31 @@ internal import PerdurePredicates
 /// positions all succeed. If several contexts insert at the same position, the objects are
 /// adjacent, in the same order for all contexts. If two contexts move the same object, the second
 /// save is a conflict.
+///
+/// A literal, or `OrderedToMany(found)` of any sequence, lists objects to be assigned to a
+/// relationship, in this order. Such a list can be read only; see `ToMany`.
 public struct OrderedToMany<Element: ManagedObject> {
-  @usableFromInline let owner: ManagedObject
-  @usableFromInline let slot: Int
+  @usableFromInline let source: ToManySource
+
+  init(_ source: ToManySource) {
+    self.source = source
+  }
 
   @usableFromInline
   init(_ owner: ManagedObject, _ slot: Int) {
-    self.owner = owner
-    self.slot = slot
+    source = .relationship(owner, slot)
   }
 
-  private var relationship: RelationshipShape { owner.shape.relationship(slot) }
-  private var unordered: ToMany<Element> { ToMany(owner, slot) }
+  /// Lists objects, to assign them to a relationship. A repeated object counts at its first
+  /// occurrence.
+  public init(_ objects: some Sequence<Element>) {
+    source = ToManySource(listing: objects.lazy.map { $0 as ManagedObject })
+  }
+
+  private var unordered: ToMany<Element> { ToMany(source) }
 
   /// The number of objects. O(log n): nothing is loaded.
-  @inlinable public var count: Int { owner.relatedCount(slot) }
+  @inlinable public var count: Int { source.count }
 
   /// Whether there is no object. O(log n).
   @inlinable public var isEmpty: Bool { count == 0 }
@@ -47,9 +57,7 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// The object at a position below `count`. O(log n): no other object is loaded.
   public subscript(position: Int) -> Element {
     guard let object = object(at: position) else {
-      stop(
-        "\(owner.shape.name).\(relationship.name) of \(owner.objectID) has \(count) objects, and none at \(position)."
-      )
+      stop("\(words) has \(count) objects, and none at \(position).")
     }
     return object
   }
@@ -62,14 +70,28 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   /// The position of an object; nil for an absent one. O(log n).
   public func firstIndex(of object: Element) -> Int? {
+    guard case .relationship(let owner, let slot) = source else {
+      return enumerated().first { $1 === object }?.offset
+    }
     guard let context = owner.context, contains(object) else { return nil }
-    return context.orderedPosition(of: object.reference, in: owner.reference, relationship)
+    return context.orderedPosition(of: object.reference, in: owner.reference, owner.shape.relationship(slot))
   }
 
+  /// The objects as an array in order, as `NSOrderedSet.array`.
+  public var array: [Element] { Array(self) }
+
   private func object(at position: Int) -> Element? {
+    switch source {
+    case .list(let objects):
+      return objects.indices.contains(position) ? objects[position].typed(Element.self) : nil
+    case .relationship(let owner, let slot): return object(at: position, of: owner, slot)
+    }
+  }
+
+  private func object(at position: Int, of owner: ManagedObject, _ slot: Int) -> Element? {
     owner.core.checkOwner()
     guard let context = owner.context, !context.hasVanished(owner.reference) else { return nil }
-    return context.orderedMember(at: position, of: owner.reference, relationship)
+    return context.orderedMember(at: position, of: owner.reference, owner.shape.relationship(slot))
       .map { context.instance(of: $0).typed(Element.self) }
   }
 
@@ -82,6 +104,11 @@ public struct OrderedToMany<Element: ManagedObject> {
   public func append(contentsOf objects: some Sequence<Element>) {
     for object in objects { append(object) }
   }
+
+  /// Connects the objects of a collection of any values, such as an `NSOrderedSet`, after all
+  /// others. A value that is no object of the relationship's class stops the program.
+  @_disfavoredOverload
+  public func append(contentsOf objects: some Sequence<Any>) { unordered.insert(contentsOf: objects) }
 
   /// Connects an object at a position of at most `count`. An object that is already connected does
   /// not move.
@@ -142,6 +169,11 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// Disconnects objects.
   public func remove(contentsOf objects: some Sequence<Element>) { unordered.remove(contentsOf: objects) }
 
+  /// Disconnects the objects of a collection of any values, such as an `NSSet`. A value that is no
+  /// object of the relationship's class stops the program.
+  @_disfavoredOverload
+  public func remove(contentsOf objects: some Sequence<Any>) { unordered.remove(contentsOf: objects) }
+
   /// Disconnects the object at a position below `count`.
   public func remove(at position: Int) {
     if !isRefused { remove(self[position]) }
@@ -159,7 +191,9 @@ public struct OrderedToMany<Element: ManagedObject> {
     var seen: Set<ManagedObjectID> = []
     let wanted = objects.filter { seen.insert($0.objectID).inserted }
     unordered.replace(with: wanted)
+    let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }
+    let relationship = owner.shape.relationship(slot)
     var position = 0
     for object in wanted where contains(object) {
       if context.orderedMember(at: position, of: owner.reference, relationship) != object.reference {
@@ -171,11 +205,23 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   /// Whether the relationship cannot change because the owner was removed. If so, notes a rejected
   /// change, which the next save reports.
-  private var isRefused: Bool { owner.contextForConnecting(slot) == nil }
+  private var isRefused: Bool {
+    let (owner, slot) = source.changeable()
+    return owner.contextForConnecting(slot) == nil
+  }
 
   private func place(_ object: Element, at position: Int) {
+    let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot), contains(object) else { return }
-    context.move(object.reference, to: position, of: owner.reference, relationship)
+    context.move(object.reference, to: position, of: owner.reference, owner.shape.relationship(slot))
+  }
+
+  /// The collection in words, for messages.
+  private var words: String {
+    guard case .relationship(let owner, let slot) = source else {
+      return "A collection that was made of objects"
+    }
+    return "\(owner.shape.name).\(owner.shape.relationship(slot).name) of \(owner.objectID)"
   }
 
   private func checkPosition(
@@ -183,8 +229,8 @@ public struct OrderedToMany<Element: ManagedObject> {
   ) {
     if position < 0 || position > last {
       stop(
-        "\(owner.shape.name).\(relationship.name) of \(owner.objectID) has \(count) objects, and \(position) is not a "
-          + "position for one. Use 0 to \(last).", file: file, line: line)
+        "\(words) has \(count) objects, and \(position) is not a position for one. Use 0 to \(last).",
+        file: file, line: line)
     }
   }
 }
@@ -196,10 +242,15 @@ extension OrderedToMany: Sequence {
   /// Iterates over the currently connected objects, in order. Changes during the iteration have no
   /// effect on it.
   @inlinable
-  public func makeIterator() -> ToMany<Element>.Iterator { ToMany<Element>.Iterator(owner.siblings(slot)) }
+  public func makeIterator() -> ToMany<Element>.Iterator { ToMany<Element>.Iterator(source.makeWalk()) }
 }
 
 extension OrderedToMany: CustomStringConvertible {
   /// The identities of the objects in order; makes no instances.
   public var description: String { "\(objectIDs.map(\.uri))" }
+}
+
+extension OrderedToMany: ExpressibleByArrayLiteral {
+  /// Lists objects in order, to assign them to a relationship.
+  public init(arrayLiteral objects: Element...) { self.init(objects) }
 }

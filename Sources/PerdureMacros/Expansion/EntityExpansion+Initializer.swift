@@ -38,7 +38,7 @@ extension EntityExpansion {
   /// argument of a public initializer cannot use internal declarations, but the body of these
   /// declarations can.
   var parameterDefaults: [String] {
-    guard initializer != nil else { return [] }
+    guard !isBase, initializer != nil else { return [] }
     return properties.filter { $0.isParameter(ofClassWith: type.modifiers) }.compactMap { property in
       guard let value = property.optionalInitialValue else { return nil }
       return "  \(initializerAccess)static var \(property.defaultName): \(property.type) { \(value) }"

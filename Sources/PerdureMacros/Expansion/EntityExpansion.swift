@@ -24,6 +24,8 @@ struct EntityExpansion {
   let fetchedProperties: [FetchedProperty]
   /// The source text in the parentheses of `@Entity`.
   let options: String
+  /// Whether the class has `@EntityBase` instead of `@Entity`.
+  var isBase = false
 
   static func members(_ request: Request.AttachedExpansion) -> Reply {
     let declaration = request.declaration
@@ -55,6 +57,7 @@ struct EntityExpansion {
     for problem in type.templateFunctions.compactMap(\.problem) { report(problem.message, problem.offset) }
     if let problem = type.initializerProblem { report(problem.message, problem.offset) }
     let options = DeclarationScanner.attribute(request.attribute.source)?.arguments ?? ""
+    if let message = optionProblem(options) { report(message, type.entityAttributes.first?.offset ?? 0) }
     let expansion = EntityExpansion(
       type: type, superclass: type.inheritance[0], properties: properties,
       fetchedProperties: type.variables.compactMap(FetchedProperty.of), options: options)
@@ -64,7 +67,7 @@ struct EntityExpansion {
   }
 
   var source: String {
-    ([slots] + overrides + templateList + validations + customAccessors { "_Slot.\($0)" }
+    ([slots] + extensionBase + overrides + templateList + validations + customAccessors { "_Slot.\($0)" }
       + properties.flatMap(toManyFunctions)).joined(separator: "\n\n")
   }
 
@@ -82,7 +85,9 @@ struct EntityExpansion {
   var overrideAccess: String { type.modifiers.contains("open") ? "open " : access }
 
   /// Makes the slots of a visible class constants in other modules too.
-  private var inlinable: String { access == "public " || access == "package " ? "@inlinable " : "" }
+  private var inlinable: String {
+    type.keyword == "class" && (access == "public " || access == "package ") ? "@inlinable " : ""
+  }
 
   // MARK: Members
 
@@ -91,7 +96,7 @@ struct EntityExpansion {
     return """
       @dynamicMemberLookup
       \(access)enum _Slot {
-      \(constants(from: base).joined(separator: "\n"))
+      \((constants(from: base) + extendedCount).joined(separator: "\n"))
       \(unknownName)
       \(nameFunction)
       \(parameterDefaults.map { $0 + "\n" }.joined() + templateConstants)\
@@ -103,7 +108,7 @@ struct EntityExpansion {
 
   /// A composite has one slot for each leaf, and only its type knows their number. So the
   /// properties after a composite count from its end, which is computed once.
-  private func constants(from base: String) -> [String] {
+  func constants(from base: String) -> [String] {
     var (origin, offset) = (base, 0)
     var lines: [String] = []
     func line(_ name: String) -> String {
@@ -121,12 +126,32 @@ struct EntityExpansion {
         offset += 1
       }
     }
-    return lines + [line("_count")]
+    return lines + [line(hasExtension ? "_ownCount" : "_count")]
+  }
+
+  /// The number of slots of a class with an extension, which is not known here.
+  private var extendedCount: [String] {
+    hasExtension ? ["  \(access)static var _count: Int { \(type.name)._ExtensionSlot._count }"] : []
+  }
+
+  private static func optionProblem(_ options: String) -> String? {
+    let arguments = MarkerArguments(options)
+    guard arguments.has(label: extensionLabel),
+      !["true", "false"].contains(arguments.word(label: extensionLabel))
+    else { return nil }
+    return "The macro must know whether the class has an extension. Write \(extensionLabel): true or false."
   }
 
   /// The compiler's error message if `@Relationship` names an inverse that is not a property of the
-  /// class.
+  /// class. The properties of an extension are not known here, so the model checks the inverse.
   private var unknownName: String {
+    if hasExtension {
+      return """
+          \(access)static subscript(dynamicMember name: String) -> Perdure.ManagedObject._UnknownSlot {
+            Perdure.ManagedObject._Slot[dynamicMember: name]
+          }
+        """
+    }
     let names = properties.map(\.name).joined(separator: ", ")
     return """
         @available(*, unavailable, message: "\(type.name) has no property of this name. Its own are: \(names).")
@@ -138,10 +163,11 @@ struct EntityExpansion {
     let head = """
         \(access)static func _names<_Root: \(type.name)>(_ root: _Root.Type) -> [AnyKeyPath: String] {
       """
-    guard !properties.isEmpty else {
+    guard !properties.isEmpty || hasExtension else {
       return "\(head)\n    \(superclass)._Slot._names(root)\n  }"
     }
-    let lines = properties.map { "    names[\\_Root.\($0.spelling)] = \(literal($0.name))" }
+    var lines = properties.map { "    names[\\_Root.\($0.spelling)] = \(literal($0.name))" }
+    if hasExtension { lines.append("    \(type.name)._ExtensionSlot._names(&names, root)") }
     return """
       \(head)
           var names = \(superclass)._Slot._names(root)
@@ -151,8 +177,9 @@ struct EntityExpansion {
       """
   }
 
-  private var descriptionConstant: String {
-    let statements = properties.map { property in
+  /// The statements that add the properties to the description.
+  var statements: [String] {
+    properties.map { property in
       var arguments = [literal(property.name), "(\(property.type)).self"]
       if let made = property.madeDefault {
         arguments.append("made: \(made)")
@@ -161,8 +188,15 @@ struct EntityExpansion {
       }
       if let options = property.options { arguments.append(options) }
       return "    entity.add\(property.suffix)(\(arguments.joined(separator: ", ")))"
+    } + fetchedProperties.map(\.statement)
+  }
+
+  private var descriptionConstant: String {
+    if isBase { return "" }
+    var lines = statements
+    if hasExtension {
+      lines.append("    \(type.name)._ExtensionSlot._describe(&entity, Perdure._ExtensionOf<\(type.name)>())")
     }
-    let lines = statements + fetchedProperties.map(\.statement)
     return """
         static let _description: Perdure.EntityDescription = {
           \(lines.isEmpty ? "let" : "var") entity = Perdure._EntityAssembly(\(options))
@@ -173,6 +207,17 @@ struct EntityExpansion {
   }
 
   private var overrides: [String] {
+    (isBase ? [additions] : entityOverrides) + [
+      """
+      \(overrideAccess)override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
+        _Slot._nameTable.names
+      }
+      """,
+      lifeCycleOverride,
+    ]
+  }
+
+  private var entityOverrides: [String] {
     [
       """
       \(overrideAccess)override class var _entityName: String {
@@ -182,12 +227,6 @@ struct EntityExpansion {
       """
       \(overrideAccess)override class var entityDescription: Perdure.EntityDescription { _Slot._description }
       """,
-      """
-      \(overrideAccess)override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
-        _Slot._nameTable.names
-      }
-      """,
-      lifeCycleOverride,
     ]
   }
 
@@ -230,6 +269,11 @@ struct EntityExpansion {
       }
       """,
       """
+      /// Connects the objects of an `NSSet` or a similar collection to `\(property.name)`.
+      @_disfavoredOverload
+      \(access)func addTo\(name)(_ objects: some Sequence<Any>) { \(value).\(insert)(contentsOf: objects) }
+      """,
+      """
       /// Disconnects an object from `\(property.name)`.
       \(access)func removeFrom\(name)(_ object: \(element)) { \(value).remove(object) }
       """,
@@ -238,6 +282,11 @@ struct EntityExpansion {
       \(access)func removeFrom\(name)(_ objects: some Sequence<\(element)>) {
         for object in objects { \(value).remove(object) }
       }
+      """,
+      """
+      /// Disconnects the objects of an `NSSet` or a similar collection from `\(property.name)`.
+      @_disfavoredOverload
+      \(access)func removeFrom\(name)(_ objects: some Sequence<Any>) { \(value).remove(contentsOf: objects) }
       """,
     ]
     return property.isOrdered ? functions + orderedFunctions(name, value, access, element) : functions

@@ -31,9 +31,11 @@ extension TypeSyntax {
       )
     }
     if let again = entityAttributes.dropFirst().first {
-      return again.name == "Accessors"
-        ? ("@Entity makes the accessors of a class too. Remove @Accessors.", again.offset)
-        : ("A class has one entity. Remove the second @Entity.", again.offset)
+      let reasons = [
+        "Accessors": "@\(entityAttributes[0].name) makes the accessors of a class too. Remove @Accessors.",
+        "EntityBase": "@EntityBase is for classes without an entity. Remove @EntityBase.",
+      ]
+      return (reasons[again.name] ?? "A class has one entity. Remove the second @Entity.", again.offset)
     }
     return nil
   }
@@ -51,7 +53,7 @@ extension TypeSyntax {
 
   /// The attributes that make it a class of managed objects, those of `@Entity` first.
   var entityAttributes: [AttributeSyntax] {
-    attributes.filter { $0.name == "Entity" } + attributes.filter { $0.name == "Accessors" }
+    ["Entity", "EntityBase", "Accessors"].flatMap { name in attributes.filter { $0.name == name } }
   }
 
   /// Whether its model is elsewhere.
@@ -95,13 +97,13 @@ extension Request.AttachedExpansion {
       return "@\(name) belongs on a variable of a class with @Entity."
     }
     // `@Transient` is allowed everywhere, because it marks variables that only Swift manages.
-    guard name != "Transient", let type = surroundingType, type.entityAttributes.isEmpty,
+    guard name != "Transient", let type = surroundingType, !type.hasManagedVariables,
       !type.attributes.contains(where: { $0.name == "Composite" })
     else { return nil }
     if type.keyword == "extension" {
       return
-        "An extension has no stored properties. Declare the variable in the body of the class, and remove "
-        + "@\(name)."
+        "An extension has no stored properties. Declare the variable in the body of the class, or mark the extension "
+        + "@EntityProperties, and the class @Entity(propertiesInExtension: true)."
     }
     return
       "@\(name) says something in a class with @Entity only. Mark \"\(type.name)\" with @Entity, or remove @\(name)."

@@ -6,11 +6,12 @@ enum Expansion {
     case ("EntityMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
     case ("AccessorsMacro", "member"): AccessorsExpansion.members(request)
     case ("AccessorsMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
+    case ("EntityPropertiesMacro", "member"): PropertiesExtension.members(request)
+    case ("EntityPropertiesMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
+    case ("EntityBaseMacro", "member"): EntityBaseExpansion.members(request)
+    case ("EntityBaseMacro", "memberAttribute"): .expansion(memberAttribute(request), [])
     case ("ManagedMacro", "accessor"):
-      placed(
-        request,
-        ManagedExpansion.accessors(
-          request.declaration, ofAccessorsClass: request.surroundingType?.hasAccessors == true))
+      placed(request, ManagedExpansion.accessors(request.declaration, in: request.surroundingType))
     case ("FetchedMacro", "accessor"): placed(request, FetchedProperty.accessors(request.declaration))
     case ("FetchTemplateMacro", "body"): TemplateExpansion.body(request)
     case ("CompositeMacro", "extension"): CompositeExpansion.conformance(request)
@@ -24,7 +25,7 @@ enum Expansion {
     guard let variable = DeclarationScanner.variable(request.declaration.source),
       variable.attribute("Managed") == nil,
       case .managed(let property) = ManagedProperty.judge(variable), !property.isCustom,
-      request.surroundingType?.shapeProblem == nil
+      request.surroundingType?.memberProblem == nil
     else { return nil }
     return "@Managed"
   }

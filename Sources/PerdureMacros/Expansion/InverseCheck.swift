@@ -4,7 +4,7 @@
 enum InverseCheck {
   static func peer(_ request: Request.AttachedExpansion) -> String {
     guard request.attributeSyntax?.name == "Relationship",
-      request.surroundingType?.shapeProblem == nil,
+      request.surroundingType?.memberProblem == nil,
       let variable = DeclarationScanner.variable(request.declaration.source),
       case .managed(let property) = ManagedProperty.judge(variable),
       let destination = destination(of: property.type),

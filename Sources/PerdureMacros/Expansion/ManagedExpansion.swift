@@ -9,15 +9,13 @@ struct ManagedExpansion {
 
   /// The accessors of a variable; nil for another declaration.
   ///
-  /// - Parameter ofAccessorsClass: Whether the class has `@Accessors`, so that a container finds
-  ///   the slot by name.
-  static func accessors(_ declaration: SyntaxText, ofAccessorsClass: Bool = false) -> String? {
+  /// - Parameter type: The head of the class or extension with the variable, if it is known.
+  static func accessors(_ declaration: SyntaxText, in type: TypeSyntax? = nil) -> String? {
     guard let variable = DeclarationScanner.variable(declaration.source),
       let binding = variable.bindings.first,
       binding.name != nil
     else { return nil }
-    let slot =
-      ofAccessorsClass ? "_slot(_Accessor.\(binding.spelling))" : "_Slot.\(binding.spelling)"
+    let slot = type?.slot(binding.spelling) ?? "_Slot.\(binding.spelling)"
     return ManagedExpansion(binding: binding, slot: slot).accessors(variable)
   }
 

@@ -19,15 +19,15 @@ extension TemplateFunctionSyntax {
 
   /// The declaration of the constant in `_Slot`.
   func declaration(in className: String) -> String {
-    let parameters = parameters.map { "\"\($0)\"" }.joined(separator: ", ")
+    let parameters = parameters.map { "\"\($0.name)\": (\($0.type ?? "Any")).self" }.joined(separator: ", ")
     let options = marker.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : ", \($0)" } ?? ""
     return "  static let \(constant) = "
-      + "Perdure._ClassTemplate<\(className)>(\"\(name)\", [\(parameters)]\(options))\n"
+      + "Perdure._ClassTemplate<\(className)>(\"\(name)\", [\(parameters.isEmpty ? ":" : parameters)]\(options))\n"
   }
 
   /// The body of the function, including the braces.
   var body: String {
-    let values = parameters.map { "\"\($0)\": \($0)" }.joined(separator: ", ")
+    let values = parameters.map { "\"\($0.name)\": \($0.name)" }.joined(separator: ", ")
     return "{\n  _Slot.\(constant).request([\(values.isEmpty ? ":" : values)])\n}"
   }
 }
@@ -38,12 +38,18 @@ extension EntityExpansion {
     let functions = type.templateFunctions.filter { $0.problem == nil }
     if functions.isEmpty { return [] }
     let templates = functions.map { "_Slot.\($0.constant).template" }.joined(separator: ", ")
+    let parameters = functions.map { "\"\($0.name)\": _Slot.\($0.constant).parameters" }
     return [
       """
       \(overrideAccess)override class var _fetchTemplates: [Perdure.FetchRequestTemplate] {
         [\(templates)]
       }
+      """,
       """
+      \(overrideAccess)override class var _fetchTemplateParameters: [String: [String: Any.Type]] {
+        [\(parameters.joined(separator: ", "))]
+      }
+      """,
     ]
   }
 

@@ -22,8 +22,13 @@ extension DeclarationScanner {
     let modifiers = modifiers()
     let keyword = next
     position += 1
-    let name = Self.withoutBackticks(next?.text ?? "")
+    var name = Self.withoutBackticks(next?.text ?? "")
     position += 1
+    // The name of an extension can be a path.
+    while keyword?.is("extension") == true, isNext("."), let part = token(1) {
+      name += ".\(Self.withoutBackticks(part.text))"
+      position += 2
+    }
     let isGeneric = isNext("<")
     if isGeneric { skipAngles() }
     while let token = next, !token.is(":"), !token.is("{"), !token.is("where") { skipOne() }

@@ -2,14 +2,21 @@
 struct TemplateFunctionSyntax: Hashable, Sendable {
   /// The name without backticks.
   let name: String
-  /// The names of the parameters inside the function.
-  let parameters: [String]
+  let parameters: [TemplateParameterSyntax]
   let isStatic: Bool
   let hasBody: Bool
   let isConditional: Bool
   /// The attribute.
   let marker: AttributeSyntax
   let offset: Int
+}
+
+/// A parameter of a function with `@FetchTemplate`.
+struct TemplateParameterSyntax: Hashable, Sendable {
+  /// The name inside the function.
+  let name: String
+  /// The source text of the type; nil for a type that only the function itself can name.
+  let type: String?
 }
 
 extension DeclarationScanner {
@@ -31,7 +38,7 @@ extension DeclarationScanner {
       guard ahead.isNext("(") else { return nil }
       let begin = ahead.position + 1
       ahead.skipOne()
-      let parameters = ahead.parameterNames(from: begin, to: ahead.position - 1)
+      let parameters = ahead.templateParameters(from: begin, to: ahead.position - 1)
       ahead.skipToBody()
       return TemplateFunctionSyntax(
         name: Self.withoutBackticks(name.text), parameters: parameters,
@@ -41,22 +48,38 @@ extension DeclarationScanner {
     }
   }
 
-  /// The inner names of the parameters between two positions.
-  private func parameterNames(from begin: Int, to end: Int) -> [String] {
-    var names: [String] = []
-    var (depth, last) = (0, "")
-    var isName = true
-    for token in tokens[begin..<max(begin, end)] {
-      if depth == 0, isName, token.kind == .word { last = Self.withoutBackticks(token.text) }
+  /// The parameters between two positions.
+  private func templateParameters(from begin: Int, to end: Int) -> [TemplateParameterSyntax] {
+    parts(of: tokens[begin..<max(begin, end)], separator: ",").compactMap { parameter in
+      guard let colon = parameter.firstIndex(where: { $0.is(":") }),
+        let name = parameter[..<colon].last(where: { $0.kind == .word })
+      else { return nil }
+      let type = parts(of: parameter[(colon + 1)...], separator: "=")[0]
+      return TemplateParameterSyntax(name: Self.withoutBackticks(name.text), type: typeName(type))
+    }
+  }
+
+  /// The text of a type that a constant outside of the function can name.
+  private func typeName(_ tokens: ArraySlice<Token>) -> String? {
+    guard let first = tokens.first, let last = tokens.last,
+      !tokens.contains(where: { ["some", "...", "@", "inout"].contains($0.text) })
+    else { return nil }
+    return content(from: first.range.lowerBound, to: last.range.upperBound)
+  }
+
+  /// The parts between separators that are in no brackets; at least one.
+  private func parts(of tokens: ArraySlice<Token>, separator: String) -> [ArraySlice<Token>] {
+    var parts: [ArraySlice<Token>] = []
+    var (begin, depth) = (tokens.startIndex, 0)
+    for index in tokens.indices {
+      let token = tokens[index]
       if token.kind == .punctuation, ["(", "[", "{"].contains(token.text) { depth += 1 }
       if token.kind == .punctuation, [")", "]", "}"].contains(token.text) { depth -= 1 }
       depth += Self.angleBalance(token)
-      if depth == 0, token.is(":"), isName {
-        names.append(last)
-        isName = false
-      }
-      if depth == 0, token.is(",") { isName = true }
+      guard depth == 0, token.is(separator) else { continue }
+      parts.append(tokens[begin..<index])
+      begin = index + 1
     }
-    return names
+    return parts + [tokens[begin...]]
   }
 }

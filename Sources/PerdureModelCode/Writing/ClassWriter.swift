@@ -113,10 +113,12 @@ struct RelationshipFunctions {
     function(
       "addTo\(suffix)(_ objects: some Sequence<\(element)>)",
       "for object in objects { \(value).\(insert)(object) }", &lines)
+    anyFunction("addTo\(suffix)", "\(value).\(insert)(contentsOf: objects)", &lines)
     function("removeFrom\(suffix)(_ object: \(element))", "\(value).remove(object)", &lines)
     function(
       "removeFrom\(suffix)(_ objects: some Sequence<\(element)>)",
       "for object in objects { \(value).remove(object) }", &lines)
+    anyFunction("removeFrom\(suffix)", "\(value).remove(contentsOf: objects)", &lines)
     guard isOrdered else { return }
     function(
       "insertInto\(suffix)(_ object: \(element), at position: Int)", "\(value).insert(object, at: position)",
@@ -125,6 +127,13 @@ struct RelationshipFunctions {
     function(
       "replace\(suffix)(at position: Int, with object: \(element))",
       "\(value).replace(at: position, with: object)", &lines)
+  }
+
+  /// A function for collections of any values, such as `NSSet`.
+  private func anyFunction(_ name: String, _ body: String, _ lines: inout CodeLines) {
+    lines.add()
+    lines.add("@_disfavoredOverload")
+    lines.block("\(access)func \(name)(_ objects: some Sequence<Any>)") { $0.add(body) }
   }
 
   private func function(_ head: String, _ body: String, _ lines: inout CodeLines) {

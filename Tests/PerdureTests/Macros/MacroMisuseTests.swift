@@ -63,6 +63,12 @@ struct MacroMisuseTests {
     @Entity final class Tied: ManagedObject { @Attribute(.required) var a: Int; var b: Int } // error: Remove .required
     @Entity final class Torn: ManagedObject { @Attribute(.required, .optional) var a: Int? } // error: cannot be both
     @Entity final class Sum: ManagedObject { @Attribute(.required, derived: "b.@count") var a: Int } // error: is derived, so
+    @Entity(propertiesInExtension: true) final class Spread: ManagedObject { var a: Int }
+    @EntityProperties extension Spread { var b: Int; @Relationship(inverse: "c") var d: Spread?; @Fetched var e: [Spread] }
+    extension Spread { @EntityProperties struct Inner { var c: Int } } // error: belongs on an extension
+    @EntityBase class Based: ManagedObject { @Attribute(.unique) var a: Int; var b: Good?; var c: ToMany<Good> }
+    @Entity final class OnBase: Based { var d: Int }
+    @EntityBase class Reversed: ManagedObject { @Relationship(inverse: "other") var a: Good? } // error: remove the inverse
     @Composite struct Wanted { @Attribute(.required) var a: Int? } // error: Remove .required
     struct Plain { @Attribute(.unique) var a: Int } // error: Mark "Plain" with @Entity
     @Composite struct Place { var city: String?; @Attribute(.minimum(1)) var code: Int = 1 }
@@ -113,6 +119,24 @@ struct MacroMisuseTests {
       .filter { !["Nothing:", "Objects:", "Rule:"].contains(where: $0.contains) }
     let others = try errors(known.joined(separator: "\n")).filter { $0.file.contains("__swiftmacro") }
     #expect(others.map(\.text) == [])
+  }
+
+  @Test("A class and its extension with properties must belong together")
+  func extensions() throws {
+    let found = try errors(
+      """
+      import Perdure
+      @Entity final class Silent: ManagedObject { var a: Int }
+      @EntityProperties extension Silent { var b: Int }
+      @Entity(propertiesInExtension: true) final class Alone: ManagedObject { var a: Int }
+      @Entity(propertiesInExtension: true) class Above: ManagedObject { var a: Int }
+      @EntityProperties extension Above { var b: Int }
+      @Entity(propertiesInExtension: true) final class Beneath: Above { var c: Int }
+      """)
+    for part in [
+      "Mark it @Entity(propertiesInExtension: true)", "No extension of the class has @EntityProperties",
+      "'_ExtensionOf<Beneath>' to expected argument type '_ExtensionOf<Above>'",
+    ] { #expect(found.contains { $0.text.contains(part) }, "\(part): \(found)") }
   }
 
   @Test("An unsuitable type that the macro cannot resolve is refused once, at its property")

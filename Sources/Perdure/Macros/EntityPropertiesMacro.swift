@@ -1,0 +1,64 @@
+/// Makes the variables of an extension properties of the entity of its class.
+///
+///     @Entity(propertiesInExtension: true) public class User: ManagedObject {
+///     }
+///
+///     // In another file, for example generated:
+///     @EntityProperties extension User {
+///       @Attribute(.unique) public var login: String?
+///       @Relationship(inverse: "user") public var messages: ToMany<Message>
+///     }
+///
+/// The variables are declared as in the body of the class, with `@Attribute`, `@Relationship` and
+/// `@Fetched`. They follow the properties of the body. The class must say that it has the
+/// extension, and must be in the same module. Otherwise the compiler reports an error. A class has
+/// at most one such extension.
+///
+/// Members of an extension cannot override, so these belong in the body of the class: accessors of
+/// the program, functions with `@FetchTemplate`, and validations of single properties, which take
+/// `inout Any?`. The generated initializer has parameters for the properties of the body only. The
+/// compiler does not compare the inverses that other classes name with the properties of a class
+/// with an extension. The model does.
+@attached(member, names: named(_ExtensionSlot), arbitrary)
+@attached(memberAttribute)
+public macro EntityProperties() = #externalMacro(module: "PerdureMacros", type: "EntityPropertiesMacro")
+
+/// The class of an extension with `@EntityProperties`. For generated code.
+public struct _ExtensionOf<Class: ManagedObject> {
+  /// Makes the mark of the class.
+  public init() {}
+}
+
+extension ManagedObject {
+  /// Explains what a class must say that has an extension with `@EntityProperties`.
+  @available(
+    *, unavailable,
+    message: "The class has properties in an extension. Mark it @Entity(propertiesInExtension: true)."
+  )
+  public enum _ExtensionBase {
+    /// The number of slots before those of the extension.
+    public static var _count: Int { 0 }
+
+    /// Compares the class with that of the extension.
+    public static func _accept<Class>(_ type: _ExtensionOf<Class>) {}
+  }
+
+  /// Explains what a class must have that announces properties in an extension.
+  @available(
+    *, unavailable,
+    message: """
+      No extension of the class has @EntityProperties. Mark the extension with the properties, or remove \
+      propertiesInExtension from @Entity.
+      """
+  )
+  public enum _ExtensionSlot {
+    /// The number of slots of the class.
+    public static var _count: Int { 0 }
+
+    /// Adds the names of the properties.
+    public static func _names<Root>(_ names: inout [AnyKeyPath: String], _ root: Root.Type) {}
+
+    /// Adds the properties.
+    public static func _describe<Class>(_ entity: inout _EntityAssembly, _ type: _ExtensionOf<Class>) {}
+  }
+}

@@ -1,0 +1,70 @@
+/// What `@EntityBase` adds to a class without an entity, whose variables are properties of the
+/// entities of its subclasses.
+///
+/// The members are those of `@Entity`, without an entity: `_addProperties` adds the properties to
+/// the description of each entity below. Their slots follow those of the superclass, and the slots
+/// of the subclasses follow them.
+enum EntityBaseExpansion {
+  static func members(_ request: Request.AttachedExpansion) -> Reply {
+    let declaration = request.declaration
+    let type = DeclarationScanner.type(declaration.source)
+    // Both attributes are expanded, but one error message is enough.
+    guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
+    var problems: [ManagedProperty.Problem] = []
+    if let problem = type.shapeProblem ?? type.initializerProblem {
+      let initializer = type.keyword == "class" ? TypeSyntax.initializer : nil
+      return .expansion(initializer, [declaration.error(problem.message, at: problem.offset)])
+    }
+    var properties: [ManagedProperty] = []
+    for variable in type.variables {
+      switch ManagedProperty.judge(variable) {
+      case .managed(let property):
+        properties.append(property)
+        if let problem = inverseProblem(of: variable, property) { problems.append(problem) }
+      case .left: break
+      case .refused(let message, let offset): problems.append((message, offset))
+      }
+    }
+    if let template = type.templateFunctions.first {
+      problems.append(
+        (
+          "\"\(template.name)\" fetches objects of one entity, and \"\(type.name)\" has none. Declare it in a "
+            + "subclass with @Entity.", template.offset
+        ))
+    }
+    let expansion = EntityExpansion(
+      type: type, superclass: type.inheritance[0], properties: properties,
+      fetchedProperties: type.variables.compactMap(FetchedProperty.of), options: "", isBase: true)
+    let initializer = problems.isEmpty ? "" : "\n\n\(TypeSyntax.initializer)"
+    return .expansion(
+      expansion.source + initializer, problems.map { declaration.error($0.message, at: $0.offset) })
+  }
+
+  /// An inverse relationship leads to one entity, and a base serves several.
+  private static func inverseProblem(
+    of variable: VariableSyntax, _ property: ManagedProperty
+  ) -> ManagedProperty.Problem? {
+    guard let marker = variable.attribute("Relationship"),
+      MarkerArguments(marker.arguments ?? "").has(label: "inverse")
+    else { return nil }
+    return (
+      "\"\(property.name)\" has an inverse, which leads to one entity, and each subclass has its own. Declare it in "
+        + "the subclasses, or remove the inverse.", marker.offset
+    )
+  }
+}
+
+extension EntityExpansion {
+  /// The member of a class with `@EntityBase` that adds its properties to an entity.
+  var additions: String {
+    """
+    \(overrideAccess)override class func _addProperties(
+      to entity: inout Perdure._EntityAssembly, after count: Int
+    ) {
+      super._addProperties(to: &entity, after: count)
+      if \(superclass)._Slot._count < count { return }
+    \(statements.joined(separator: "\n"))
+    }
+    """
+  }
+}

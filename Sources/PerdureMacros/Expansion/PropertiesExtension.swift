@@ -1,0 +1,110 @@
+/// What `@EntityProperties` adds to an extension of a class with `@Entity(propertiesInExtension:
+/// true)`.
+///
+///     enum _ExtensionSlot {
+///       static var login: Int { User._ExtensionBase._count + 0 }   one for each property
+///       static var _count: Int { User._ExtensionBase._count + 1 }
+///       static func _names<_Root: User>(…)                          adds names by key path
+///       static func _describe(…)                                    adds the properties
+///     }
+///     func addToProjects(_:), removeFromProjects(_:)                for each to-many property
+///
+/// The macro of a class does not see extensions of the class, and the macro of an extension does
+/// not see the class. So the code of each uses names of the other. The compiler reports a class or
+/// an extension without the other one.
+///
+/// Members of an extension can override nothing. So accessors and validations of the program are
+/// declared in the class.
+struct PropertiesExtension {
+  /// The shared parts of the generated code. Its options and its superclass are not used.
+  let entity: EntityExpansion
+
+  static func members(_ request: Request.AttachedExpansion) -> Reply {
+    let declaration = request.declaration
+    let type = DeclarationScanner.type(declaration.source)
+    guard type.keyword == "extension" else {
+      return request.refusal(
+        "@EntityProperties belongs on an extension. The variables of a class are properties with @Entity.")
+    }
+    var diagnostics: [Diagnostic] = []
+    var properties: [ManagedProperty] = []
+    for variable in type.variables {
+      switch ManagedProperty.judge(variable) {
+      case .managed(let property) where property.isCustom:
+        diagnostics.append(
+          declaration.error(
+            "\"\(property.name)\" has accessors of its own, which an extension cannot connect. Declare it in the "
+              + "body of the class.", at: variable.offset))
+      case .managed(let property): properties.append(property)
+      case .left: break
+      case .refused(let message, let offset): diagnostics.append(declaration.error(message, at: offset))
+      }
+    }
+    let expansion = PropertiesExtension(
+      entity: EntityExpansion(
+        type: type, superclass: "", properties: properties,
+        fetchedProperties: type.variables.compactMap(FetchedProperty.of), options: ""))
+    return .expansion(expansion.source, diagnostics)
+  }
+
+  var source: String {
+    ([slots] + entity.properties.flatMap(entity.toManyFunctions)).joined(separator: "\n\n")
+  }
+
+  private var slots: String {
+    let name = entity.type.name
+    let names = entity.properties.map { "    names[\\_Root.\($0.spelling)] = \"\($0.name)\"\n" }.joined()
+    return """
+      enum _ExtensionSlot {
+      \(entity.constants(from: "\(name)._ExtensionBase._count").joined(separator: "\n"))
+        static func _names<_Root: \(name)>(_ names: inout [AnyKeyPath: String], _ root: _Root.Type) {
+      \(names)\
+        }
+        static func _describe(_ entity: inout Perdure._EntityAssembly, _ type: Perdure._ExtensionOf<\(name)>) {
+          \(name)._ExtensionBase._accept(type)
+      \(entity.statements.map { $0 + "\n" }.joined())\
+        }
+      }
+      """
+  }
+}
+
+extension EntityExpansion {
+  /// Whether the class has properties in an extension with `@EntityProperties`.
+  var hasExtension: Bool { MarkerArguments(options).word(label: Self.extensionLabel) == "true" }
+
+  /// The label of the argument of `@Entity`.
+  static let extensionLabel = "propertiesInExtension"
+
+  /// The type that the extension's code needs, if there is one.
+  var extensionBase: [String] {
+    guard hasExtension else { return [] }
+    return [
+      """
+      enum _ExtensionBase {
+        static var _count: Int { \(type.name)._Slot._ownCount }
+        static func _accept(_ type: Perdure._ExtensionOf<\(type.name)>) {}
+      }
+      """
+    ]
+  }
+}
+
+extension TypeSyntax {
+  /// Whether it is an extension with properties.
+  var isPropertiesExtension: Bool {
+    keyword == "extension" && attributes.contains { $0.name == "EntityProperties" }
+  }
+
+  /// Whether its variables can be properties of an entity.
+  var hasManagedVariables: Bool { isPropertiesExtension || !entityAttributes.isEmpty }
+
+  /// Why its variables cannot be properties of an entity; nil if no problem is known.
+  var memberProblem: Problem? { isPropertiesExtension ? nil : shapeProblem }
+
+  /// The expression for the slot of a variable.
+  func slot(_ spelling: String) -> String {
+    if isPropertiesExtension { return "_ExtensionSlot.\(spelling)" }
+    return hasAccessors ? "_slot(_Accessor.\(spelling))" : "_Slot.\(spelling)"
+  }
+}
