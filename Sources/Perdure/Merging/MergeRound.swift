@@ -166,6 +166,7 @@ extension ContextCore {
     let general = mergePolicy.general(lineage)
     var rules = EntityMergeRules(general: general)
     guard mergePolicy.hasRules || !shape.saveTimeSlots.isEmpty else { return rules }
+    rules.saveTimeSlots = Set(shape.saveTimeSlots)
     rules.ruled = { [mergePolicy] slot, versions in
       // No conflict: each save sets it anew.
       if shape.saveTimeSlots.contains(slot) { return general == .error ? versions.local[slot] : .none }

@@ -52,6 +52,8 @@ struct EntityMergeRules {
   let general: MergePolicy.General
   /// The value that a rule for a slot has merged; `.none` where the slot has no rule, `.some(nil)` for a conflict.
   var ruled: (Int, ObjectVersions) -> Value?? = { _, _ in .none }
+  /// The columns that each save sets to its own time.
+  var saveTimeSlots: Set<Int> = []
 
   func outcome(_ versions: ObjectVersions) -> ObjectOutcome {
     if versions.isUnchangedHere {
@@ -61,8 +63,15 @@ struct EntityMergeRules {
     case (true, true): return .gone
     case (true, false): return ofDeletedHere
     case (false, true): return ofDeletedThere(versions)
-    case (false, false): return general == .rollback ? .asStored : merged(versions)
+    case (false, false):
+      // The program changed no column, so the policy has nothing to decide.
+      if changesOnlySaveTimes(versions) { return .merged([:]) }
+      return general == .rollback ? .asStored : merged(versions)
     }
+  }
+
+  private func changesOnlySaveTimes(_ versions: ObjectVersions) -> Bool {
+    !versions.local.isEmpty && versions.local.keys.allSatisfy(saveTimeSlots.contains)
   }
 
   private var ofDeletedHere: ObjectOutcome {

@@ -134,6 +134,27 @@ struct SaveTimeTests {
     #expect(error?.conflicts.flatMap { $0.properties.map(\.property) } == ["text"])
   }
 
+  @Test("A time alone makes no policy drop a link, or undo another context's change")
+  func policies() throws {
+    for policy in [
+      MergePolicy.error, .rollback, .overwrite, .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump,
+    ] {
+      let container = try container()
+      let here = container.newContext()
+      let shelf = Shelf(context: here)
+      try here.save()
+      let there = container.newContext()
+      there.mergePolicy = policy
+      let other = try #require(try there.existingObject(with: shelf.objectID) as? Shelf)
+      let page = Page(context: there)
+      page.book = other
+      shelf.name = "here"
+      try here.save()
+      try there.save()
+      #expect(page.book === other && other.name == "here", "\(policy)")
+    }
+  }
+
   @Test("A child context's save sets no time; the parent's save sets it")
   func children() throws {
     let context = try container().newContext()
