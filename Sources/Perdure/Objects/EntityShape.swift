@@ -183,6 +183,11 @@ final class EntityShape: Sendable {
     stop("An accessor reads slot \(slot) of \(name) as a relationship, and it is an attribute. \(slotList)")
   }
 
+  /// The message about a program that sets an attribute of `saveTimeSlots`.
+  func saveTimeComplaint(_ slot: Int) -> String {
+    "\(name).\(propertyName(slot)) cannot be set: each save sets it."
+  }
+
   /// The slots of the entity with their properties, for messages.
   var slotList: String {
     let slots = schema.properties.map { "\($0.slot) \($0.name)" }.joined(separator: ", ")

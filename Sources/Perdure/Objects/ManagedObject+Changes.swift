@@ -296,6 +296,7 @@ extension ManagedObject {
   public func didChangeValue(forKey key: String) {
     for slot in shape.slots(named: key) {
       switch shape.properties[slot] {
+      case .attribute where shape.saveTimeSlots.contains(slot): break
       case .attribute: setAttributeValue(columnValue(slot), slot)
       case .transient(.undefined, _): setTransientObject(transientObject(slot), slot)
       case .transient: setTransientValue(transientValue(slot), slot)

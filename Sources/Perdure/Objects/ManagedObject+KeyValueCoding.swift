@@ -323,7 +323,7 @@ extension ManagedObject {
     let name = shape.propertyName(slot)
     switch shape.properties[slot] {
     case .attribute where shape.saveTimeSlots.contains(slot):
-      throw .mistake("\(shape.name).\(name) cannot be set: each save sets it.")
+      throw .mistake(shape.saveTimeComplaint(slot))
     case .attribute, .transient: break
     case .count, .derived: throw .mistake("\(shape.name).\(name) cannot be set: it is derived.")
     case .relationship:

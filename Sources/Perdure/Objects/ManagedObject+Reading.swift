@@ -118,9 +118,23 @@ extension ManagedObject {
       checkSlot(slot)
       let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
       guard kind != .absent else { return setTransientValue(value, slot) }
-      guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) ?? value.date(for: kind)
-      else { stopUnfit(value, slot) }
-      core.setAttribute(of: self, slot, stored)
+      core.setAttribute(of: self, slot, stored(value, kind, slot))
+    }
+  }
+
+  /// A value of an accessor as the attribute keeps it. Stops the program if it cannot, or if only a
+  /// save sets the attribute.
+  @inline(__always)
+  private func stored(_ value: Value, _ kind: FieldKind, _ slot: Int) -> Value {
+    if kind == .date { checkIsSettable(slot) }
+    guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) ?? value.date(for: kind)
+    else { stopUnfit(value, slot) }
+    return stored
+  }
+
+  private func checkIsSettable(_ slot: Int) {
+    uncountedShape._withUnsafeGuaranteedRef { shape in
+      if shape.saveTimeSlots.contains(slot) { stop(shape.saveTimeComplaint(slot)) }
     }
   }
 
@@ -172,9 +186,7 @@ extension ManagedObject {
     if core.refusesChanges(self) { return core.refuseChange(of: self, slot, value) }
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
-    guard let stored = value.stored(as: kind) ?? unsaved(value, kind, slot) ?? value.date(for: kind)
-    else { stopUnfit(value, slot) }
-    core.setPrimitive(of: self, slot, stored)
+    core.setPrimitive(of: self, slot, stored(value, kind, slot))
   }
 
   /// The context, if the object can be changed in it.

@@ -21,6 +21,16 @@ import Testing
   @Relationship(inverse: "marks") var pages: ToMany<Page>
 }
 
+/// Classes with setters for an attribute that each save sets.
+@Accessors private final class Note: ManagedObject { var edited: Date? }
+
+@Accessors private final class Memo: ManagedObject {
+  @Attribute var edited: Date? {
+    get { primitiveEdited }
+    set { primitiveEdited = newValue }
+  }
+}
+
 @Suite("Attributes that a save sets to its time")
 struct SaveTimeTests {
   private static let classes: [ManagedObject.Type] = [Page.self, Shelf.self, Mark.self]
@@ -107,6 +117,26 @@ struct SaveTimeTests {
     #expect(error?.code == .unknownKey)
     #expect(error?.message.contains("Page.edited cannot be set: each save sets it.") == true)
     #expect(page.edited == nil)
+  }
+
+  @Test("An accessor that sets the attribute stops the program", arguments: ["Note", "Memo"])
+  func accessors(className: String) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [className = className as String] in
+      let edited = PropertyDescription.derived("edited", "now()", type: .date)
+      let model = try ManagedObjectModel([
+        EntityDescription("Text", className: className, properties: [edited])
+      ])
+      let container = PersistentContainer(
+        name: "Texts", model: model, classes: [Note.self, Memo.self], description: .inMemory)
+      try container.loadPersistentStores()
+      let text = container.newContext().insertNewObject(forEntityName: "Text")
+      text.didChangeValue(forKey: "edited")
+      (text as? Note)?.edited = Date()
+      (text as? Memo)?.edited = Date()
+    }
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("Text.edited cannot be set: each save sets it."), "\(said)")
   }
 
   @Test("Two contexts that change different properties of an object do not conflict")
