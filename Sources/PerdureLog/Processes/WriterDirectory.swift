@@ -52,9 +52,9 @@ final class WriterDirectory: Directory {
     throw error
   }
 
-  /// The path that no longer leads to this writer's store; nil if all is well.
+  /// The path of the file that lost its name; nil if all is well.
   private func lostPath(needsSuperblock: Bool) throws(FileIOError) -> String? {
-    guard try lock.isNamed() else { return path }
+    guard try lock.isNamed() else { return path + "/" + StoreFileName.lock.string }
     let superblock = StoreFileName.superblock.string
     guard needsSuperblock, try base.kind(of: superblock) == nil else { return nil }
     return path + "/" + superblock

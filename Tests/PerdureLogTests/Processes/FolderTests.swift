@@ -114,6 +114,17 @@ struct FolderTests {
     }
   }
 
+  @Test("If LOCK is removed, the error names it", arguments: ["s", "SUPERBLOCK"], Ground.Kind.allCases)
+  func lockRemoved(_ folder: String, _ kind: Ground.Kind) throws {
+    let ground = try Ground(kind)
+    let store = try ground.open(folder)
+    try store.put(0..<1, round: 1)
+    try ground.fileSystem.remove(ground.path(folder) + "/LOCK")
+    let error = #expect(throws: StoreError.self) { try store.store.checkpoint() }
+    #expect(error?.code == .poisoned && error?.message.contains("the file LOCK in it") == true)
+    #expect(error?.place == ground.path(folder) + "/LOCK")
+  }
+
   @Test(
     "A moved store can still be written, and is complete at its new path", arguments: Ground.Kind.allCases)
   func moved(_ kind: Ground.Kind) throws {
