@@ -64,7 +64,7 @@ private struct ObjectIDResolution {
     var acceptsForeign = acceptsForeign
     switch expression {
     case .constant(let value): return .constant(resolve(value, acceptsForeign))
-    case .aggregate: break
+    case .aggregate, .set: break
     default: acceptsForeign = false
     }
     var (first, second) = (self, self)

@@ -74,6 +74,10 @@ struct ObjectIDFetchTests {
       }
       for argument in [stranger.objectID, stranger] as [any PredicateArgument] {
         try check("SELF IN {%@, %@}", [argument, worker], ["here"])
+        try check("SELF IN ({%@} UNION {%@})", [argument, worker], ["here"])
+        try check("SELF IN (friends UNION {%@})", [argument], [])
+        try check("SELF IN ({%@, %@} INTERSECT friends)", [argument, other], [])
+        try check("mentor IN (friends MINUS {%@})", [argument], ["here"])
         for format in ["SELF != %@", "%@ != SELF", "mentor != %@", "ANY friends != %@"] {
           try check(format, [argument], all)
         }
