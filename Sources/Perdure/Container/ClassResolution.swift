@@ -87,7 +87,7 @@ struct ClassResolution {
   }
 
   private func checkAccessors(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
-    guard let schema = model.schemas.first(where: { $0.name == entity.name }) else { return }
+    let schema = schema(of: entity)
     let fetched = entity.lineage.flatMap { $0.fetchedProperties.map(\.name) }
     let problems = AccessorCheck(
       type: type, schema: schema, model: model, fetchedProperties: Set(fetched)
@@ -97,9 +97,17 @@ struct ClassResolution {
 }
 
 extension ClassResolution {
+  private func schema(of entity: EntityDescription) -> EntitySchema {
+    guard let schema = model.schema(named: entity.name) else {
+      preconditionFailure("The model has the entity \(entity.name) and no schema of it.")
+    }
+    return schema
+  }
+
   /// Reports a misspelt key now. Otherwise it would be found only by the first save of an object.
   private func checkKeys(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
-    guard let schema = model.schemas.first(where: { $0.name == entity.name }),
+    let schema = schema(of: entity)
+    guard
       let key = type.validatedKeys.first(where: {
         schema.slot(named: $0) == nil && schema.composite(named: $0) == nil
       })
