@@ -56,6 +56,13 @@ private struct Bytes: Perdure.ValueTransformer {
   var place: String?
 }
 
+@Accessors private final class Unsuited: ManagedObject {
+  var recent: ToMany<Unsuited>
+  var colour: Data?
+  var sound: String?
+  @Attribute(.transformed(by: "AccessorClassTests")) var seal: Data?
+}
+
 /// A class with a list of accessors that is written by hand.
 private class ByHand: ManagedObject {
   override class var entityDescription: EntityDescription {
@@ -206,6 +213,30 @@ struct AccessorClassTests {
       "Mistyped.place has the type String?, and Thing.place is a composite attribute.",
       "Mistyped.some has the type OrderedToMany<Mistyped>, and Thing.some is a relationship to many objects.",
     ] { #expect(said.contains(sentence), "\(said)") }
+  }
+
+  @Test("Accessors of fetched properties, and of transformed values as they are stored, are refused")
+  func unsuited() throws {
+    let transformed = ["colour", "sound", "seal"].map { name in
+      PropertyDescription.attribute(
+        AttributeDescription(name, .transformable, valueTransformerName: "AccessorClassTests"))
+    }
+    let model = try ManagedObjectModel([
+      EntityDescription(
+        "Thing", className: "Unsuited", properties: transformed,
+        fetchedProperties: [FetchedPropertyDescription("recent", "Thing")])
+    ])
+    let error = #expect(throws: PerdureError.self) { try Sandbox(model, Unsuited.self) }
+    #expect(error?.code == .openFailed)
+    let said = error?.message ?? ""
+    for sentence in [
+      "Unsuited.recent is an accessor, and Thing.recent is a fetched property, which has none. Read it with "
+        + "fetchedObjects(forKey:as:).",
+      "Unsuited.colour is an accessor without .transformed(by:), and Thing.colour has the value transformer "
+        + "AccessorClassTests. Mark the variable with @Attribute(.transformed(by: \"AccessorClassTests\")).",
+      "Unsuited.sound is an accessor without .transformed(by:)",
+    ] { #expect(said.contains(sentence), "\(said)") }
+    #expect(!said.contains("Unsuited.seal"), "\(said)")
   }
 
   @Test("A list of accessors that is written by hand is checked too")

@@ -8,7 +8,9 @@
 //      a variable that is not optional reads as the zero of its type where there is no value.
 //   3. A `Double` may stand for a date, by its seconds since the reference date.
 //   4. A derived number may be read as any type of numbers.
-//   5. A variable leads to one object or to many, as its relationship does. Only an ordered
+//   5. A variable of `@Accessors` for an attribute with a value transformer is marked with
+//      `.transformed(by:)`. Otherwise it would read and write the bytes.
+//   6. A variable leads to one object or to many, as its relationship does. Only an ordered
 //      relationship can be an `OrderedToMany`.
 
 internal import PerdureModel
@@ -42,7 +44,11 @@ struct AccessorCheck {
         : complaint(
           name, keyPath, is: "a composite attribute", fitting: "its struct, which is marked @Composite")
     }
-    if fetchedProperties.contains(name) { return nil }
+    if fetchedProperties.contains(name) {
+      return
+        "\(type).\(name) is an accessor, and \(schema.name).\(name) is a fetched property, which has none. Read it "
+        + "with fetchedObjects(forKey:as:)."
+    }
     let known = schema.properties.map(\.name) + schema.composites.map(\.name)
     return
       "\(type).\(name) is an accessor, and the entity \(schema.name) has no property \"\(name)\". Correct "
@@ -52,6 +58,7 @@ struct AccessorCheck {
   private func problem(_ property: PropertySchema, _ keyPath: AnyKeyPath) -> String? {
     switch property.kind {
     case .attribute(let attribute):
+      if let complaint = unmarkedTransformation(property) { return complaint }
       if Self.canRead(property, attribute, keyPath.plainValueType) { return nil }
       return complaint(
         property.name, keyPath, is: "an attribute of the type \(attribute)", fitting: Self.swift(attribute))
@@ -68,6 +75,16 @@ struct AccessorCheck {
         property.name, keyPath, is: "\(words.0) relationship to many objects",
         fitting: "\(words.1)<\(destination(property))>")
     }
+  }
+
+  private func unmarkedTransformation(_ property: PropertySchema) -> String? {
+    let name = property.name
+    guard let transformer = property.transformerName, type._accessorNames.contains(name),
+      !type._transformedAccessors.contains(name)
+    else { return nil }
+    return
+      "\(type).\(name) is an accessor without .transformed(by:), and \(schema.name).\(name) has the value "
+      + "transformer \(transformer). Mark the variable with @Attribute(.transformed(by: \"\(transformer)\"))."
   }
 
   /// An example of a class at the other end.

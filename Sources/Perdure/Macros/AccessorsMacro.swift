@@ -16,7 +16,7 @@
 ///
 /// The model alone describes the properties. The variables have no initial values, and no markers
 /// except `@Attribute(.transient)`, `.transformed(by:)` and `.composite`, for types that only the
-/// class knows. The type of a variable may differ from that of its attribute in two ways:
+/// class knows. A variable of an attribute with a value transformer needs `.transformed(by:)`. The type of a variable may differ from that of its attribute in two ways:
 ///
 /// - Whether it is optional. `var age: Int16` of an attribute without a value reads as 0. `var
 ///   name: String?` of a required attribute reads as nil until it is set.
@@ -27,7 +27,8 @@
 /// `removeFromX` are generated. Hooks and validation functions of the class are called as those of
 /// a class with `@Entity`, which a model that is made from its classes needs.
 @attached(
-  member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_propertyNamesByKeyPath),
+  member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_transformedAccessors),
+  named(_propertyNamesByKeyPath),
   named(_lifeCycle), named(_validatedProperties), named(_validateProperty),
   named(_customAccessors), named(_customValue), named(_setCustomValue), arbitrary)
 @attached(memberAttribute)

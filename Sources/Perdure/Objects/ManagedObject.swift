@@ -93,6 +93,10 @@ open class ManagedObject {
   /// writes the list.
   open class var _accessorNames: [String] { [] }
 
+  /// The names of those accessors that are marked with `.transformed(by:)`. `@Accessors` writes the
+  /// list.
+  open class var _transformedAccessors: [String] { [] }
+
   /// Adds the properties of this class and its superclasses with `@EntityBase` to an entity.
   /// `@EntityBase` writes it.
   ///

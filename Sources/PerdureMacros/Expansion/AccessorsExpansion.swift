@@ -9,6 +9,7 @@
 ///       static func _names<_Root: Worker>(…) -> [AnyKeyPath: String]   names by key path
 ///     }
 ///     override class var _accessorNames: [String]                  in the order of the numbers
+///     override class var _transformedAccessors: [String]           if one is marked .transformed
 ///     override class var _propertyNamesByKeyPath, _lifeCycle …     as for @Entity
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many variable
 ///
@@ -76,7 +77,8 @@ struct AccessorsExpansion {
   }
 
   var source: String {
-    ([numbers, slots] + overrides + entity.validations + entity.customAccessors { "_slot(_Accessor.\($0))" }
+    ([numbers, slots] + overrides + transformedNames + entity.validations
+      + entity.customAccessors { "_slot(_Accessor.\($0))" }
       + entity.properties.flatMap(entity.toManyFunctions)).joined(separator: "\n\n")
   }
 
@@ -103,13 +105,8 @@ struct AccessorsExpansion {
   }
 
   private var overrides: [String] {
-    let names = entity.properties.map { "\"\($0.name)\"" }.joined(separator: ", ")
-    return [
-      """
-      \(entity.overrideAccess)override class var _accessorNames: [String] {
-        super._accessorNames + [\(names)]
-      }
-      """,
+    [
+      list("_accessorNames", entity.properties),
       """
       \(entity.overrideAccess)override class var _propertyNamesByKeyPath: [AnyKeyPath: String] {
         _Slot._nameTable.names
@@ -117,5 +114,20 @@ struct AccessorsExpansion {
       """,
       entity.lifeCycleOverride,
     ]
+  }
+
+  private var transformedNames: [String] {
+    let transformed = entity.properties.filter(\.isTransformed)
+    return transformed.isEmpty ? [] : [list("_transformedAccessors", transformed)]
+  }
+
+  /// The override of a list of names, which continues that of the superclass.
+  private func list(_ name: String, _ properties: [ManagedProperty]) -> String {
+    let names = properties.map { "\"\($0.name)\"" }.joined(separator: ", ")
+    return """
+      \(entity.overrideAccess)override class var \(name): [String] {
+        super.\(name) + [\(names)]
+      }
+      """
   }
 }
