@@ -218,6 +218,7 @@ extension ContextCore {
   /// removed the row, the object is gone now: what it is connected with would be left with nothing. Where the
   /// store cannot say, nothing is connected, and the save says why.
   func isThere(_ object: ManagedObject) -> Bool {
+    // A new object has unsaved columns, so it is never ready (H1), and a discarded one is new.
     if object.header.pointee.isReady { return true }
     if isDiscarded(object) { return false }
     let hasRow = hasRow(object)
