@@ -5,20 +5,21 @@ import PerdureTestSupport
 // The rules for one history. The following must be true after each step:
 //
 //  - All calls of a writer that still owns its folder succeed, even if the folder was moved.
-//  - A writer whose LOCK was removed gets `.poisoned`, at the latest when it begins the next
-//    segment. All later calls throw the same.
+//  - A writer whose LOCK or SUPERBLOCK was removed gets `.poisoned`, at the latest when it begins
+//    the next segment. All later calls throw the same.
 //  - A call to a store changes no file of another store.
 //  - A store that is open for writing cannot be opened for writing again, also without its LOCK.
 //  - The threads of a writer that owns its folder report no failure. The threads of all other
 //    writers change no file of another store.
 //  - The next opening finds all acknowledged commits of a folder that still exists, even if the
-//    folder was moved.
+//    folder was moved. Without its SUPERBLOCK, a folder is corrupt.
 
 /// A history of stores whose folders change while they are open.
 struct FolderRun {
   /// A change of a folder.
   enum Change: String, CaseIterable {
     case moved, movedBack = "moved back", removed, restored, refilled, lockRemoved = "LOCK removed"
+    case superblockRemoved = "SUPERBLOCK removed"
   }
 
   private(set) var tally = FolderTally()
@@ -51,7 +52,7 @@ struct FolderRun {
     for _ in 0..<Int.random(in: 30...90, using: &random) { try step() }
     for writer in writers { try close(writer) }
     for folder in folders {
-      guard let path = folder.path else { continue }
+      guard let path = folder.path, folder.hasSuperblock else { continue }
       try open(path)
       guard let writer = writers.last else { continue }
       let findings = try writer.store.verify().findings
@@ -89,11 +90,13 @@ extension FolderRun {
     do {
       let store = try Store(at: path, options: options)
       if writer != nil { throw Violation("\(path) has two writers") }
+      if !folder.hasSuperblock { throw Violation("\(path) opens without SUPERBLOCK") }
       if !folders.contains(where: { $0 === folder }) { folders.append(folder) }
       let opened = try FolderWriter(store, folder)
       writers.append(opened)
       try folder.adopt(store, opened.keyspace)
     } catch let error as StoreError {
+      if error.code == .corruption, !folder.hasSuperblock { return }
       guard error.code == .locked, writer != nil else { throw Violation("\(path) does not open: \(error)") }
       tally.refusedOpenings += 1
     }
@@ -210,12 +213,10 @@ extension FolderRun {
       for name in files.keys.sorted() { try fileSystem.remove(path + "/" + name) }
       lose(folder)
       try restore(folder, files)
-    case (.lockRemoved, let folder?):
-      guard folder.hasSegments else { return }
-      // A restored store that was not opened yet may have no LOCK.
-      guard try fileSystem.kind(of: path + "/LOCK") != nil else { return }
-      try fileSystem.remove(path + "/LOCK")
-      for writer in writers where writer.folder === folder { writer.ownsFolder = false }
+    case (.lockRemoved, let folder?): guard try remove("LOCK", of: folder) else { return }
+    case (.superblockRemoved, let folder?):
+      guard try remove("SUPERBLOCK", of: folder) else { return }
+      folder.hasSuperblock = false
     default: return
     }
     tally.changes[change, default: 0] += 1
@@ -237,6 +238,17 @@ extension FolderRun {
     lose(folder)
   }
 
+  /// Removes a file that the writers of a folder need.
+  ///
+  /// - Returns: False if nothing was removed. A folder without segments would become a new store. A
+  ///   restored store that was not opened yet may have no LOCK.
+  private func remove(_ name: String, of folder: StoreFolder) throws -> Bool {
+    guard folder.hasSegments, try fileSystem.kind(of: path + "/" + name) != nil else { return false }
+    try fileSystem.remove(path + "/" + name)
+    for writer in writers where writer.folder === folder { writer.ownsFolder = false }
+    return true
+  }
+
   /// Notes that the files of a folder were removed or belong to another store.
   private func lose(_ folder: StoreFolder) {
     folder.path = nil
@@ -247,6 +259,7 @@ extension FolderRun {
   private mutating func restore(_ folder: StoreFolder, _ files: [String: [UInt8]]) throws {
     try FolderWorld.write(files, into: path, fileSystem)
     let copy = StoreFolder(path, folder.rows, hasSegments: folder.hasSegments)
+    copy.hasSuperblock = folder.hasSuperblock
     copy.doubts = folder.doubts
     folders.append(copy)
   }

@@ -12,6 +12,8 @@ final class StoreFolder {
   var doubts: [UInt64: Set<UInt8?>] = [:]
   /// Whether the store has a commit.
   var hasSegments: Bool
+  /// False after SUPERBLOCK was removed.
+  var hasSuperblock = true
 
   init(_ path: String, _ rows: [UInt64: UInt8] = [:], hasSegments: Bool = false) {
     (self.path, self.rows, self.hasSegments) = (path, rows, hasSegments)
@@ -38,11 +40,11 @@ final class FolderWriter {
   let store: Store
   let keyspace: Keyspace
   let folder: StoreFolder
-  /// Whether its LOCK still has its name in its folder.
+  /// Whether its LOCK and SUPERBLOCK still have their names in its folder.
   var ownsFolder = true
-  /// The bytes of the commits that were acknowledged after LOCK lost its name.
+  /// The bytes of the commits that were acknowledged after LOCK or SUPERBLOCK lost its name.
   var bytesSinceLoss = 0
-  /// Whether a call has thrown because LOCK lost its name.
+  /// Whether a call has thrown because LOCK or SUPERBLOCK lost its name.
   var isRefused = false
   /// Snapshots that hold garbage back.
   var held: [Snapshot] = []

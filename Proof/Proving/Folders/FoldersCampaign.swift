@@ -2,11 +2,12 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Moves, removes, replaces and refills folders of open stores, and removes LOCK, at random
-/// moments.
+/// Moves, removes, replaces and refills folders of open stores, and removes LOCK and SUPERBLOCK, at
+/// random moments.
 package struct FoldersCampaign: Campaign {
   package let name = "folders"
-  package let summary = "folders of open stores that are moved, removed or replaced, and LOCK removed"
+  package let summary =
+    "folders of open stores that are moved, removed or replaced, and LOCK or SUPERBLOCK removed"
 
   /// The number of histories in a full proof.
   private static let historiesFull = 4_000
