@@ -37,9 +37,7 @@ package struct GraphTails: RotSubject {
       progress.advance(of: 2 * count, "records of graphs in other places")
       var random = SeededGenerator(seed: seed).derived(UInt64(2 + index))
       let (store, isBound) = (stores[index % 2], index % 2 == 1)
-      let (kind, damage) = store.pick(&random)
-      let segment = damage.applied(to: store.bytes)
-      guard segment != store.bytes else { continue }
+      let (kind, segment) = store.damaged(&random)
       let name = "\(isBound ? "bound" : "not bound"), \(kind)"
       do {
         tally.add(try look(at: segment, store, isBound: isBound), of: name)

@@ -25,8 +25,17 @@ struct Misplacement {
     versions = byKey.values.sorted { $0[0].offset < $1[0].offset }
   }
 
-  /// - Returns: The kind of the damage, and the damage.
-  func pick(_ random: inout SeededGenerator) -> (kind: String, damage: Damage) {
+  /// The segment after a random damage that changes it, and the kind of the damage.
+  func damaged(_ random: inout SeededGenerator) -> (kind: String, segment: [UInt8]) {
+    while true {
+      let (kind, damage) = pick(&random)
+      let segment = damage.applied(to: bytes)
+      if segment != bytes { return (kind, segment) }
+    }
+  }
+
+  /// - Returns: The kind of the damage, and the damage. It may replace bytes by equal ones.
+  private func pick(_ random: inout SeededGenerator) -> (kind: String, damage: Damage) {
     let length: Int
     let (from, to): (Int, Int)
     let kind: String
