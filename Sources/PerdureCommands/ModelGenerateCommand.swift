@@ -91,7 +91,7 @@ extension ModelGenerateCommand {
   private func options() throws -> ModelCodeOptions {
     var options = ModelCodeOptions()
     options.entityCode = .classDefinition
-    options = try ModelCodeOptions(besideModelAt: model) ?? options
+    options = try ModelCodeOptions(besideModelAt: model, defaults: options) ?? options
     if let style { options.style = style }
     if let entities { options.entityCode = entities.code }
     if let scalars { options.scalars = scalars }

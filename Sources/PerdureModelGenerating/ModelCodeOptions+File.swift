@@ -20,21 +20,24 @@ extension ModelCodeOptions {
   /// | member | values |
   /// |---|---|
   /// | `style` | `accessors` (default), `macros` |
-  /// | `entities` | `class`, `extension`, `manual`, `file` (default: as the model file says) |
+  /// | `entities` | `class`, `extension`, `manual`, `file` (default): as the model file says |
   /// | `access` | `internal` (default), `package`, `public` |
   /// | `scalars` | `exact` (default), `file`; see ``ModelCodeScalars`` |
   /// | `module` | the module of the code |
   /// | `imports` | a list of modules |
   /// | `names` | `true` (default), `false`: whether names are constants |
   ///
-  /// - Parameter path: The path of the model: a folder, or the file `contents` in one.
+  /// - Parameters:
+  ///   - path: The path of the model: a folder, or the file `contents` in one.
+  ///   - defaults: The choices that the file does not name.
   /// - Returns: The choices; nil if there is no such file.
   /// - Throws: `ModelCodeOptionsError` with all problems of the file. `ModelFileError` if it cannot
   ///   be read.
-  public init?(besideModelAt path: String) throws {
+  public init?(besideModelAt path: String, defaults: ModelCodeOptions = ModelCodeOptions()) throws {
     let file = Self.file(besideModelAt: path)
     guard try ModelFolder().kind(of: file) == .file else { return nil }
-    self = try OptionsReader.options(try ModelFolder().bytes(of: file), file: file)
+    var reader = OptionsReader(options: defaults)
+    self = try reader.read(try ModelFolder().bytes(of: file), file: file)
   }
 
   /// The path of the file with the choices for the code of a model. The file may not exist.
@@ -67,23 +70,23 @@ extension ModelCodeOptionsError: LocalizedError {
 
 /// Reads the members of a file.
 private struct OptionsReader {
-  private var options = ModelCodeOptions()
+  private var options: ModelCodeOptions
   private var problems: [String] = []
 
   private static let members = ["access", "entities", "imports", "module", "names", "scalars", "style"]
 
-  static func options(_ bytes: [UInt8], file: String) throws(ModelCodeOptionsError) -> ModelCodeOptions {
-    var reader = OptionsReader()
+  init(options: ModelCodeOptions) { self.options = options }
+
+  /// - Returns: The options after the choices of a file.
+  mutating func read(_ bytes: [UInt8], file: String) throws(ModelCodeOptionsError) -> ModelCodeOptions {
     do {
       let members = try JSONDecoder().decode([String: OptionValue].self, from: Data(bytes))
-      for (name, value) in members.sorted(by: { $0.key < $1.key }) { reader.read(name, value) }
+      for (name, value) in members.sorted(by: { $0.key < $1.key }) { read(name, value) }
     } catch {
-      reader.problems = ["The file is not a JSON object. Write { \"style\": \"macros\" }, for example."]
+      problems = ["The file is not a JSON object. Write { \"style\": \"macros\" }, for example."]
     }
-    guard reader.problems.isEmpty else {
-      throw ModelCodeOptionsError(file: file, problems: reader.problems)
-    }
-    return reader.options
+    guard problems.isEmpty else { throw ModelCodeOptionsError(file: file, problems: problems) }
+    return options
   }
 
   private mutating func read(_ name: String, _ value: OptionValue) {

@@ -55,6 +55,19 @@ struct ModelGenerateCommandTests {
     #expect(manual.contains("enum NoteEntity") && !manual.contains("var text"))
   }
 
+  @Test("A file of choices without entities leaves the default of the command")
+  func choicesWithoutEntities() throws {
+    try write(
+      """
+      <model><entity name="Note" representedClassName="Note" codeGenerationType="category">
+      <attribute name="text" optional="YES" attributeType="String"/></entity></model>
+      """)
+    try Data("{\"access\": \"public\"}".utf8).write(to: URL(filePath: directory.file("Notes.perdure.json")))
+    _ = try Outcome("model", "generate", model, "--output", output)
+    let text = try String(contentsOfFile: output + "/Notes+Generated.swift", encoding: .utf8)
+    #expect(text.contains("public final class Note: ManagedObject {"), "\(text)")
+  }
+
   @Test("All problems are listed, and nothing is written")
   func problems() throws {
     try write(

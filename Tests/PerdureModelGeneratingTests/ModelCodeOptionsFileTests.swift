@@ -57,6 +57,11 @@ struct ModelCodeOptionsFileTests {
     #expect(try ModelCodeOptions(besideModelAt: model) == options)
     try write("{\"entities\": \"file\"}")
     #expect(try ModelCodeOptions(besideModelAt: model)?.entityCode == nil)
+    #expect(try ModelCodeOptions(besideModelAt: model, defaults: options)?.entityCode == nil)
+    try write("{\"access\": \"package\"}")
+    var changed = options
+    changed.access = .package
+    #expect(try ModelCodeOptions(besideModelAt: model, defaults: options) == changed)
   }
 
   @Test("The generator uses the options of the file, unless the caller passes options")
