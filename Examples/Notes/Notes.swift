@@ -1,6 +1,7 @@
 // Notes in folders: a complete program whose only model is a file of Core Data, Notes.xcdatamodeld.
 //
 //     swift run Notes
+//     swift run perdure model diagram Examples/Notes/Notes.xcdatamodeld --output Notes.svg
 //
 // The plugin PerdureModelPlugin generates the class of folders, the properties of notes, the struct
 // of places and the model. The class of notes has a hook, so it is declared here.
