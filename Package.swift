@@ -241,7 +241,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "PerdureModelDiagramsTests",
-      dependencies: ["PerdureModelDiagrams", "PerdureModel", "PerdureTestSupport"],
+      dependencies: ["PerdureModelDiagrams", "PerdureModel", "PerdureModelFiles", "PerdureTestSupport"],
       // Files that tests read where they are.
       exclude: ["Golden"], swiftSettings: settings),
     .testTarget(
@@ -292,7 +292,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "PerdureBundledModelsTests",
-      dependencies: ["PerdureBundledModels", "Perdure", "PerdureTestSupport"],
+      dependencies: ["PerdureBundledModels", "Perdure", "PerdureModelFiles", "PerdureTestSupport"],
       resources: [.copy("Staff.xcdatamodeld"), .copy("Broken.xcdatamodel")], swiftSettings: settings),
     .testTarget(
       name: "PerdureLoggingTests", dependencies: ["PerdureLogging", "Perdure", logging],
