@@ -67,7 +67,7 @@ struct EntityBaseTests {
     #expect(writer.properties.map(\.name) == shared + ["name", "essays"] && writer.superentityName == nil)
     #expect(essay.properties.map(\.name) == ["year", "words", "author"] && essay.superentityName == "Volume")
     #expect(writer.uniquenessConstraints == [["identifier"]] && essay.uniquenessConstraints.isEmpty)
-    #expect(volume.indexes.map(\.name) == ["rank"])
+    #expect(volume.indexes.map(\.name) == ["by_rank"])
     #expect(Filed.entityName == "")
   }
 
