@@ -54,6 +54,7 @@ struct RandomModels {
       entities.append(entity)
     }
     for number in entities.indices { addRelationships(to: number, &entities) }
+    for number in entities.indices where random.chance(40) { addDerived(to: &entities[number], number) }
     for number in entities.indices {
       entities[number].properties = sorted(entities[number].properties)
       addIndexes(to: &entities[number], number)
@@ -92,7 +93,8 @@ struct RandomModels {
     request.sortDescriptors = sortable.prefix(int(0...2)).map {
       FetchOrder($0.name, ascending: random.chance(50))
     }
-    request.relationshipKeyPathsForPrefetching = entity.relationships.prefix(int(0...2)).map(\.name)
+    request.relationshipKeyPathsForPrefetching = entity.relationships.filter { !$0.isTransient }
+      .prefix(int(0...2)).map(\.name)
     return request
   }
 
@@ -110,23 +112,42 @@ struct RandomModels {
       let other = int(0...entities.count - 1)
       let names = ["r\(number)x\(link)", "s\(number)x\(link)"]
       let hasInverse = random.chance(80)
+      let isTransient = random.chance(15)
       entities[number].properties.append(
-        relationship(names[0], entities[other].name, hasInverse ? names[1] : nil))
+        relationship(names[0], entities[other].name, hasInverse ? names[1] : nil, isTransient: isTransient))
       if hasInverse {
-        entities[other].properties.append(relationship(names[1], entities[number].name, names[0]))
+        entities[other].properties.append(
+          relationship(names[1], entities[number].name, names[0], isTransient: isTransient))
       }
     }
   }
 
+  /// Adds attributes that are derived from others: a copy, a folded text, a count, the save time.
+  private mutating func addDerived(to entity: inout EntityDescription, _ number: Int) {
+    let texts = entity.attributes.filter { $0.type == .string && !$0.isTransient }
+    let many = entity.relationships.filter { $0.isToMany && !$0.isTransient && $0.inverseName != nil }
+    var derivations: [(type: AttributeType, text: String)] = [(.date, "now()")]
+    if let text = texts.first {
+      derivations += [(.string, text.name), (.string, "canonical:(\(text.name))")]
+    }
+    if let link = many.first { derivations.append((.int64, "\(link.name).@count")) }
+    let (type, derivation) = random.pick(derivations)
+    var attribute = AttributeDescription("d\(number)", type)
+    attribute.derivation = derivation
+    attribute.userInfo = info()
+    entity.properties.append(.attribute(attribute))
+  }
+
   private mutating func relationship(
-    _ name: String, _ destination: String, _ inverse: String?
+    _ name: String, _ destination: String, _ inverse: String?, isTransient: Bool
   ) -> PropertyDescription {
     let isToMany = random.chance(60)
     let most = isToMany ? random.pick([0, 0, 5]) : 1
     var relationship = RelationshipDescription(
       name, to: destination, inverse: inverse, minCount: random.pick([0, 1]), maxCount: most,
       isOptional: random.chance(70), deleteRule: random.pick(DeleteRule.allCases),
-      isOrdered: isToMany && random.chance(30))
+      isOrdered: isToMany && !isTransient && random.chance(30))
+    relationship.isTransient = isTransient
     relationship.renamingIdentifier = maybe("old\(name)")
     relationship.versionHashModifier = maybe("hash")
     relationship.userInfo = info()
@@ -202,7 +223,9 @@ struct RandomModels {
   }
 
   private mutating func addIndexes(to entity: inout EntityDescription, _ number: Int) {
-    let stored = entity.attributes.filter { !$0.isTransient && $0.type != .transformable }
+    let stored = entity.attributes.filter {
+      !$0.isTransient && $0.type != .transformable && $0.derivation == nil
+    }
     for index in 0..<int(0...2) where !stored.isEmpty {
       let elements = stored.shuffled(using: &random).prefix(2).map { attribute in
         let isFunction = attribute.type == .string && random.chance(50)
