@@ -50,8 +50,8 @@ struct ModelGenerateCommand: ConsoleCommand {
 
   @Option(
     help: """
-      The types of optional numbers with a scalar type in the model file: exact for optional ones, file for those of \
-      Xcode, which read an absent value as 0. (default: exact)
+      The types of attributes: exact for optional types of optional attributes, file for those of Xcode, which read \
+      an absent number as 0, and are optional for required texts. (default: exact)
       """)
   var scalars: ModelCodeScalars?
 

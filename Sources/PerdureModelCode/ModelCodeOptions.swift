@@ -17,12 +17,14 @@ public enum EntityCode: String, Sendable, Hashable, CaseIterable {
   case manual
 }
 
-/// The types of optional numbers and truth values for which the model file has a scalar type.
+/// The types of attributes: exact ones, or those of Xcode.
 public enum ModelCodeScalars: String, Sendable, Hashable, CaseIterable {
-  /// An optional type: nil is an absent value.
+  /// A type that is optional if the attribute is: nil is an absent value.
   case exact
-  /// As the file says, and as Xcode generates it: no optional type. An absent value reads as 0 or
-  /// false, and cannot be set. Only accessors express it.
+  /// As the file says, and as Xcode generates it. A number, truth value or date with a scalar type
+  /// is not optional: an absent value reads as 0 or false, and cannot be set. A date has the type
+  /// `TimeInterval`, its seconds since 2001. All other attributes are optional, also required ones.
+  /// Only accessors express it.
   case file
 }
 
@@ -42,7 +44,7 @@ public struct ModelCodeOptions: Sendable, Hashable {
   public var style = ModelCodeStyle.accessors
   /// The code for every entity; nil to follow ``ModelCodeHints/entityCode``.
   public var entityCode: EntityCode?
-  /// The types of optional numbers with a scalar type.
+  /// The types of attributes.
   public var scalars = ModelCodeScalars.exact
   /// The access level of all declarations.
   public var access = ModelCodeAccess.internal

@@ -94,6 +94,24 @@ struct GeneratedClassTests {
       read.cast.map(\.name) == ["Agnes"] && read.director?.directedCount == 1 && read.namesakes.count == 1)
   }
 
+  @Test("With the types of Xcode, absent numbers read as 0, and dates are seconds")
+  func xcodeTypes() throws {
+    let container = try container(DepotModel.managedObjectModel(), DepotModel.classes)
+    let context = container.newContext()
+    let crate = Crate(context: context)
+    #expect(crate.count == 0 && crate.weight == 0 && !crate.isOpen && crate.checked == 0)
+    #expect(crate.label == nil && crate.emptied == nil && crate.limit == nil && crate.code == nil)
+    #expect(crate.floor == 1)
+    crate.filled = 700_000_000.5
+    #expect(throws: PerdureError.self) { try context.save() }
+    (crate.label, crate.code) = ("A", UUID())
+    try context.save()
+    let read = try #require(try container.newContext().fetch(FetchRequest<Crate>()).first)
+    #expect(read.label == "A" && read.code == crate.code && read.filled == 700_000_000.5)
+    #expect(read["filled"] as? Date == Date(timeIntervalSinceReferenceDate: 700_000_000.5))
+    #expect(read["count"] == nil && read.count == 0 && read["checked"] == nil && read.checked == 0)
+  }
+
   @Test("Properties whose names are Swift keywords keep their values")
   func swiftWords() throws {
     let context = try container(LibraryModel.managedObjectModel(), LibraryModel.classes).newContext()

@@ -14,6 +14,10 @@ struct GoldenCodeTests {
       of: StudioModelSource.model(), named: StudioModelSource.name, hints: StudioModelSource.hints,
       options: StudioModelSource.options)
     try Golden.check(studio.text, "PerdureGeneratedCodeTests/\(studio.name)")
+    let depot = try ModelCode.file(
+      of: DepotModelSource.model(), named: DepotModelSource.name, hints: DepotModelSource.hints,
+      options: DepotModelSource.options)
+    try Golden.check(depot.text, "PerdureGeneratedCodeTests/\(depot.name)")
   }
 
   /// The options for the small model, by the names of their golden files.

@@ -17,6 +17,8 @@ struct ModelCodeOptionsFileTests {
         <attribute name="age" optional="YES" attributeType="Integer 16" usesScalarValueType="YES"/>
         <attribute name="born" optional="YES" attributeType="Date" usesScalarValueType="NO"/>
         <attribute name="isAway" optional="YES" attributeType="Boolean" usesScalarValueType="YES"/>
+        <attribute name="left" optional="YES" attributeType="Date" usesScalarValueType="YES"/>
+        <attribute name="name" attributeType="String"/>
         <attribute name="size" optional="YES" attributeType="Double" usesScalarValueType="NO"/>
       </entity></model>
       """
@@ -72,19 +74,22 @@ struct ModelCodeOptionsFileTests {
     #expect(!plain.contains("package "))
   }
 
-  @Test("By default, optional numbers with a scalar type are optional in code; on request, they are not")
+  @Test("Types are exact by default, or those of Xcode on demand")
   func scalars() throws {
     try write("{\"entities\": \"class\"}")
-    #expect(try code().contains("var age: Int16? {") && code().contains("var isAway: Bool? {"))
+    let exact = try code()
+    #expect(exact.contains("var age: Int16? {") && exact.contains("var isAway: Bool? {"))
+    #expect(exact.contains("var left: Date? {") && exact.contains("var name: String {"))
     try write("{\"entities\": \"class\", \"scalars\": \"file\"}")
     let text = try code()
     #expect(text.contains("var age: Int16 {") && text.contains("var isAway: Bool {"))
     #expect(text.contains("var born: Date? {") && text.contains("var size: Double? {"))
+    #expect(text.contains("var left: TimeInterval {") && text.contains("var name: String? {"))
     // The description stays optional: nil is stored.
     #expect(text.contains("AttributeDescription(\"age\", .int16)"))
     try write("{\"entities\": \"class\", \"scalars\": \"file\", \"style\": \"macros\"}")
     let error = #expect(throws: ModelCodeError.self) { try code() }
-    #expect(error?.problems.map(\.property) == ["age", "isAway"])
+    #expect(error?.problems.map(\.property) == ["age", "isAway", "left", "name"])
   }
 
   @Test("All problems of the file are reported together, with its path and remedies")

@@ -151,24 +151,32 @@ struct CodePlanner {
     of attribute: AttributeDescription, in entity: String
   ) -> (type: String, form: PlannedProperty.Form) {
     if let name = attribute.type.swiftName {
-      let isOptional = attribute.isOptional && !isScalar(attribute, in: entity)
-      return (Self.optional(name, if: isOptional), .plain)
+      if isScalar(attribute, in: entity) {
+        return (attribute.type == .date ? "TimeInterval" : name, .plain)
+      }
+      return (Self.optional(name, if: mayBeNil(attribute)), .plain)
     }
     let programType = programType(of: attribute, in: entity)
     if attribute.isTransient, attribute.type == .undefined {
       return ("\(programType ?? "Any")?", .transient)
     }
     if attribute.valueTransformerName != nil { return ("\(programType ?? "Any")?", .transformed) }
-    return (Self.optional(programType ?? "Data", if: attribute.isOptional), .plain)
+    return (Self.optional(programType ?? "Data", if: mayBeNil(attribute)), .plain)
   }
 
-  /// Whether the property of a number has no optional type although its value may be absent.
+  /// Whether the property has an optional type. Xcode gives one to every object, because new
+  /// objects have no value.
+  private func mayBeNil(_ attribute: AttributeDescription) -> Bool {
+    attribute.isOptional || options.scalars == .file
+  }
+
+  /// Whether the property has a scalar type, which is not optional although its value may be absent.
   private func isScalar(_ attribute: AttributeDescription, in entity: String) -> Bool {
     guard options.scalars == .file, hints.scalarAttributes.contains("\(entity).\(attribute.name)") else {
       return false
     }
     switch attribute.type {
-    case .int16, .int32, .int64, .double, .float, .boolean: return true
+    case .int16, .int32, .int64, .double, .float, .boolean, .date: return true
     default: return false
     }
   }

@@ -65,6 +65,8 @@ struct MacroCheck {
       return "No transformer reads the bytes of the transformable attribute."
     case .plain where attribute.isOptional && !property.type.hasSuffix("?"):
       return "The attribute is optional, and its type is not."
+    case .plain where !attribute.isOptional && property.type.hasSuffix("?"):
+      return "The attribute is required, and its type is optional."
     default: return nil
     }
   }

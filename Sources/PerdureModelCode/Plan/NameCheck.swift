@@ -22,7 +22,7 @@ struct NameCheck {
     "FetchRequestDescription", "FetchRequestTemplate", "FetchTemplateError", "FetchedPropertyDescription",
     "Float", "Int", "Int16", "Int32", "Int64", "ManagedObject", "ManagedObjectID", "ManagedObjectModel",
     "ModelError", "OrderedToMany", "Perdure", "PredicateArgument", "RelationshipDescription", "String",
-    "ToMany", "URL", "UUID",
+    "TimeInterval", "ToMany", "URL", "UUID",
   ]
 
   private mutating func report(
