@@ -28,11 +28,12 @@ public import PerdureModel
 /// The macro warns about properties whose names are words of the predicate language, such as `no`
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
 ///
-/// A to-one relationship may be declared without a question mark (`var order: Order`). Reading it
-/// before it is set stops the program. So does reading it after a delete rule in this context has
-/// cleared it. If another context has removed its object, reading it returns that object with its
-/// last values, or a deleted object without values. Declare it optional if either end can be
-/// deleted, with `@Relationship(optional: false)` if a save must require a value.
+/// A to-one relationship may be declared without a question mark (`var order: Order`). Then a save
+/// requires an object (1570). Before it is set, and after a delete rule of this context has cleared
+/// it, the variable reads as a deleted object without values. If another context has removed its
+/// object, it reads as that object with its last values, or as a deleted object without values.
+/// Declare it optional if either end can be deleted, with `@Relationship(optional: false)` if a save
+/// must require a value.
 ///
 /// - Parameters:
 ///   - name: The entity's name; the class's unless given.
