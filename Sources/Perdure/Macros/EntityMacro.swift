@@ -19,6 +19,12 @@ public import PerdureModel
 /// default reads as its zero until it is set, and must be set before the object is saved. Computed,
 /// static, lazy and `@Transient` variables are left alone.
 ///
+/// `init(context:)` inserts an object. A second initializer also has a parameter for each property
+/// that the class declares, in the order of the declarations: `Worker(context: c, email: "a")`
+/// Only required properties without an initial value must be given. Derived, transient and
+/// inherited properties are no parameters, nor are properties that are less visible than the class.
+/// A class with its own initializer whose first label is `context` gets no second one.
+///
 /// Hooks of an object's life cycle, such as `awakeFromInsert()`, `willSave()` and
 /// `validateForInsert()`, are called only if the class or one of its superclasses overrides them in
 /// its body. Other hooks cost nothing. `validateValue(_:forKey:)` is one of these hooks. A function
@@ -32,8 +38,8 @@ public import PerdureModel
 /// requires an object (1570). Before it is set, and after a delete rule of this context has cleared
 /// it, the variable reads as a deleted object without values. If another context has removed its
 /// object, it reads as that object with its last values, or as a deleted object without values.
-/// Declare it optional if either end can be deleted, with `@Relationship(optional: false)` if a save
-/// must require a value.
+/// Declare it optional if either end can be deleted, with `@Relationship(optional: false)` if a
+/// save must require a value.
 ///
 /// - Parameters:
 ///   - name: The entity's name; the class's unless given.
