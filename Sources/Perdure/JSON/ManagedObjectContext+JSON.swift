@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   /// | a Codable type, an array, a dictionary | its own JSON |
   /// | a type with a `ValueTransformer` | its bytes, as `Data` |
   /// | a composite | an object with its elements |
-  /// | a to-one relationship | an object, `null`, or the value of the unique attribute of an existing object |
+  /// | a to-one relationship | an object, `null`, or the unique value of an object of the context or of the same JSON |
   /// | a to-many relationship | an array of these; afterwards it has exactly these objects |
   ///
   /// A unique attribute of a Codable type, an array or a dictionary does not represent its object.
