@@ -4,9 +4,9 @@ public import PerdurePredicates
 
 /// The kinds of events in a context.
 public enum ContextEventKind: Hashable, Sendable {
-  /// A save has begun: delete rules are applied, no hook was called yet.
+  /// A save has begun. Delete rules have been applied, and no hook has been called yet.
   case willSave
-  /// A save is done: what is told of is in the store.
+  /// A save has succeeded. The store, or the parent of a child context, has the reported changes.
   case didSave
   /// An event with changes has ended, by `processPendingChanges()`, a save or a `perform`.
   ///
@@ -14,7 +14,7 @@ public enum ContextEventKind: Hashable, Sendable {
   /// failed. A merge posts it before `didMerge`: it reports the instances that other contexts have
   /// changed as refreshed, and the removed ones as deleted.
   case objectsDidChange
-  /// What other contexts have saved was merged.
+  /// The context has merged saves of other contexts.
   case didMerge
 }
 
