@@ -183,14 +183,16 @@ extension ManagedObjectContext {
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.loggedSave() }
 
-  /// Holds everything that is pending against the rules that a save holds it against, as often as
-  /// one likes: after applying delete rules, which stay applied as by `processPendingChanges()`.
-  /// Classes are asked by `validateForInsert()` and its like, but no `willSave()` is called. The
-  /// context does not advance: a later save may still conflict with others' saves, and objects that
-  /// others removed are not detected.
+  /// Checks all unsaved changes as a save does, and saves nothing. It may be called any number of
+  /// times.
   ///
-  /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` would; 134060 when a row
-  ///   could not be read. Everything stays pending.
+  /// It applies the delete rules first, as `processPendingChanges()` does. Then it calls the
+  /// validation methods of the classes, such as `validateForInsert()`, and checks the rules of the
+  /// model. It does not call `willSave()`. The context does not advance. So a later save may still
+  /// conflict with saves of other contexts, and objects that they removed are not detected.
+  ///
+  /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` does; 134060 if a row
+  ///   could not be read. All changes stay pending.
   /// - Complexity: O(k) for k changed objects, and a read for each that has rules on attributes
   ///   that did not change.
   public func validate() throws(PerdureError) { try core.validate() }
