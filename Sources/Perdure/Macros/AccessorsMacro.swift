@@ -16,7 +16,8 @@
 ///
 /// The model alone describes the properties. The variables have no initial values, and no markers
 /// except `@Attribute(.transient)`, `.transformed(by:)` and `.composite`, for types that only the
-/// class knows. A variable of an attribute with a value transformer needs `.transformed(by:)`. The type of a variable may differ from that of its attribute in two ways:
+/// class knows. A variable of an attribute with a value transformer needs `.transformed(by:)`. The
+/// type of a variable may differ from that of its attribute in two ways:
 ///
 /// - Whether it is optional. `var age: Int16` of an attribute without a value reads as 0. `var
 ///   name: String?` of a required attribute reads as nil until it is set.
