@@ -96,6 +96,60 @@ struct FetchTemplateTests {
     #expect(try self.request("rich", ["least": 1, "start": "a"]).fetchLimit == 2)
   }
 
+  @Test("A request has every setting of its template, also of a template that a store kept")
+  func settings() throws {
+    var description = FetchRequestDescription(
+      "Person", "age > $least", sortDescriptors: [FetchOrder("name")], fetchLimit: 3)
+    (description.fetchOffset, description.fetchBatchSize) = (2, 5)
+    (description.includesSubentities, description.includesPendingChanges) = (false, false)
+    (description.includesPropertyValues, description.returnsObjectsAsFaults) = (false, false)
+    (description.returnsDistinctResults, description.resultType) = (true, .count)
+    description.relationshipKeyPathsForPrefetching = ["firm.staff"]
+    let model = try ManagedObjectModel(
+      entities, templates: [FetchRequestTemplate("some", description), FetchRequestTemplate("all", "Stone")])
+    let directory = try TemporaryDirectory()
+    let path = directory.file("store")
+    let container = PersistentContainer(name: "Settings", model: model, description: .init(path: path))
+    try container.loadPersistentStores()
+    try container.close()
+    let kept = try PersistentContainer.metadataForPersistentStore(at: path).model
+    #expect(kept.fetchRequestTemplates == model.fetchRequestTemplates)
+    for model in [model, kept] {
+      let request = try model.fetchRequestFromTemplate(
+        withName: "some", substitutionVariables: ["least": 7])
+      for request in [request, try #require(model.fetchRequestTemplate(forName: "some"))] {
+        #expect(request.entityName == "Person" && request.sortDescriptors == [FetchOrder("name")])
+        #expect(request.fetchLimit == 3 && request.fetchOffset == 2 && request.fetchBatchSize == 5)
+        #expect(!request.includesSubentities && !request.includesPendingChanges)
+        #expect(!request.includesPropertyValues && !request.returnsObjectsAsFaults)
+        #expect(request.relationshipKeyPathsForPrefetching == ["firm.staff"])
+      }
+      #expect(request.predicate == (try FetchPredicate(format: "age > 7")))
+      let all = try model.fetchRequestFromTemplate(withName: "all")
+      #expect(all.predicate == nil && all.fetchLimit == 0 && all.fetchOffset == 0 && all.fetchBatchSize == 0)
+      #expect(all.includesSubentities && all.includesPendingChanges && all.includesPropertyValues)
+      #expect(all.returnsObjectsAsFaults && all.relationshipKeyPathsForPrefetching == [])
+    }
+  }
+
+  @Test("The request of a template can be that of a fetched property")
+  func fetchedProperty() throws {
+    let template = FetchRequestTemplate(
+      "colleagues", "Person", "firm == $FETCH_SOURCE", sortDescriptors: [FetchOrder("name")])
+    var firm = entities[0]
+    firm.fetchedProperties = [FetchedPropertyDescription("people", template.request)]
+    let container = PersistentContainer(
+      name: "Both", model: try ManagedObjectModel([firm] + entities[1...]), description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let owner = context.insertNewObject(forEntityName: "Firm")
+    for name in ["bob", "ada"] {
+      let person = context.insertNewObject(forEntityName: "Person")
+      (person["name"], person["firm"]) = (name, owner)
+    }
+    #expect(names(owner.fetchedObjects(forKey: "people")) == ["ada", "bob"])
+  }
+
   @Test("A request that is requested by a template's name keeps its variables")
   func unsubstituted() throws {
     let model = try ManagedObjectModel(entities, templates: templates)

@@ -135,6 +135,26 @@ struct FetchedPropertyTests {
     }
   }
 
+  @Test("A cached fetched property makes no request before its first read, and one for all its reads")
+  func lazy() throws {
+    let container = try container()
+    let context = container.newContext()
+    context.message(context.author(), 1)
+    try context.save()
+    let reader = container.newContext()
+    let author = try #require(try reader.fetch(FetchRequest<ManagedObject>(entityName: "Author")).first)
+    #expect(author["name"] as? String == "a")
+    let before = reader.statistics
+    #expect(author["least"] as? Int == 0)
+    #expect(reader.statistics.since(before).fetchRequestCount == 0)
+    for _ in 0..<3 {
+      #expect(sizes(author, "kept") == [1])
+      #expect(reader.statistics.since(before).fetchRequestCount == 1)
+    }
+    #expect(sizes(author, "live") == [1])
+    #expect(reader.statistics.since(before).fetchRequestCount == 2)
+  }
+
   @Test("Cached results of different owners are independent, and freeing an owner removes its result")
   func owners() throws {
     let context = try container().newContext()
@@ -249,6 +269,11 @@ struct FetchedPropertyTests {
     try context.save()
     #expect(author.fetchedObjects(forKey: "wrong") == [])
     for _ in 0..<2 {
+      let fetchError = #expect(throws: PerdureError.self) {
+        try context.fetch(FetchRequest<ManagedObject>(entityName: "Message"))
+      }
+      #expect(fetchError?.code == .readFailed)
+      #expect((fetchError?.cause as? FetchError)?.code == .typeMismatch)
       let error = #expect(throws: PerdureError.self) { try context.save() }
       #expect((error?.cause as? FetchError)?.code == .typeMismatch)
       #expect(error?.message.contains("wrong") == true)
