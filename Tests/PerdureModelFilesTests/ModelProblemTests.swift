@@ -46,6 +46,9 @@ struct ModelProblemTests {
     (attribute("String", "derived='YES' derivationExpression='b.@count.c'"), .model(.derivation), .error, 3),
     (attribute("String", "colour='red'"), .unknownContent, .warning, 3),
     (attribute("String", "\ncolour='red'"), .unknownContent, .warning, 4),
+    (attribute("String", "\nallowsCloudEncryption='YES'"), .unused, .warning, 4),
+    (attribute("String", "spotlightIndexingEnabled='YES'"), .unused, .warning, 3),
+    (attribute("String", "storedInTruthFile='YES'"), .unused, .warning, 3),
     (entity("<attribute name='hash' attributeType='String'/>"), .model(.reservedName), .error, 3),
     (entity("<attribute name='2a' attributeType='String'/>"), .model(.nameSyntax), .error, 3),
     (
@@ -118,6 +121,9 @@ struct ModelProblemTests {
     (entity("", "parentEntity='B'"), .model(.unknownSuperentity), .error, 2),
     (entity("", "parentEntity='A'"), .model(.superentityCycle), .error, 2),
     (entity("<attribut/>"), .unknownContent, .warning, 3),
+    (entity("", "coreSpotlightDisplayNameExpression='name'"), .unused, .warning, 2),
+    (toOne("spotlightIndexingEnabled='YES'"), .unused, .warning, 3),
+    ("<configuration name='C' usedWithCloudKit='YES'/>", .unused, .warning, 2),
     ("<index/>", .unknownContent, .warning, 2),
     (constraint("b", text), .model(.constraintProperty), .error, 4),
     (constraint("a", "<attribute name='a' transient='YES'/>"), .model(.constraintProperty), .error, 4),
@@ -216,6 +222,40 @@ struct ModelProblemTests {
     let document = try ModelDocument(Array(text.utf8), file: "contents")
     #expect(document.problems().map(\.kind) == [.unknownContent, .unknownContent])
     #expect(try String(decoding: document.bytes(), as: UTF8.self) == text)
+  }
+
+  @Test("Flags for CloudKit and Spotlight are kept, and each flag that is set is reported once")
+  func services() throws {
+    let text = """
+      <model usedWithCloudKit="true">
+      <entity name="A" coreSpotlightDisplayNameExpression="a">
+      <attribute name="a" optional="YES" attributeType="String" allowsCloudEncryption="YES" spotlightIndexingEnabled="YES"/>
+      <attribute name="b" optional="YES" attributeType="String" allowsCloudEncryption="YES" storedInTruthFile="YES"/>
+      </entity>
+      <configuration name="C" usedWithCloudKit="YES"><memberEntity name="A"/></configuration>
+      </model>
+      """
+    var document = try ModelDocument(Array(text.utf8), file: "contents")
+    let problems = document.problems()
+    #expect(problems.allSatisfy { $0.kind == .unused && $0.severity == .warning }, "\(problems)")
+    #expect(problems.map(\.line) == [1, 2, 3, 3, 4])
+    var model = try document.managedObjectModel()
+    try document.update(to: model)
+    #expect(try String(decoding: document.bytes(), as: UTF8.self) == text)
+    var entities = model.entities
+    entities[0].properties[0] = .string("a", optional: false, default: "x")
+    model = try ManagedObjectModel(entities, configurations: ["C": ["A"]])
+    try document.update(to: model)
+    #expect(document.problems() == problems)
+  }
+
+  @Test("Flags for CloudKit and Spotlight that are not set are not reported")
+  func absentServices() throws {
+    let text = """
+      <model usedWithCloudKit="NO"><entity name="A" coreSpotlightDisplayNameExpression="">
+      <attribute name="a" optional="YES" attributeType="String" allowsCloudEncryption="false"/></entity></model>
+      """
+    #expect(try ModelDocument(Array(text.utf8), file: "contents").problems() == [])
   }
 
   @Test("A problem is one line in the form of compilers")

@@ -43,6 +43,14 @@ enum Vocabulary {
     "elements": [], "element": ["name", "positionX", "positionY", "width", "height"],
   ]
 
+  /// Flags and settings for services of Apple's systems, which have no effect here: the service by
+  /// the name of the attribute.
+  static let services = [
+    "usedWithCloudKit": "CloudKit", "allowsCloudEncryption": "CloudKit",
+    "spotlightIndexingEnabled": "Spotlight", "storedInTruthFile": "Spotlight",
+    "coreSpotlightDisplayNameExpression": "Spotlight",
+  ]
+
   /// The elements inside of each element, in writing order.
   static let children: [String: [String]] = [
     "model": ["entity", "fetchRequest", "configuration", "composite", "elements"],

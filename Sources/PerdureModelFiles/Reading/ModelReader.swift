@@ -20,7 +20,8 @@ struct ModelReader {
   let file: String
   var content = ModelContent()
   var composites = CompositeTable()
-  /// The unknown names that were reported: a name is reported once for each kind of element.
+  /// The names that were reported. Unknown ones are reported once for each kind of element, flags
+  /// of services once in a file.
   private var reportedNames: Set<String> = []
 
   static func read(_ document: ModelDocument) -> ModelContent {
@@ -194,8 +195,10 @@ extension ModelReader {
     return info
   }
 
-  /// Reports names that are not part of the format, each once.
+  /// Reports names that are not part of the format, and flags of services that do not exist here,
+  /// each once.
   mutating func checkNames(_ element: ModelElement) {
+    checkServices(element)
     let known = Vocabulary.attributes[element.name] ?? []
     for attribute in element.attributes where !known.contains(attribute.name) {
       if reportedNames.insert("\(element.name) \(attribute.name)").inserted {
@@ -213,6 +216,21 @@ extension ModelReader {
           "The element <\(child.name)> in <\(element.name)> is unknown and has no effect.",
           "Check its spelling; it is kept when the file is written.")
       }
+    }
+  }
+
+  /// Reports the flags of an element that are set and have no effect here.
+  private mutating func checkServices(_ element: ModelElement) {
+    let known = Vocabulary.attributes[element.name] ?? []
+    for attribute in element.attributes {
+      let name = attribute.name
+      guard let service = Vocabulary.services[name], known.contains(name), !attribute.value.isEmpty,
+        ModelText.bool(attribute.value) != false, reportedNames.insert(name).inserted
+      else { continue }
+      warning(
+        .unused, at: element, attribute: name, in: element["name"],
+        "The setting \(name) is for \(service) and has no effect.",
+        "Ignore this if other programs use the file; it is kept when the file is written.")
     }
   }
 }
