@@ -17,7 +17,8 @@ public struct ObjectSnapshot: Sendable, Hashable {
     case reference(ManagedObjectID?)
     /// The object of a to-one relationship.
     case object(ObjectSnapshot?)
-    /// The objects of a to-many relationship, in order of entity and identity.
+    /// The objects of a to-many relationship, in order of entity and identity, or those of a
+    /// fetched property, in its order.
     case objects([ObjectSnapshot])
 
     /// The value of an attribute that is not nil.
@@ -30,7 +31,7 @@ public struct ObjectSnapshot: Sendable, Hashable {
       if case .object(let object) = self { object } else { nil }
     }
 
-    /// The objects of a to-many relationship; none of any other property.
+    /// The objects of a to-many relationship or a fetched property; none of any other property.
     public var objects: [ObjectSnapshot] {
       if case .objects(let objects) = self { objects } else { [] }
     }
@@ -39,12 +40,12 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// The object's identity.
   public let objectID: ManagedObjectID
   /// The values of its properties by name: attributes, including derived ones and transient ones
-  /// with a type of the model, to-one relationships, and the requested to-many relationships. Parts
-  /// of composite attributes are there by their paths: `address.street`.
+  /// with a type of the model, to-one relationships, and the requested to-many relationships and
+  /// fetched properties. Parts of composite attributes are there by their paths: `address.street`.
   public let properties: [String: Property]
 
   /// The value of a property; nil for one that the entity does not have, and for a to-many
-  /// relationship that was not included.
+  /// relationship or fetched property that was not included.
   public subscript(key: String) -> Property? { properties[key] }
 
   /// What a typed snapshot shows for a required object that did not exist.
@@ -58,15 +59,16 @@ extension ManagedObject {
   /// The object as a value, with its unsaved changes.
   ///
   /// - Parameters:
-  ///   - paths: The relationships to follow, names joined by dots: `company.workers` has the
-  ///     company, and with it its workers. An object that is reached twice is there twice. The
-  ///     entities must have them. Behind a relationship it is enough that its destination or a
-  ///     subentity of it has them; objects without them are included without their values.
+  ///   - paths: The relationships and fetched properties to follow, names joined by dots:
+  ///     `company.workers` has the company, and with it its workers. An object that is reached
+  ///     twice is there twice. The entities must have them. Behind a relationship it is enough that
+  ///     its destination or a subentity of it has them; objects without them are included without
+  ///     their values.
   ///   - file: The caller's file, for the message of a stop.
   ///   - line: The caller's line.
-  /// - Throws: `PerdureError` 134060 when a part of it could not be read, or when an accessor met
-  ///   an error before and could not throw it; `objectNotFound` for an object whose row is absent
-  ///   and was not loaded before.
+  /// - Throws: `PerdureError` 134060 when a part of it could not be read or fetched, or when an
+  ///   accessor met an error before and could not throw it; `objectNotFound` for an object whose
+  ///   row is absent and was not loaded before.
   /// - Complexity: O(objects that are met). Faults fire.
   public func snapshot(
     including paths: [String] = [], file: StaticString = #fileID, line: UInt = #line
@@ -95,6 +97,9 @@ extension ManagedObject {
       let name = shape.propertyName(slot)
       properties[name] = try property(slot, tree.branches[name])
     }
+    for (name, branch) in tree.branches where shape.hasFetchedProperty(name) {
+      properties[name] = .objects(try Self.snapshots(of: fetchedObjects(forKey: name), branch))
+    }
     return ObjectSnapshot(objectID: objectID, properties: properties)
   }
 
@@ -113,9 +118,15 @@ extension ManagedObject {
     guard let branch else { return nil }
     var objects = Array(ToMany<ManagedObject>(self, slot))
     if relationship.order == nil { objects.sort { $0.reference.rawValue < $1.reference.rawValue } }
+    return .objects(try Self.snapshots(of: objects, branch))
+  }
+
+  private static func snapshots(
+    of objects: [ManagedObject], _ branch: PathTree
+  ) throws(PerdureError) -> [ObjectSnapshot] {
     var snapshots: [ObjectSnapshot] = []
     for object in objects { snapshots.append(try object.snapshot(branch)) }
-    return .objects(snapshots)
+    return snapshots
   }
 }
 
@@ -136,13 +147,17 @@ struct PathTree {
 
   private init() {}
 
-  /// Stops the program where nothing can have a relationship with a name.
+  /// Stops the program where nothing can have a relationship or a fetched property with a name.
   ///
   /// - Parameter shapes: The entities of what may be met here.
   private func check(
     _ shape: EntityShape, _ shapes: [EntityShape], _ graph: GraphSchema, _ file: StaticString, _ line: UInt
   ) {
     for (name, branch) in branches {
+      if let fetched = shapes.lazy.compactMap({ $0.fetchedProperties[name] }).first {
+        branch.check(fetched, graph, file, line)
+        continue
+      }
       let having = shapes.filter { $0.schema.slot(named: name) != nil }
       guard let first = having.first else {
         _ = shape.slot(named: name, file, line)
@@ -150,12 +165,23 @@ struct PathTree {
       }
       guard case .relationship(let relationship) = first.properties[first.slot(named: name)] else {
         stop(
-          "\(first.name).\(name) is an attribute, which every snapshot has. Name only relationships in including:.",
+          "\(first.name).\(name) is an attribute, which every snapshot has. Name only relationships and fetched "
+            + "properties in including:.",
           file: file, line: line)
       }
       let destination = graph.shape(numbered: relationship.destination)
       branch.check(destination, graph.kinds(of: destination), graph, file, line)
     }
+  }
+
+  /// Checks the paths from the objects of a fetched property.
+  private func check(
+    _ fetched: FetchedShape, _ graph: GraphSchema, _ file: StaticString, _ line: UInt
+  ) {
+    // Without the entity, the fetch throws.
+    let shapes = graph.shapes(named: fetched.request.entityName ?? "")
+    guard let first = shapes.first else { return }
+    check(first, shapes.flatMap { graph.kinds(of: $0) }, graph, file, line)
   }
 
   private mutating func add(_ path: ArraySlice<Substring>) {
@@ -172,7 +198,7 @@ struct PathTree {
 ///     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
 ///
 /// Reading a relationship that was not included stops the program. `contents` has the identities
-/// that to-one relationships lead to.
+/// that to-one relationships lead to, and the included fetched properties.
 @dynamicMemberLookup
 public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   /// The same without types; this can be encoded.

@@ -44,7 +44,8 @@ private enum Mistake: String, CaseIterable {
     case .mutableSet: "Employee has no property \"project\". Did you mean projects?"
     case .orderedSet: "Employee.projects is not ordered. Use mutableSetValue(forKey:), or declare it ordered."
     case .snapshot:
-      "Employee.salary is an attribute, which every snapshot has. Name only relationships in including:."
+      "Employee.salary is an attribute, which every snapshot has. Name only relationships and fetched properties "
+        + "in including:."
     case .url: "A store is a directory of the file system, and https://example.org/s is not a file URL."
     }
   }

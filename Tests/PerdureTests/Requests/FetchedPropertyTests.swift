@@ -284,6 +284,39 @@ struct FetchedPropertyTests {
     try context.save()
   }
 
+  @Test("A snapshot has the objects of the fetched properties that are included, also behind relationships")
+  func snapshots() throws {
+    let context = try container().newContext()
+    let author = context.author(entity: "Editor")
+    let messages = [2, 3, 1].map { context.message(author, $0) }
+    for _ in 0..<2 {
+      let alone = try author.snapshot()
+      #expect(alone["live"] == nil && alone["kept"] == nil)
+      let snapshot = try author.snapshot(including: ["live.author", "kept"])
+      #expect(snapshot["live"]?.objects.map { $0["size"]?.value } == [.integer(3), .integer(2), .integer(1)])
+      #expect(
+        snapshot["live"]?.objects.map { $0["author"]?.object?.objectID }
+          == messages.map { _ in author.objectID })
+      #expect(snapshot["kept"]?.objects.first?["author"] == .reference(author.objectID))
+      let deeper = try messages[0].snapshot(including: ["author.live"])
+      #expect(deeper["author"]?.object?["live"]?.objects.count == 3)
+      try context.save()
+    }
+  }
+
+  @Test("The snapshot of a fetched property without objects has an empty list, and a failed fetch throws")
+  func failingSnapshots() throws {
+    let wrong = FetchedPropertyDescription("wrong", "Message", "text == 3")
+    let context = try container(wrong).newContext()
+    let author = context.author()
+    try context.save()
+    #expect(try author.snapshot(including: ["live"])["live"] == .objects([]))
+    let error = #expect(throws: PerdureError.self) { try author.snapshot(including: ["wrong"]) }
+    #expect(error?.code == .readFailed && (error?.cause as? FetchError)?.code == .typeMismatch)
+    context.rollback()
+    #expect(try author.snapshot()["wrong"] == nil)
+  }
+
   @Test("In a child context, a fetched property includes unsaved objects of the child and of the parent")
   func child() throws {
     let parent = try container().newContext()
