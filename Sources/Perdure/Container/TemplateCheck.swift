@@ -19,13 +19,13 @@ struct TemplateCheck {
         let expected = model.templateRequests[template.name]?.variables
       else { return [] }
       return types.sorted { $0.key < $1.key }.compactMap { name, parameter in
-        expected[name].flatMap { problem(template.name, name, parameter, $0) }
+        expected[name].flatMap { problem(of: template.name, name, parameter, $0) }
       }
     }
   }
 
   private func problem(
-    _ template: String, _ name: String, _ parameter: Any.Type, _ expected: FetchVariableType
+    of template: String, _ name: String, _ parameter: Any.Type, _ expected: FetchVariableType
   ) -> String? {
     guard let given = Self.variableType(of: parameter), !fits(given, expected) else { return nil }
     return
