@@ -1,13 +1,17 @@
 /// Makes the variables of an extension properties of the entity of its class.
 ///
-///     @Entity(propertiesInExtension: true) public class User: ManagedObject {
-///     }
+/// ```swift
+/// @Entity(propertiesInExtension: true) public class User: ManagedObject {
+/// }
+/// ```
 ///
-///     // In another file, for example generated:
-///     @EntityProperties extension User {
-///       @Attribute(.unique) public var login: String?
-///       @Relationship(inverse: "user") public var messages: ToMany<Message>
-///     }
+/// ```swift
+/// // In another file, for example generated:
+/// @EntityProperties extension User {
+///   @Attribute(.unique) public var login: String?
+///   @Relationship(inverse: "user") public var messages: ToMany<Message>
+/// }
+/// ```
 ///
 /// The variables are declared as in the body of the class, with `@Attribute`, `@Relationship` and
 /// `@Fetched`. They follow the properties of the body. The class must say that it has the

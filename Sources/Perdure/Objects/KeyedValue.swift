@@ -94,7 +94,7 @@ enum KeyedValue {
     case .date: (value as? Date).map(Value.date)
     case .data: (value as? Data).map(Value.data)
     case .uuid: (value as? UUID).map(Value.uuid)
-    case .url: (value as? URL).map(Value.url) ?? (value as? String).flatMap { exact(.string($0), as: kind) }
+    case .url: (value as? URL).map(Value.url)
     default: nil
     }
   }

@@ -10,7 +10,7 @@ struct OutsideValuesTests {
       EntityDescription(
         "Thing",
         properties: [
-          .date("moment"), .decimal("exact"), .double("real"), .uri("link"),
+          .date("moment"), .decimal("exact"), .double("real"),
           .toOne("whole", "Thing", inverse: "parts"), .toMany("parts", "Thing", inverse: "whole"),
         ])
     ])
@@ -66,13 +66,5 @@ struct OutsideValuesTests {
       #expect(throws: PerdureError.self) { try thing.setCheckedValue(value, forKey: "parts") }
       #expect(part["whole"] as? ManagedObject === thing)
     }
-  }
-
-  @Test("A URL attribute accepts the same text as a String and as an NSString")
-  func bridgedText() throws {
-    let thing = try context().insertNewObject(forEntityName: "Thing")
-    try thing.setCheckedValue("http://example.org", forKey: "link")
-    try thing.setCheckedValue(NSString("http://example.com"), forKey: "link")
-    #expect((thing["link"] as? URL)?.host() == "example.com")
   }
 }
