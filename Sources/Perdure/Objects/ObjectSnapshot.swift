@@ -155,7 +155,7 @@ struct PathTree {
   ) {
     for (name, branch) in branches {
       if let fetched = shapes.lazy.compactMap({ $0.fetchedProperties[name] }).first {
-        branch.check(fetched, graph, file, line)
+        branch.check(fetched: fetched, graph, file, line)
         continue
       }
       let having = shapes.filter { $0.schema.slot(named: name) != nil }
@@ -176,7 +176,7 @@ struct PathTree {
 
   /// Checks the paths from the objects of a fetched property.
   private func check(
-    _ fetched: FetchedShape, _ graph: GraphSchema, _ file: StaticString, _ line: UInt
+    fetched: FetchedShape, _ graph: GraphSchema, _ file: StaticString, _ line: UInt
   ) {
     // Without the entity, the fetch throws.
     let shapes = graph.shapes(named: fetched.request.entityName ?? "")
