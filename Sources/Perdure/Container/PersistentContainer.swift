@@ -197,7 +197,7 @@ extension PersistentContainer {
   /// | Windows | `%LOCALAPPDATA%\<process>` |
   ///
   /// `<process>` is the name of the program's file. The folder may not exist yet: loading a store
-  /// of ``PersistentStoreDescription/inDefaultDirectory(named:)`` creates it.
+  /// of ``PersistentStoreDescription/inDefaultDirectory(named:file:line:)`` creates it.
   public static func defaultDirectoryURL() -> URL {
     URL(fileURLWithPath: DefaultDirectory.ofProcess(), isDirectory: true)
   }

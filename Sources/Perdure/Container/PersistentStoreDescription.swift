@@ -92,7 +92,10 @@ public struct PersistentStoreDescription: Sendable, Hashable {
 
   /// A store in the default directory of programs, `name.perdure`. Loading it creates the folder.
   ///
-  /// - Parameter name: A name without slashes.
+  /// - Parameters:
+  ///   - name: A name without slashes.
+  ///   - file: The file that the message about a wrong name shows.
+  ///   - line: The line that the message about a wrong name shows.
   /// - SeeAlso: ``PersistentContainer/defaultDirectoryURL()``
   public static func inDefaultDirectory(
     named name: String, file: StaticString = #fileID, line: UInt = #line
