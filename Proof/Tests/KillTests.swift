@@ -11,7 +11,8 @@ private let program = URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
 @Suite(
   "Processes that are killed", .enabled(if: FileManager.default.isExecutableFile(atPath: program)))
 struct KillTests {
-  private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 0.01)
+  // On a busy machine, some killed writers have made no step, and do not count.
+  private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 0.015)
 
   @Test(
     "After a kill at any time, also during a write, all acknowledged data of a writer is complete")
