@@ -328,6 +328,13 @@ private enum Examples {
       }
       #expect(rich == first && rich.count == 1)
     }
+    let (ada, grace) = (Worker(context: context), Worker(context: context))
+    let company = acme
+    company.workers = [ada, grace]
+    let request = FetchRequest<Worker>(predicate: .true)
+    company.workers = ToMany(try context.fetch(request))
+    #expect(company.workers.count == 3)
+    for worker in [ada, grace] { context.delete(worker) }
     let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com")
     #expect(worker.email == "ann@acme.com" && worker.isInserted)
     context.delete(worker)
@@ -426,6 +433,44 @@ private enum RequestExamples {
   }
 }
 
+@Entity(propertiesInExtension: true) class Guest: ManagedObject {
+}
+
+// In another file, for example generated:
+@EntityProperties extension Guest {
+  @Attribute(.unique) var login: String?
+  @Relationship(inverse: "guest") var visits: ToMany<Visit>
+}
+
+@Entity final class Visit: ManagedObject {
+  @Relationship(inverse: "visits") var guest: Guest?
+}
+
+/// The examples of properties in extensions and in classes without an entity.
+private enum SharedPropertyExamples {
+  @EntityBase class Record: ManagedObject {
+    @Attribute(.unique) var identifier: String
+    var created: Date = Date()
+  }
+
+  @Entity final class Book: Record { var title: String }
+  @Entity final class Author: Record { var name: String }
+
+  static func run() throws {
+    let container = try PersistentContainer(
+      name: "Shared", classes: [Guest.self, Visit.self, Book.self, Author.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let (guest, visit) = (Guest(context: context), Visit(context: context))
+    guest.login = "ada"
+    visit.guest = guest
+    let (book, author) = (Book(context: context), Author(context: context))
+    (book.title, book.identifier, author.name, author.identifier) = ("B", "1", "A", "1")
+    try context.save()
+    #expect(Array(guest.visits) == [visit] && author.identifier == "1")
+  }
+}
+
 /// The examples of accessors.
 private enum AccessorExamples {
   @Accessors final class Visitor: ManagedObject {
@@ -482,6 +527,7 @@ struct DocumentationTests {
     try Examples.byClass()
     try RequestExamples.run()
     try AccessorExamples.run()
+    try SharedPropertyExamples.run()
     try Examples.engine()
   }
 

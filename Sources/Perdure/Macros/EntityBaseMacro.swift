@@ -1,17 +1,13 @@
 /// Makes the stored variables of a class without an entity properties of the entities of its
 /// subclasses: each entity has its own.
 ///
-/// ```swift
-/// @EntityBase class Record: ManagedObject {
-///   @Attribute(.unique) var identifier: String
-///   var created: Date = Date()
-/// }
-/// ```
+///     @EntityBase class Record: ManagedObject {
+///       @Attribute(.unique) var identifier: String
+///       var created: Date = Date()
+///     }
 ///
-/// ```swift
-/// @Entity final class Book: Record { var title: String }
-/// @Entity final class Author: Record { var name: String }
-/// ```
+///     @Entity final class Book: Record { var title: String }
+///     @Entity final class Author: Record { var name: String }
 ///
 /// The entities `Book` and `Author` are not related. Each has the attributes `identifier` and
 /// `created`, and its own index and constraint over identifiers. No fetch returns both; for that,

@@ -1,17 +1,13 @@
 /// Makes the variables of an extension properties of the entity of its class.
 ///
-/// ```swift
-/// @Entity(propertiesInExtension: true) public class User: ManagedObject {
-/// }
-/// ```
+///     @Entity(propertiesInExtension: true) class Guest: ManagedObject {
+///     }
 ///
-/// ```swift
-/// // In another file, for example generated:
-/// @EntityProperties extension User {
-///   @Attribute(.unique) public var login: String?
-///   @Relationship(inverse: "user") public var messages: ToMany<Message>
-/// }
-/// ```
+///     // In another file, for example generated:
+///     @EntityProperties extension Guest {
+///       @Attribute(.unique) var login: String?
+///       @Relationship(inverse: "guest") var visits: ToMany<Visit>
+///     }
 ///
 /// The variables are declared as in the body of the class, with `@Attribute`, `@Relationship` and
 /// `@Fetched`. They follow the properties of the body. The class must say that it has the

@@ -18,10 +18,8 @@ internal import PerdurePredicates
 ///
 /// A literal, or `ToMany(found)` of any sequence, lists objects to be assigned to a relationship:
 ///
-/// ```swift
-/// company.workers = [ada, grace]
-/// company.workers = ToMany(try context.fetch(request))
-/// ```
+///     company.workers = [ada, grace]
+///     company.workers = ToMany(try context.fetch(request))
 ///
 /// The assignment connects exactly the listed objects. A list itself belongs to no relationship. It
 /// can be read, and an attempt to change it stops the program.

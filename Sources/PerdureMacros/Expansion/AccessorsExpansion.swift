@@ -22,31 +22,17 @@ struct AccessorsExpansion {
   static func members(_ request: Request.AttachedExpansion) -> Reply {
     let declaration = request.declaration
     let type = DeclarationScanner.type(declaration.source)
-    var diagnostics: [Diagnostic] = []
     // Both attributes are expanded, but one error message is enough.
     guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
-    if let problem = type.shapeProblem ?? type.initializerProblem {
-      let initializer = type.keyword == "class" ? TypeSyntax.initializer : nil
-      return .expansion(initializer, [declaration.error(problem.message, at: problem.offset)])
-    }
-    var properties: [ManagedProperty] = []
-    for variable in type.variables {
-      switch ManagedProperty.judge(variable) {
-      case .managed(let property):
-        properties.append(property)
-        if let problem = Self.problem(of: variable, property) {
-          diagnostics.append(declaration.error(problem.message, at: problem.offset))
-        }
-      case .left: break
-      case .refused(let message, let offset): diagnostics.append(declaration.error(message, at: offset))
-      }
-    }
+    if let reply = request.reply(to: type.shapeProblem ?? type.initializerProblem, of: type) { return reply }
+    let expanded = ExpandedClass(type, check: Self.problem)
     let expansion = AccessorsExpansion(
       entity: EntityExpansion(
-        type: type, superclass: type.inheritance[0], properties: properties, fetchedProperties: [],
-        options: ""))
-    let initializer = diagnostics.isEmpty ? "" : "\n\n\(TypeSyntax.initializer)"
-    return .expansion(expansion.source + initializer, diagnostics)
+        type: type, superclass: type.inheritance[0], properties: expanded.properties,
+        fetchedProperties: [], options: ""))
+    let initializer = expanded.problems.isEmpty ? "" : "\n\n\(TypeSyntax.initializer)"
+    return .expansion(
+      expansion.source + initializer, expanded.problems.map { declaration.error($0.message, at: $0.offset) })
   }
 
   /// What a variable says that only the model can say.

@@ -10,21 +10,9 @@ enum EntityBaseExpansion {
     let type = DeclarationScanner.type(declaration.source)
     // Both attributes are expanded, but one error message is enough.
     guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
-    var problems: [ManagedProperty.Problem] = []
-    if let problem = type.shapeProblem ?? type.initializerProblem {
-      let initializer = type.keyword == "class" ? TypeSyntax.initializer : nil
-      return .expansion(initializer, [declaration.error(problem.message, at: problem.offset)])
-    }
-    var properties: [ManagedProperty] = []
-    for variable in type.variables {
-      switch ManagedProperty.judge(variable) {
-      case .managed(let property):
-        properties.append(property)
-        if let problem = inverseProblem(of: variable, property) { problems.append(problem) }
-      case .left: break
-      case .refused(let message, let offset): problems.append((message, offset))
-      }
-    }
+    if let reply = request.reply(to: type.shapeProblem ?? type.initializerProblem, of: type) { return reply }
+    let expanded = ExpandedClass(type, check: inverseProblem)
+    var problems = expanded.problems
     if let template = type.templateFunctions.first {
       problems.append(
         (
@@ -33,7 +21,7 @@ enum EntityBaseExpansion {
         ))
     }
     let expansion = EntityExpansion(
-      type: type, superclass: type.inheritance[0], properties: properties,
+      type: type, superclass: type.inheritance[0], properties: expanded.properties,
       fetchedProperties: type.variables.compactMap(FetchedProperty.of), options: "", isBase: true)
     let initializer = problems.isEmpty ? "" : "\n\n\(TypeSyntax.initializer)"
     return .expansion(

@@ -34,32 +34,22 @@ struct EntityExpansion {
     func report(_ message: String, _ offset: Int) {
       diagnostics.append(declaration.error(message, at: offset))
     }
-    if let problem = type.shapeProblem {
-      // Both attributes are expanded, but one error message is enough.
-      guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
-      report(problem.message, problem.offset)
-      return .expansion(type.keyword == "class" ? TypeSyntax.initializer : nil, diagnostics)
-    }
-    var properties: [ManagedProperty] = []
-    for variable in type.variables {
-      switch ManagedProperty.judge(variable) {
-      case .managed(let property):
-        properties.append(property)
-        if let warning = PredicateWords.warning(about: property.name) {
-          var diagnostic = declaration.error(warning, at: variable.bindings[0].offset)
-          diagnostic.severity = .warning
-          diagnostics.append(diagnostic)
-        }
-      case .left: break
-      case .refused(let message, let offset): report(message, offset)
+    if let reply = request.reply(to: type.shapeProblem, of: type) { return reply }
+    let expanded = ExpandedClass(type) { variable, property in
+      if let warning = PredicateWords.warning(about: property.name) {
+        var diagnostic = declaration.error(warning, at: variable.bindings[0].offset)
+        diagnostic.severity = .warning
+        diagnostics.append(diagnostic)
       }
+      return nil
     }
+    for problem in expanded.problems { report(problem.message, problem.offset) }
     for problem in type.templateFunctions.compactMap(\.problem) { report(problem.message, problem.offset) }
     if let problem = type.initializerProblem { report(problem.message, problem.offset) }
     let options = DeclarationScanner.attribute(request.attribute.source)?.arguments ?? ""
     if let message = optionProblem(options) { report(message, type.entityAttributes.first?.offset ?? 0) }
     let expansion = EntityExpansion(
-      type: type, superclass: type.inheritance[0], properties: properties,
+      type: type, superclass: type.inheritance[0], properties: expanded.properties,
       fetchedProperties: type.variables.compactMap(FetchedProperty.of), options: options)
     let isRefused = diagnostics.contains { $0.severity == .error }
     let initializer = isRefused ? TypeSyntax.initializer : expansion.initializer

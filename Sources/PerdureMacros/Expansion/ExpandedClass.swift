@@ -1,0 +1,37 @@
+/// The class of a macro that adds members, with its variables as properties. `@Entity`,
+/// `@EntityBase` and `@Accessors` share it, and each adds its own checks.
+struct ExpandedClass {
+  let type: TypeSyntax
+  private(set) var properties: [ManagedProperty] = []
+  /// The variables that cannot be properties, and the problems that `check` found.
+  private(set) var problems: [ManagedProperty.Problem] = []
+
+  /// - Parameter check: Returns what the macro does not allow for a property.
+  init(
+    _ type: TypeSyntax, check: (VariableSyntax, ManagedProperty) -> ManagedProperty.Problem? = { _, _ in nil }
+  ) {
+    self.type = type
+    for variable in type.variables {
+      switch ManagedProperty.judge(variable) {
+      case .managed(let property):
+        properties.append(property)
+        if let problem = check(variable, property) { problems.append(problem) }
+      case .left: break
+      case .refused(let message, let offset): problems.append((message, offset))
+      }
+    }
+  }
+}
+
+extension Request.AttachedExpansion {
+  /// The reply for a class that has a problem as a whole; nil without a problem. The initializer is
+  /// added in any case, so that the compiler reports only this problem.
+  func reply(to problem: ManagedProperty.Problem?, of type: TypeSyntax) -> Reply? {
+    guard let problem else { return nil }
+    // Both attributes are expanded, but one error message is enough.
+    guard !isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
+    return .expansion(
+      type.keyword == "class" ? TypeSyntax.initializer : nil,
+      [declaration.error(problem.message, at: problem.offset)])
+  }
+}
