@@ -26,9 +26,8 @@ extension ContextCore {
     return try reading {
       var objects: [ManagedObject] = []
       if asksJointly(wanted.request) {
-        let (fetch, shown) = try joinedFetch(wanted)
-        try fetch.visit { reference, row in
-          objects.append(instance(of: reference, wanted, takesRows ? row : nil, shown))
+        try joinedFetch(wanted).visit { reference, row in
+          objects.append(instance(of: reference, wanted, takesRows ? row : nil))
         }
         return objects
       }
@@ -36,12 +35,12 @@ extension ContextCore {
       let shown = try shownView(wanted.request)
       if let found = try indexed(query, shown) {
         try visit(found, in: shown, takesRows: takesRows) { reference, row in
-          objects.append(instance(of: reference, wanted, row, shown))
+          objects.append(instance(of: reference, wanted, row))
         }
         return objects
       }
       try executor(query, shown).visit(needsRows: takesRows) { reference, row in
-        objects.append(instance(of: reference, wanted, takesRows ? row : nil, shown))
+        objects.append(instance(of: reference, wanted, takesRows ? row : nil))
         return true
       }
       return objects
@@ -51,7 +50,7 @@ extension ContextCore {
   func fetchIDs(_ wanted: ClassedRequest) throws -> [ManagedObjectID] {
     try reading {
       if asksJointly(wanted.request) {
-        return try joinedFetch(wanted).fetch.references().map(objectID)
+        return try joinedFetch(wanted).references().map(objectID)
       }
       let query = try checkedQuery(wanted)
       let shown = try shownView(wanted.request)
@@ -62,7 +61,7 @@ extension ContextCore {
 
   func count(_ wanted: ClassedRequest) throws -> Int {
     try reading {
-      if asksJointly(wanted.request) { return try joinedFetch(wanted).fetch.count() }
+      if asksJointly(wanted.request) { return try joinedFetch(wanted).count() }
       let query = try checkedQuery(wanted)
       let shown = try shownView(wanted.request)
       if let count = try IndexedRange(query, graph.store)?.count(in: shown) { return count }
@@ -73,7 +72,7 @@ extension ContextCore {
   func explain(_ wanted: ClassedRequest) throws -> String {
     try reading {
       try asksJointly(wanted.request)
-        ? joinedFetch(wanted).fetch.description
+        ? joinedFetch(wanted).description
         : executor(checkedQuery(wanted), shownView(wanted.request)).plan.description
     }
   }
@@ -171,12 +170,9 @@ extension ContextCore {
     _ = try batch.flush(handOut)
   }
 
-  private func joinedFetch(
-    _ wanted: ClassedRequest
-  ) throws -> (fetch: JoinedFetch, shown: any StoreView) {
+  private func joinedFetch(_ wanted: ClassedRequest) throws -> JoinedFetch {
     let query = try query(wanted)
-    let shown = try shownView(wanted.request)
-    return (try joinedFetch(wanted, query, shown), shown)
+    return try joinedFetch(wanted, query, shownView(wanted.request))
   }
 
   /// Whether a fetch has to look which stores are asked.
@@ -218,18 +214,19 @@ extension ContextCore {
   }
 
   /// The one instance of a reference, as the class that the request promises. A fault gets the row
-  /// that the fetch has at hand, if that is the store's.
+  /// that the fetch has at hand.
   @inline(__always)
   private func instance(
-    of reference: ObjectReference, _ wanted: ClassedRequest, _ row: StoredRow?, _ shown: any StoreView
+    of reference: ObjectReference, _ wanted: ClassedRequest, _ row: StoredRow?
   ) -> ManagedObject {
     let object = instance(of: reference)
     wanted.check(object)
-    if let row, (shown as? LayeredView)?.hasPendingRow(reference) != true { adopt(row, object) }
+    if let row { adopt(row, object) }
     return object
   }
 
-  /// Gives a fault the row that a fetch has at hand anyway.
+  /// Gives a fault the row that a fetch has at hand anyway. An object with unsaved changes has an
+  /// overlay, so it gets no row of the layer.
   private func adopt(_ stored: StoredRow, _ object: ManagedObject) {
     guard object.header.pointee.row == nil, object.overlay == nil,
       let row = try? graph.store.rows.view(stored.bytes, of: object.reference)

@@ -22,12 +22,6 @@ final class LayeredView: StoreView {
     self.revision = revision
   }
 
-  /// Whether an object has a row that is in no store.
-  func hasPendingRow(_ reference: ObjectReference) -> Bool {
-    guard case .success(let layer) = layer else { return false }
-    return layer.row(reference)?.row != nil
-  }
-
   /// Whether the state below could not be read when the layer was made.
   var isBroken: Bool {
     if case .failure = layer { true } else { false }
