@@ -103,6 +103,18 @@ struct PendingFetchTests {
     #expect(try context.fetch(request).isEmpty)
   }
 
+  @Test("A child's fetch gives objects their rows, also those that its parent has not saved")
+  func adoptionInChild() throws {
+    let parent = try Staff.context(.engine)
+    for number in 0..<5 { parent.worker("w\(number)").salary = 9005 }
+    let child = try parent.newChildContext()
+    let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary == 9005"))
+    let found = try child.fetch(request)
+    let requestCount = child.statistics.rowRequestCount
+    #expect(found.map(\.name).sorted() == (0..<5).map { "w\($0)" })
+    #expect(child.statistics.rowRequestCount == requestCount)
+  }
+
   @Test("A merge of a save keeps the layer only if the save changes no pending object")
   func merges() throws {
     let container = try Staff.container()
