@@ -53,7 +53,8 @@ struct GraphAnswers {
         let members = object[relationship.name]
         let found = members as? Set<ManagedObject> ?? (members as? [ManagedObject]).map { Set($0) }
         guard found == wanted else {
-          throw Violation("\(entity.name).\(relationship.name) has not those who have it in their rows")
+          throw Violation(
+            "\(entity.name).\(relationship.name) differs from the objects whose rows refer to it")
         }
       }
     }
@@ -68,7 +69,7 @@ struct GraphAnswers {
         let (wanted, found) = (value(of: derivation, object, entity), word(object[attribute.name]))
         guard wanted == found else {
           throw Violation(
-            "\(entity.name).\(attribute.name) is \(found ?? "nothing"), and comes to \(wanted ?? "nothing")")
+            "\(entity.name).\(attribute.name) is \(found ?? "nothing"), not \(wanted ?? "nothing")")
         }
       }
     }

@@ -53,7 +53,7 @@ package struct GraphCrashCheck: CrashCheck {
   }
 
   mutating func endOpening(_ store: LogPersistentStore) throws {
-    guard try !note(store) else { throw Violation("an opening has changed the graph") }
+    guard try !note(store) else { throw Violation("an opening changed the graph") }
     openings[openings.count - 1].end = store.view().sequence
     openings[openings.count - 1].model = try GraphFiles.storedModel(store)
   }
@@ -119,10 +119,10 @@ package struct GraphCrashCheck: CrashCheck {
     }
     let sequence = store.view().sequence
     guard try store.store.statistics.sequence == sequence else {
-      throw Violation("statistics of another state")
+      throw Violation("the statistics describe another state")
     }
     guard sequence < states.count, try GraphContent(store) == states[Int(sequence)] else {
-      throw Violation("a reader sees another graph after commit \(sequence)")
+      throw Violation("a reader sees a wrong graph after commit \(sequence)")
     }
     let engine = try store.store.verify()
     guard engine.isClean else { throw Violation("a reader finds \(engine.findings)") }
@@ -137,21 +137,21 @@ package struct GraphCrashCheck: CrashCheck {
     let sequence = store.view().sequence
     let least = context.acknowledged.max() ?? 0
     guard sequence >= least else {
-      throw Violation("save \(least) was promised, and the log ends at \(sequence)")
+      throw Violation("save \(least) was promised, but the log ends at \(sequence)")
     }
     let found = store.store.recoveryReport.commits
-    guard found < states.count else { throw Violation("there never was a commit \(found)") }
-    guard !isWithinChange(found, context) else { throw Violation("a change of the model is half made") }
+    guard found < states.count else { throw Violation("no program made a commit \(found)") }
+    guard !isWithinChange(found, context) else { throw Violation("a change of the model is incomplete") }
     // The opening adds only the missing parts of its model.
     let end = end(context, after: found)
     guard end.contains(sequence) else {
-      throw Violation("the log ends at \(found), and behind the opening at \(sequence), not in \(end)")
+      throw Violation("the log ended at \(found), and ends at \(sequence) after the opening, not in \(end)")
     }
     guard try GraphContent(store) == states[Int(sequence)] else {
-      throw Violation("the graph after commit \(sequence) is not what it was")
+      throw Violation("the graph after commit \(sequence) differs from the saved one")
     }
     if isKnown(context, found), try GraphFiles.storedModel(store) != opening(context).model {
-      throw Violation("the stored model after commit \(sequence) is not that of the opening")
+      throw Violation("the stored model after commit \(sequence) is not the model of the opening")
     }
     let engine = try store.store.verify()
     guard engine.isClean else { throw Violation("\(engine.findings)") }
@@ -192,9 +192,9 @@ package struct GraphCrashCheck: CrashCheck {
     let after = try GraphContent(store)
     guard after.rows.count == before.rows.count + count, after.links == before.links,
       before.rows.allSatisfy({ after.rows[$0.key] == $0.value })
-    else { throw Violation("a save after the recovery changed another, or is gone") }
+    else { throw Violation("a save after the recovery changed earlier objects, or is lost") }
     for row in after.rows.keys where before.rows[row] == nil {
-      if let birth = births[row], birth <= last { throw Violation("an id was given out twice") }
+      if let birth = births[row], birth <= last { throw Violation("an id was assigned twice") }
     }
   }
 

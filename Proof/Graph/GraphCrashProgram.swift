@@ -115,6 +115,6 @@ package struct GraphCrashProgram: CrashProgram {
     } catch let error as ModelError where error.code == .incompatibleModel {
       return
     }
-    throw Violation("a model that needs a migration was taken")
+    throw Violation("a model that needs a migration was accepted")
   }
 }

@@ -20,7 +20,7 @@ package enum GraphFiles {
     let files = try fileSystem.contents(of: GraphCrashProgram.path).count { $0.hasSuffix(".blob") }
     let values = try CrashOracle.content(of: store.store).values.count { $0.count > threshold }
     guard (values...values + superseded).contains(files) else {
-      throw Violation("\(values) values are longer than \(threshold), and there are \(files) files of such")
+      throw Violation("\(values) values are longer than \(threshold), but the store has \(files) blob files")
     }
   }
 
@@ -34,7 +34,8 @@ package enum GraphFiles {
     }.map(\.name)
     let found = try store.store.indexes.map(\.index.name)
     guard Set(wanted) == Set(found), wanted.count == found.count else {
-      throw Violation("there are the indexes \(found.sorted()), and the model asks for \(wanted.sorted())")
+      throw Violation(
+        "the store has the indexes \(found.sorted()), but the model requires \(wanted.sorted())")
     }
   }
 

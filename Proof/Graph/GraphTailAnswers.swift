@@ -49,7 +49,9 @@ struct GraphTailAnswers {
       return result
     } catch {
       hasErrors = true
-      if Self.damage(in: error) == nil { mistakes.append("\(what): \(error) is no error of damage") }
+      if Self.damage(in: error) == nil {
+        mistakes.append("\(what): the error does not report damage: \(error)")
+      }
       return nil
     }
   }
@@ -70,7 +72,7 @@ struct GraphTailAnswers {
 
   private mutating func checkScan() {
     guard let parts = read("a scan", { try $0.fetch(Part.fetchRequest()).map(Seen.init) }) else { return }
-    if check(parts, "a scan") != Array(Self.all) { mistakes.append("a scan has other parts") }
+    if check(parts, "a scan") != Array(Self.all) { mistakes.append("a scan returns wrong parts") }
   }
 
   private mutating func checkName(_ row: PartRow) {
@@ -117,10 +119,12 @@ struct GraphTailAnswers {
     Part(context: context).name = row.name
     do {
       try context.save()
-      mistakes.append("a second part got the name \(row.name)")
+      mistakes.append("a second part with the name \(row.name) was saved")
     } catch {
       let isRight = error.code == .constraintConflict || Self.damage(in: error) != nil
-      if !isRight { mistakes.append("a second part \(row.name): \(error)") }
+      if !isRight {
+        mistakes.append("an unexpected error for a second part with the name \(row.name): \(error)")
+      }
     }
   }
 }

@@ -72,7 +72,7 @@ package struct GraphTails: RotSubject {
     }
     guard answers.hasOlderRows else { return answers.hasErrors ? .errors : .right }
     if try TailedGraph.isClean(fileSystem()) {
-      throw Violation("verify says nothing of an older version")
+      throw Violation("verify does not report an older version")
     }
     return .older
   }

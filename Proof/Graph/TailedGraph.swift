@@ -136,7 +136,7 @@ struct TailedGraph {
   private static func find(_ number: Int, _ version: Int, _ context: ManagedObjectContext) throws -> Part {
     let name = PartRow(number: number, version: version).name
     guard let part = try context.fetch(Part.fetchRequest { $0.name == name }).first else {
-      throw Violation("\(name) is not there")
+      throw Violation("\(name) is missing")
     }
     return part
   }

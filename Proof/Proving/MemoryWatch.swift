@@ -28,7 +28,7 @@ struct MemoryWatch {
     let file = open("/proc/self/clear_refs", O_WRONLY)
     guard file >= 0 else { return false }
     defer { close(file) }
-    // Resets the maximum resident memory to the present value, as proc(5) describes.
+    // Resets the maximum resident memory to the current value, as proc(5) describes.
     return write(file, "5", 1) == 1
   }
 }

@@ -17,7 +17,7 @@ func onThread<R: Sendable>(_ body: @escaping @Sendable (_ isCancelled: () -> Boo
       let isStarted = PlatformThread.start(name: "proof") {
         continuation.resume(with: Result { try body { isCancelled.withLock { $0 } } })
       }
-      if !isStarted { continuation.resume(throwing: Violation("the system gave no thread")) }
+      if !isStarted { continuation.resume(throwing: Violation("the system refused a thread")) }
     }
   } onCancel: {
     isCancelled.withLock { $0 = true }

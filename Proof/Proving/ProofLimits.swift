@@ -24,7 +24,7 @@ package enum ProofLimits {
     var samples = 0
 
     /// The time in readable form.
-    var text: String { "\((seconds * 10_000).rounded() / 10) ms of a processor" }
+    var text: String { "\((seconds * 10_000).rounded() / 10) ms of processor time" }
 
     /// Adds the cost of one more try. Throws a violation if the try took too long.
     mutating func add(since start: Double) throws {

@@ -35,7 +35,7 @@ struct CrashCanaryTests {
   func leftovers(_ ending: String) async throws {
     let shape = ending.contains("segment") ? CrashShape.compactingCanary : .canary
     try await expectCaught(
-      CrashCanary(shape: shape, ending: ending), saying: ["\(ending), and it is still there"])
+      CrashCanary(shape: shape, ending: ending), saying: ["\(ending), but it still exists"])
   }
 
   @Test(
@@ -130,7 +130,7 @@ private struct CrashCanary: CrashSubject {
 extension ForgetfulFileSystem.Omission {
   /// The possible messages of a check that detects the loss of unsynced data.
   fileprivate var consequences: [String] {
-    let (promise, noStore) = ("was promised, and the log ends at", "There is no store here")
+    let (promise, noStore) = ("was promised, but the log ends at", "There is no store here")
     return switch self {
     case .newSuperblock: ["No copy of the superblock is valid"]
     case .creation: ["a log but no superblock", promise, noStore]

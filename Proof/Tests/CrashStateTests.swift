@@ -71,7 +71,7 @@ struct CrashStateTests {
     var (store, state) = try make()
     state.catalog.add(definition)
     let violation = #expect(throws: Violation.self) { try state.check(store, "now") }
-    #expect(violation?.description.contains("the definitions now are not") == true)
+    #expect(violation?.description.contains("the definitions now are wrong") == true)
   }
 
   @Test("The check detects a missing value and a different one")

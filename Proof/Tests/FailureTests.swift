@@ -144,7 +144,7 @@ struct FailureTests {
     campaign.kinds = [.mediaError]
     let result = try await campaign.run(ProofPlan(seed: seed, scale: 1), .silent)
     let violation = try #require(result.violations.first)
-    #expect(violation.what.contains("what was salvaged is not what was there"), "\(violation)")
+    #expect(violation.what.contains("the salvaged store differs from the source"), "\(violation)")
   }
 
   @Test("A commit that was never requested and changes nothing is detected in the first run")
@@ -153,7 +153,7 @@ struct FailureTests {
     campaign.workloads = [.secretCommit]
     let result = try await campaign.run(ProofPlan(seed: seed, scale: 0.001), .silent)
     let violation = try #require(result.violations.first)
-    #expect(violation.what.contains("there never was a commit 3"), "\(violation)")
+    #expect(violation.what.contains("no program made a commit 3"), "\(violation)")
   }
 
   @Test("A lost sync is detected, even if later syncs repair its effect", arguments: [false, true])

@@ -272,7 +272,7 @@ struct FirstFolderWriter {
     init(_ text: String) throws {
       for line in text.split(separator: "\n") {
         let words = line.split(separator: " ").map(String.init)
-        guard words.count == 2 else { throw Violation("\(text) is no outcome") }
+        guard words.count == 2 else { throw Violation("\(text) is not an outcome") }
         if words[0] == "acknowledged" {
           acknowledged = Int(words[1]) ?? 0
         } else {

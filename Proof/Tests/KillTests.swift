@@ -15,7 +15,7 @@ struct KillTests {
   private let plan = ProofPlan(seed: SeededGenerator.seedFromEnvironment(), scale: 0.015)
 
   @Test(
-    "After a kill at any time, also during a write, all acknowledged data of a writer is complete")
+    "After a kill at any time, even during a write, all acknowledged data of a writer is complete")
   func slice() async throws {
     let (result, tally) = try await KillCampaign(executable: program).runCounting(plan, .silent)
     for line in result.report { print(line) }

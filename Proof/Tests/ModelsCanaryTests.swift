@@ -27,7 +27,7 @@ struct ModelsCanaryTests {
 
   @Test("An unchecked precondition is detected")
   func precondition() throws {
-    try expectCaught(UncheckedConditions(), saying: "it was committed, and should not")
+    try expectCaught(UncheckedConditions(), saying: "it was committed, but should be refused")
   }
 
   @Test("A snapshot that sees later commits is detected")

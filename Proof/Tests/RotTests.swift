@@ -33,29 +33,29 @@ struct RotTests {
   private static let reasons: [RotCanary: [String]] = [
     // Damaged compressed values can rarely be decompressed. A damaged reference to a blob file
     // leads to another file. The resulting errors do not name the place of the damage.
-    .uncheckedRecords: ["damage that nothing notices", "a wrong value, or none", "the error "],
+    .uncheckedRecords: ["the damage is not detected", "a wrong value, or none", "the error "],
     // The record seems valid. Its frame is wrong, but is not checked.
     .repairedRecords: [
-      "damage that nothing notices", "a wrong value, or none", "the error ", "an opening passes over it",
+      "the damage is not detected", "a wrong value, or none", "the error ", "an opening does not detect it",
     ],
     // An opening detects the error when it reads a key below the node.
-    .uncheckedNodes: ["opened"], .unreadTails: ["an opening passes over"],
+    .uncheckedNodes: ["opened"], .unreadTails: ["an opening does not detect"],
     .uncheckedDamage: [
-      "a wrong value, or none", "nothing notices what is in", "a value that it never had",
-      "the error ", "ends in silence",
+      "a wrong value, or none", "no read detects the damage in", "a value that it never had",
+      "the error ", "ends without an error",
     ],
-    .quietVerify: ["verify says nothing of"], .lossySalvage: ["came back not at all"],
-    .inventiveSalvage: ["came back with another value"],
-    .forgetfulSalvage: ["came back with another value"],
+    .quietVerify: ["verify does not report"], .lossySalvage: ["was not restored"],
+    .inventiveSalvage: ["was restored with another value"],
+    .forgetfulSalvage: ["was restored with another value"],
     .agelessReport: ["the report does not name it"],
-    .unboundRecords: ["a value that it never had", "a wrong value, or none", "has other entries"],
+    .unboundRecords: ["a value that it never had", "a wrong value, or none", "has wrong entries"],
     // A commit that replaces a row finds no index entry of the row.
     .uncomparedRecords: [
-      "a derived index gives a value that it never had", "has other entries", "of replaced records",
+      "a derived index returns a value that it never had", "has wrong entries", "of replaced records",
     ],
-    .uncomparedReads: ["gives a value that it never had", "a wrong value, or none"],
-    .resealedDamage: ["when the store was compacted over the damage"],
-    .wrongBesideErrors: ["gives a value that it never had, or passes over one"],
+    .uncomparedReads: ["returns a value that it never had", "a wrong value, or none"],
+    .resealedDamage: ["after the damaged store was compacted"],
+    .wrongBesideErrors: ["returns a value that it never had, or skips one"],
   ]
 
   @Test(

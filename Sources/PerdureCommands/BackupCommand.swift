@@ -7,16 +7,16 @@ import PerdureText
 /// Backs up a store, even while another process writes to it.
 struct BackupCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
-    commandName: "backup", abstract: "Copies a store, also while another process writes it.",
+    commandName: "backup", abstract: "Copies a store, even while another process writes it.",
     discussion: """
-      The backup holds what was committed when it began, and is verified as it is copied. It is a folder, or with - one \
-      sequence of bytes on the standard output, for example:
+      The backup has all commits that were made before it began. Its bytes are verified while they are copied. \
+      It is a folder, or with - one sequence of bytes on the standard output, for example:
 
         perdure backup Staff.perdure - | zstd > staff.backup
 
-      With --since, files that have not changed since an earlier backup in a folder are shared with it, as hard links \
-      where the file system has them. Both stay whole when the other is removed. Do not write to a backup: `perdure \
-      restore` makes a store of it.
+      With --since, files that have not changed since an earlier backup in a folder are shared with it, as hard \
+      links if the file system supports them. Each backup stays complete if the other is removed. Do not write \
+      to a backup: `perdure restore` makes a store from it.
 
       Exit codes: 0 done; 2 the store could not be opened or copied, or is damaged. Then there is no backup.
       """)
@@ -31,7 +31,7 @@ struct BackupCommand: ConsoleCommand {
   @Option(help: "An earlier backup of the store, in a folder.", completion: .directory)
   var since: String?
 
-  @Option(help: "While the store is written: read so many bytes a second at most; 0: no limit.")
+  @Option(help: "The maximum number of bytes to read per second while the store is written; 0: no limit.")
   var bytesPerSecond = 32 << 20
 
   @Flag(help: "One JSON object, on the standard error stream if the backup goes to the standard output.")
@@ -41,7 +41,7 @@ struct BackupCommand: ConsoleCommand {
 
   func validate() throws {
     if isStream, since != nil {
-      throw ValidationError("A backup on the standard output is a whole one: --since needs a folder.")
+      throw ValidationError("A backup on the standard output is always complete: --since needs a folder.")
     }
   }
 
@@ -78,10 +78,10 @@ struct BackupCommand: ConsoleCommand {
 /// Makes a store from a backup.
 struct RestoreCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
-    commandName: "restore", abstract: "Makes a store of a backup.",
+    commandName: "restore", abstract: "Makes a store from a backup.",
     discussion: """
-      The new store is there whole or not at all, and what is copied is verified. The backup is not changed. Of a \
-      store that is no backup a copy is made; it must not be open for writing.
+      The new store is complete or does not exist. All bytes are verified while they are copied. The backup is \
+      not changed. A store that is not a backup is copied too, if it is not open for writing.
 
       Exit codes: 0 done; 2 the backup could not be read, is damaged, or the store could not be written. Then there is no new store.
       """)

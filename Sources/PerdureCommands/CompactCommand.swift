@@ -6,10 +6,11 @@ import PerdureText
 /// Removes the records that no state of a store can read any more.
 struct CompactCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
-    commandName: "compact", abstract: "Takes dead records out of the log, and gives their space back.",
+    commandName: "compact", abstract: "Removes dead records from the log, and frees their space.",
     discussion: """
-      The store is opened for writing: nobody else may have it open. What is done stays done if it is \
-      stopped. Exit codes: 0 done; 2 the store could not be opened or compacted.
+      The store is opened for writing, so no other process may have it open for writing. If the command is \
+      interrupted, segments that it has compacted remain compacted. Exit codes: 0 done; 2 the store could not be \
+      opened or compacted.
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)

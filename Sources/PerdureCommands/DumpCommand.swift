@@ -22,17 +22,17 @@ struct DumpCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "dump", abstract: "Prints records: keyspace, key, commit, value; or objects.",
     discussion: """
-      A line a record: keyspace, key, the sequence number of the commit that wrote it after #, and the \
-      value, with tabs between. Keys are text, or 0x and hexadecimal digits; ids are numbers. With --json a \
-      line is an object with the members keyspace, key, sequence and value; bytes that are not UTF-8 are \
-      {"hex": "…"}. With --entity a line is an object; attributes of type Data are always {"hex": "…"}. To-many \
-      relationships are not in it: the objects at their other ends name this one, and many-to-many links are \
-      records of their own, in keyspaces whose names begin with link/.
+      Each record is one line with four columns, separated by tabs: keyspace, key, # with the sequence number of \
+      the commit that wrote it, and value. Keys are text, or 0x and hexadecimal digits; ids are numbers. With \
+      --json each line is a JSON object with the members keyspace, key, sequence and value; bytes that are not \
+      UTF-8 are {"hex": "…"}. With --entity each line is an object of the graph; attributes of type Data are \
+      always {"hex": "…"}. To-many relationships are omitted: the objects at their other ends name this one, and \
+      many-to-many links are separate records, in keyspaces whose names begin with link/.
 
-      A record or an object that cannot be read is said to be in its line (with --json: the member problem) \
-      and on the error stream, and the next one follows. Exit codes: 0 all was read; 1 some could not be \
-      read; 2 the store could not be opened, has not got what is asked for, or its index could not be \
-      read on, so that what was printed is not all.
+      If a record or an object cannot be read, its line (with --json: the member problem) and the error stream \
+      say so, and the next one follows. Exit codes: 0 all was read; 1 some could not be read; 2 the store could \
+      not be opened, does not have the keyspace or entity, or has a damaged index, so that the output is \
+      incomplete.
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
@@ -53,22 +53,22 @@ struct DumpCommand: ConsoleCommand {
   @Option(help: "Only keys that begin so (keyspaces of byte strings).")
   var prefix: String?
 
-  @Option(help: "At most so many lines. (default: all)")
+  @Option(help: "The maximum number of lines. (default: all)")
   var limit: Int?
 
-  @Option(help: "Of each value at most so many bytes; not with --json.")
+  @Option(help: "The maximum number of bytes of each value; not with --json.")
   var width = 100
 
-  @Flag(help: "A JSON object a line.")
+  @Flag(help: "One JSON object per line.")
   var json = false
 
   func validate() throws {
     guard limit ?? 0 >= 0, width >= 0 else {
-      throw ValidationError("--limit and --width take no negative numbers")
+      throw ValidationError("--limit and --width must not be negative")
     }
     if prefix != nil, from != nil || to != nil { throw ValidationError("Give --prefix, or --from and --to") }
     if entity != nil, !keyspace.isEmpty || prefix != nil {
-      throw ValidationError("With --entity only --from, --to and --limit go together")
+      throw ValidationError("--entity can be combined only with --from, --to and --limit")
     }
   }
 

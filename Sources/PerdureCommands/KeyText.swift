@@ -12,7 +12,7 @@ enum KeyText {
   static func bytes(_ text: String) throws -> [UInt8] {
     guard text.hasPrefix("0x") else { return Array(text.utf8) }
     guard let bytes = Hexadecimal.bytes(text.dropFirst(2)) else {
-      throw Illegible(description: "\(text) has to have an even number of hexadecimal digits after 0x")
+      throw Illegible(description: "\(text) must have an even number of hexadecimal digits after 0x")
     }
     return bytes
   }
@@ -21,7 +21,7 @@ enum KeyText {
   /// hexadecimal one with `0x`.
   static func id(_ text: String) throws -> UInt64 {
     let number = text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
-    guard let number else { throw Illegible(description: "\(text) is no id: give a number") }
+    guard let number else { throw Illegible(description: "\(text) is not an id: give a number") }
     return number
   }
 

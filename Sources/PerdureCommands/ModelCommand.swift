@@ -19,8 +19,8 @@ struct ModelShowCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Shows a model: entities, properties, constraints, indexes.",
     discussion: """
-      Each entity has a table of the attributes and one of the relationships that it declares. Inherited ones are with \
-      the entity that declares them. An element of a composite attribute has its whole path as a name.
+      Each entity has a table of the attributes and one of the relationships that it declares. Inherited properties \
+      are in the tables of the entity that declares them. The name of a composite attribute's element is its whole path.
 
       The findings about a model file go to the standard error stream, with its lines. An error among them means that \
       there is no model. For example:

@@ -16,7 +16,7 @@ struct ModelDiagramCommand: ConsoleCommand {
       A relationship and its inverse are one line between their rows. An end with one arrow head has one object, an end \
       with two has many, and a triangle is at a superentity. A row has the type of an attribute, or the destination of a \
       relationship: [Worker] for many, Worker? for an optional one. Delete rules other than nullify follow it. Underlined \
-      attributes belong to a uniqueness constraint; what is not stored is in italics or dashed.
+      attributes belong to a uniqueness constraint; properties that are not stored are in italics or dashed.
 
       The same model gives the same bytes. svg is a picture that needs no other file; mermaid is a classDiagram, for \
       documents; dot is for Graphviz. For example:
@@ -37,7 +37,8 @@ struct ModelDiagramCommand: ConsoleCommand {
     completion: EntityCompletion.kind)
   var entity: [String] = []
 
-  @Option(help: "With --entity: entities at most so many lines away. (default: 1)")
+  @Option(
+    help: "With --entity: the maximum distance of other entities, in lines of the diagram. (default: 1)")
   var depth: Int?
 
   @Option(help: "The attributes in the boxes; keys are those of uniqueness constraints.")
@@ -53,7 +54,7 @@ struct ModelDiagramCommand: ConsoleCommand {
 
   func validate() throws {
     guard let depth else { return }
-    if depth < 0 { throw ValidationError("--depth takes no negative number") }
+    if depth < 0 { throw ValidationError("--depth must not be negative") }
     if entity.isEmpty { throw ValidationError("--depth counts from an entity: give --entity too") }
   }
 

@@ -11,9 +11,9 @@ package struct PerdureCommand: ParsableCommand {
     commandName: "perdure",
     abstract: "Inspects Perdure stores, backs them up, and salvages damaged ones.",
     discussion: """
-      Results go to the standard output, progress and errors to the standard error stream. With --json or --format json \
-      the results are JSON: an object, or an object a line for `dump` and `query`. An error is an object with the \
-      member "error"; a wrong command line is reported as text only.
+      Results go to the standard output, progress and errors to the standard error stream. With --json or \
+      --format json the results are JSON: one object, or one object per line for `dump` and `query`. An error is \
+      an object with the member "error"; a wrong command line is reported as text only.
 
       Colours and progress bars appear only on terminals. Set NO_COLOR to have no colours.
 

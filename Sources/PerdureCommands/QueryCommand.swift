@@ -22,13 +22,14 @@ struct QueryCommand: ConsoleCommand {
       relationship. The column objectID is the object itself. Without --columns there are objectID and all properties \
       but to-many relationships. Property names are those of the stored model (`perdure model show`).
 
-      A table cuts long values. JSON has an object a line with the whole values; bytes are {"hex": "…"}. CSV has whole \
-      values too; bytes are 0x and hexadecimal digits, no value is an empty field, and an empty text is "".
+      A table truncates long values. JSON has one object per line, with whole values; bytes are {"hex": "…"}. \
+      CSV has whole values too; bytes are 0x and hexadecimal digits, an absent value is an empty field, and an \
+      empty text is "".
 
       Objects are printed as they are found. If no index gives the order, the keys of all objects are sorted first.
 
       Exit codes: 0 done; 2 the store could not be opened or read, or the query does not fit its model; 64 the \
-      predicate or an option is not readable.
+      predicate or an option cannot be parsed.
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
@@ -46,26 +47,26 @@ struct QueryCommand: ConsoleCommand {
   @Option(help: ArgumentHelp("Paths of the values to print.", valueName: "paths"))
   var columns: [String] = []
 
-  @Option(help: "At most so many objects. (default: all)")
+  @Option(help: "The maximum number of objects. (default: all)")
   var limit: Int?
 
-  @Option(help: "Skip so many objects.")
+  @Option(help: "The number of objects to skip.")
   var offset = 0
 
   @Option(help: "How results are written.")
   var format = Format.table
 
-  @Option(help: "Of each value at most so many characters; in a table only.")
+  @Option(help: "The maximum number of characters of each value; only in a table.")
   var width = 40
 
   var json: Bool { format == .json }
 
   func validate() throws {
     guard limit ?? 0 >= 0, offset >= 0, width > 0 else {
-      throw ValidationError("--limit and --offset take no negative number, and --width takes at least 1")
+      throw ValidationError("--limit and --offset must not be negative, and --width must be at least 1")
     }
     if (Self.names(columns) + Self.names(order)).contains("") {
-      throw ValidationError("--columns and --order take no empty path")
+      throw ValidationError("--columns and --order must not contain an empty path")
     }
     do { _ = try query() } catch { throw ValidationError("\(error)") }
   }

@@ -8,8 +8,8 @@ struct SalvageCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "salvage", abstract: "Makes a new store of everything that a damaged one still holds.",
     discussion: """
-      The damaged store is not changed; nobody may have it open. Exit codes: 0 no damage was found; 1 there \
-      is damage, and what could be read is in the new store; 2 nothing was done.
+      The damaged store is not changed. No process may have it open for writing. Exit codes: 0 no damage was \
+      found; 1 there is damage, and the new store has the readable records; 2 nothing was done.
       """)
 
   @Argument(help: "The damaged store's directory.", completion: .directory)

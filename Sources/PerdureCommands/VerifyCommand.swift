@@ -10,23 +10,24 @@ struct VerifyCommand: ConsoleCommand {
     discussion: """
       Findings are grouped by invariant: \(Invariants.all.map { "\($0.name) \($0.title)" }.joined(separator: "; ")).
 
-      If damage keeps the store from being opened, such as a bad header of a segment, the files of the log are checked \
-      all the same, and every damaged place is a finding. `perdure salvage` makes a new store of what can be read.
+      If damage prevents an opening of the store, such as a bad header of a segment, the files of the log are \
+      still checked, and every damaged place is a finding. `perdure salvage` makes a new store from the readable \
+      records.
 
-      Exit codes: 0 clean; 1 findings; 2 the store could not be opened for another reason than damage.
+      Exit codes: 0 clean; 1 findings; 2 the store could not be opened for a reason other than damage.
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
   var path: String
 
-  @Option(help: "Of each invariant at most so many findings; not with --json.")
+  @Option(help: "The maximum number of findings for each invariant; not with --json.")
   var findings = 5
 
   @Flag(help: "One JSON object.")
   var json = false
 
   func validate() throws {
-    guard findings >= 0 else { throw ValidationError("--findings takes no negative number") }
+    guard findings >= 0 else { throw ValidationError("--findings must not be negative") }
   }
 
   func perform(on console: Console) throws -> ExitCode {

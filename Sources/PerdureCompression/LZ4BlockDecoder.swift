@@ -129,7 +129,8 @@ private struct Sequences {
   }
 
   private func tooSmall() -> CompressionError {
-    CompressionError(.outputTooSmall, at: read, "The LZ4 block needs more than \(output.count) bytes of room")
+    CompressionError(
+      .outputTooSmall, at: read, "The LZ4 block needs more than \(output.count) bytes of output")
   }
 
   private func damaged(_ message: String) -> CompressionError {

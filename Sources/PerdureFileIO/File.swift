@@ -22,7 +22,7 @@ public protocol File: AnyObject, Sendable {
   /// Reads the bytes `offset ..< offset + buffer.count` that exist.
   ///
   /// - Returns: The number of bytes read. It is smaller than the buffer only at the end of the
-  ///   file, and 0 at or behind the end. The rest of the buffer is unchanged.
+  ///   file, and 0 at or past the end. The rest of the buffer is unchanged.
   /// - Throws: `.mediaError`, `.closed`, `.invalidArgument` (offset above `Int64.max`). The
   ///   buffer's bytes are then unspecified.
   /// - Complexity: O(n) for n bytes, in as few system calls as the system allows.
@@ -72,7 +72,7 @@ public protocol File: AnyObject, Sendable {
   /// `close()`, and after the file's name is removed.
   ///
   /// - Parameter length: 1 or more bytes.
-  /// - Warning: Do not read behind the end of the file: on POSIX that ends the process. A failure
+  /// - Warning: Do not read past the end of the file: on POSIX that ends the process. A failure
   ///   of the medium during a read of the mapping also ends the process.
   /// - Throws: `.outOfMemory` (no address space left), `.notSupported`, `.closed`.
   func map(_ length: Int) throws(FileIOError) -> FileMapping

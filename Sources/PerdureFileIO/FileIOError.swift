@@ -169,7 +169,7 @@ extension FileIOError {
       case .tooManyOpenFiles: "Close files, or raise the limit on open files."
       case .locked: "Wait until the holder is done, or end it."
       case .busy: "Try again when the file is no longer in use."
-      case .mediaError: "Check the medium; restore from a backup what cannot be read."
+      case .mediaError: "Check the medium; restore unreadable files from a backup."
       case .invalidArgument: "Check the path, the offset and the length."
       case .nameTooLong: "Use a shorter path."
       case .notADirectory: "Check every part of the path."
@@ -178,7 +178,7 @@ extension FileIOError {
       case .outOfMemory: "Close other stores, or allow the process more memory."
       case .notSupported: "Use a local volume."
       case .closed: "Open it again."
-      case .replaced: "Close what was opened there, and open the path again."
+      case .replaced: "Close everything that was opened there, and open the path again."
       case .other: "Look the errno up in the system's manual."
       }
     }

@@ -90,7 +90,7 @@ final class InMemoryFile: File {
 
 /// The range of file offsets.
 package enum FileRange {
-  /// Throws if the range ends behind the largest offset that a system can express.
+  /// Throws if the range ends after the largest offset that a system can express.
   package static func check(_ count: Int, at offset: UInt64, operation: String, path: String)
     throws(FileIOError)
   {

@@ -7,7 +7,7 @@
 // is made early. Then there is one region and no copy.
 //
 // Invariants, while the lock is held:
-//   MC1  The bytes of `region` behind `size` are zero.
+//   MC1  The bytes of `region` after `size` are zero.
 //   MC2  Every live region of this file contains the file's bytes, up to the region's length.
 
 /// The bytes of one file.

@@ -27,7 +27,7 @@ package struct GroupEntry: Hashable, Sendable {
   package var fileOffset: Int
   /// The length of the group in the file, in bytes.
   package var storedLength: Int
-  /// The CRC32C of the stored bytes and of the zeros behind them.
+  /// The CRC32C of the stored bytes and of the zeros after them.
   package var checksum: UInt32
 
   package init(offset: Int, unpackedLength: Int, fileOffset: Int, storedLength: Int, checksum: UInt32) {
@@ -79,7 +79,7 @@ package struct GroupEntry: Hashable, Sendable {
     guard (1...unpackedLength).contains(storedLength) else { throw wrong(.illegalField, 12) }
   }
 
-  /// The stored bytes and the zeros behind them; nil if `file` is too short.
+  /// The stored bytes and the zeros after them; nil if `file` is too short.
   package func stored(in file: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard fileEnd <= file.count else { return nil }
     return file.part(fileOffset, fileEnd - fileOffset)

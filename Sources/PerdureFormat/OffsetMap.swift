@@ -1,7 +1,7 @@
 // The new positions of the records of a rewritten segment. FORMAT.md, "The map".
 //
 // Rewriting a segment removes units of 8 bytes. The map has one bit for each unit of the original
-// segment. The bits of kept units are set. Kept units stay in order, so the present offset of a
+// segment. The bits of kept units are set. Kept units stay in order, so the current offset of a
 // unit follows from the number of kept units before it. The bits and the counts share a cache line,
 // so one memory access is enough to compute that number:
 //
@@ -35,7 +35,7 @@
     lines = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 64).unsafelyUnwrapped
   }
 
-  /// The present offset of the unit whose original offset was `original`; nil if it was removed.
+  /// The current offset of the unit whose original offset was `original`; nil if it was removed.
   ///
   /// - Parameter original: A multiple of 8, not below the length of a segment header.
   @inlinable package func physicalOffset(of original: Int) -> Int? {
@@ -154,7 +154,7 @@ package struct OffsetMapBuilder: Sendable {
     8 * (unit / OffsetMap.unitsALine) + 1 + unit % OffsetMap.unitsALine / 64
   }
 
-  /// Writes the ranks and removes the lines behind the last kept unit.
+  /// Writes the ranks and removes the lines after the last kept unit.
   ///
   /// - Returns: The number of kept units.
   package mutating func finish() -> Int {

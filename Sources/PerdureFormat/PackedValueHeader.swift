@@ -18,7 +18,7 @@
     precondition(
       (1...FormatLimits.inlineValueLengthMax).contains(valueLength)
         && (0...FormatLimits.dictionaryNumberMax).contains(dictionary),
-      "a packed value that the format cannot say")
+      "a packed value that the format cannot represent")
     bytes.setInteger(UInt32(valueLength | dictionary << Self.lengthBits), at: 0)
   }
 

@@ -9,7 +9,7 @@ package struct RewrittenFooter: Hashable, Sendable {
   package var generation: UInt64
   /// The original end of the segment's frames.
   package var originalEnd: UInt64
-  /// The present end of the frames.
+  /// The current end of the frames.
   package var dataEnd: UInt64
   /// The sum of the records in the segment, in bytes of their size classes.
   package var recordBytes: UInt64
@@ -20,7 +20,7 @@ package struct RewrittenFooter: Hashable, Sendable {
   package var mapDigest: UInt32
   /// The number of groups that contain the frames. 0 if the frames are stored unpacked.
   package let groupCount: UInt32
-  /// The offset of the map in the file: the first multiple of 64 behind the frames or groups.
+  /// The offset of the map in the file: the first multiple of 64 after the frames or groups.
   package let mapOffset: Int
 
   /// - Parameter groups: The number of groups, and the end of the last group in the file. Nil if

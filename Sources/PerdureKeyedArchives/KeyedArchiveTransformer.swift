@@ -158,7 +158,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   }
 
   private static func unlisted(_ type: Any.Type) -> String {
-    "A \(type) cannot be archived. Give values of property lists; or let its class have NSSecureCoding, and list it in "
+    "A \(type) cannot be archived. Give values of property lists; or let its class conform to NSSecureCoding, and list it in "
       + "KeyedArchiveTransformer.register(allowing:)."
   }
 

@@ -58,7 +58,7 @@ struct PlainArchive {
     if let known = read[place] { return known }
     guard open.insert(place).inserted, open.count <= Self.depthMax else {
       throw KeyedArchiveError(
-        "The objects of the archive lead back to themselves, or are too deep in each other.")
+        "The objects of the archive form a cycle, or are nested too deeply.")
     }
     let made = try make(objects[place])
     open.remove(place)
@@ -147,7 +147,7 @@ struct PlainArchive {
   /// Enforces PA2.
   private func check(_ weight: Int) throws(KeyedArchiveError) {
     guard weight <= weightMax else {
-      throw KeyedArchiveError("The archive has objects that are in others too many times.")
+      throw KeyedArchiveError("The archive contains the same objects too many times.")
     }
   }
 

@@ -17,10 +17,10 @@ extension Precondition {
   /// The state that was found instead of the required one.
   fileprivate var failure: String {
     switch self {
-    case .unchanged(let keyspace, let key, nil): "key \(key) of keyspace \(keyspace.name) is there already"
+    case .unchanged(let keyspace, let key, nil): "key \(key) of keyspace \(keyspace.name) already exists"
     case .unchanged(let keyspace, let key, _):
       "key \(key) of keyspace \(keyspace.name) was changed or removed"
-    case .exists(let keyspace, let key): "key \(key) of keyspace \(keyspace.name) is not there"
+    case .exists(let keyspace, let key): "key \(key) of keyspace \(keyspace.name) does not exist"
     case .indexRangeUnchanged(let index, let range, _):
       "entries of index \(index.name) \(range) were added or removed"
     case .rangeUnchanged(let keyspace, let range, _):

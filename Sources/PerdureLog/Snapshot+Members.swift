@@ -64,7 +64,7 @@ extension Snapshot {
     return (try keptContent(of: record, at: word, hold), RecordVersion(rawValue: word))
   }
 
-  /// Identifies the present record of an id; nil if the id is absent.
+  /// Identifies the current record of an id; nil if the id is absent.
   package func version(id: UInt64, in keyspace: Keyspace) throws(StoreError) -> RecordVersion? {
     try word(id: id, in: keyspace).map(RecordVersion.init(rawValue:))
   }

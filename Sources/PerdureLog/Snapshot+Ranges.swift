@@ -320,7 +320,7 @@ extension Engine {
     if let misfit = misfit(of: index.id) {
       throw StoreError(
         .indexUnavailable,
-        "Index \(index.name) is maintained no longer. \(misfit). No record is lost: open the store again, or define "
+        "Index \(index.name) is no longer maintained. \(misfit). No record is lost: open the store again, or define "
           + "the index again, and it is built from them")
     }
     throw StoreError(

@@ -90,7 +90,7 @@ extension Snapshot {
     try withBytes(key: key, in: keyspace) { try body($0.bytes) }
   }
 
-  /// Identifies the present record of a key; nil if the key is absent. It is used in
+  /// Identifies the current record of a key; nil if the key is absent. It is used in
   /// `Precondition.unchanged`.
   ///
   /// - Precondition: The key is of the keyspace's kind.

@@ -146,7 +146,7 @@ extension Engine {
     _ = try append(batch, catalog, &state)
   }
 
-  /// Builds an index from the present records, and commits the index together with its definition.
+  /// Builds an index from the current records, and commits the index together with its definition.
   /// So readers see only the complete index, and a refused index has no effect.
   func buildAndCommit(
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState

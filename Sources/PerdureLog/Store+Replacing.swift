@@ -194,7 +194,7 @@ struct Replacement {
       guard options.isReadOnly else { return try replacement.complete() }
       throw StoreError(
         .notAStore,
-        "The store was being replaced by a copy when the power went; open it for writing once, which completes that",
+        "A power cut interrupted the replacement of the store by a copy; open it for writing once, which completes that",
         at: path)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")

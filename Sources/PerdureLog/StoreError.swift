@@ -108,14 +108,15 @@ extension StoreError {
     }
     if cause.code.isLackOfRoom {
       return StoreError(
-        .diskFull, "\(action) found no room; remove records, compact the store, or make room on the medium",
+        .diskFull,
+        "\(action) ran out of space; remove records, compact the store, or free space on the medium",
         cause: cause)
     }
     if cause.code == .notAFile || cause.code == .isADirectory {
       return StoreError(
         .io,
-        "\(action) found something else in the place of one of the store's files, a directory or a pipe, say; "
-          + "move it away, and put the file back from a backup if the store had one",
+        "\(action) found a directory or a pipe, for example, in place of one of the store's files; "
+          + "move it away, and restore the file from a backup if the store had this file",
         at: cause.path, cause: cause)
     }
     return unsure(cause, action)
@@ -134,7 +135,7 @@ extension StoreError {
     return StoreError(
       .poisoned,
       "The store's folder, or the file LOCK in it, was removed or replaced while the store was open; commits "
-        + "since then may be lost. Close this store, and open the one that you mean by its path",
+        + "since then may be lost. Close this store, and open the right one by its path",
       at: cause.path, cause: cause)
   }
 
@@ -165,14 +166,14 @@ extension StoreError {
 
   static func noStore(at path: String) -> StoreError {
     StoreError(
-      .notAStore, "There is no store here; check the path, or open it for writing so that one is made",
+      .notAStore, "There is no store here; check the path, or open it for writing to create one",
       at: path)
   }
 
   static func forked(at path: String) -> StoreError {
     StoreError(
       .forked,
-      "The store was opened before this process was forked, and only the parent may use that opening; open the store "
+      "The store was opened before this process was forked, and only the parent may use that store object; open the store "
         + "here once the parent has closed it, or fork before opening",
       at: path)
   }

@@ -124,7 +124,7 @@ private enum Check: Sendable {
     case (.predicate(let predicate), _): Self.asking { try predicate.evaluate(with: value) }
     case (.unreadable(let text), _):
       .cannotBeAsked(
-        PredicateEvaluationError(.unsupportedFunction, "\(text) takes a later version of Perdure."))
+        PredicateEvaluationError(.unsupportedFunction, "\(text) needs a later version of Perdure."))
     default: .fails
     }
   }

@@ -117,7 +117,7 @@ extension Derivation {
     let names = parts.filter { !$0.hasPrefix("@") }
     guard !names.isEmpty, names.allSatisfy(ModelValidation.isIdentifier) else {
       throw Flaw(
-        "\"\(text)\" is no path of property names.",
+        "\"\(text)\" is not a path of property names.",
         "Write names with full stops between them, as in \"company.name\".")
     }
     guard let place = operators.first else { return .value(names) }

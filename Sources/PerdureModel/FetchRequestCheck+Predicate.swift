@@ -142,7 +142,7 @@ extension FetchRequestCheck {
   private mutating func userInfo(_ path: PropertyPath) -> Kind {
     guard let source, path.aggregate == nil, path.names.first == "userInfo", path.names.count == 2 else {
       note(
-        "\(FetchExpression.member(of: .variable("FETCHED_PROPERTY"), path).shortDescription) is no value.",
+        "\(FetchExpression.member(of: .variable("FETCHED_PROPERTY"), path).shortDescription) is not a value.",
         "Write $FETCHED_PROPERTY.userInfo.key.")
       return .any
     }

@@ -132,7 +132,7 @@ struct ModelComparison {
       note(
         .constraintsChanged, name, nil, false,
         "The uniqueness constraints were \(old.uniquenessConstraints) and are \(new.uniquenessConstraints):"
-          + " existing objects have not been held against them.")
+          + " existing objects have not been checked against them.")
     }
     if Set(old.indexes) != Set(new.indexes) {
       note(.indexesChanged, name, nil, true, "The indexes changed and are built anew.")
@@ -198,8 +198,8 @@ struct ModelComparison {
         isCompatible
         ? "The property was added."
         : !isPresent
-          ? "An element that is required or has a default was added to a composite that existing objects may be"
-            + " without: make it optional, without a default (a variable of the struct is optional, without an"
+          ? "An element that is required or has a default was added to a composite that may be absent in"
+            + " existing objects: make it optional, without a default (a variable of the struct is optional, without an"
             + " initial value)."
           : "A required property was added without a value for existing objects: make it optional"
             + " or give it a default that is the same for all."

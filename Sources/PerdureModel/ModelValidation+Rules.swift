@@ -49,7 +49,9 @@ extension ModelValidation {
         return ("\(type.phrase) has no least or greatest value.", "Use another rule, or a predicate.")
       }
       if bound.converted(to: type) == nil || bound.isNaN {
-        return ("The bound \("\(bound.value)".shortened) is no \(type).", Self.remedy(forBoundOf: type))
+        return (
+          "The bound \("\(bound.value)".shortened) is not of the type \(type).", Self.remedy(forBoundOf: type)
+        )
       }
     case .minimumLength(let count), .maximumLength(let count):
       if !type.hasLength {
@@ -59,7 +61,7 @@ extension ModelValidation {
         return ("The length \(count) is impossible.", "Use a length from 0 to \(Int32.max - 1).")
       }
     case .pattern(let pattern):
-      if type != .string, type != .uri { return ("\(type.phrase) is no text.", "Use another rule.") }
+      if type != .string, type != .uri { return ("\(type.phrase) is not text.", "Use another rule.") }
       return isStored ? nil : Self.flaw(ofPattern: pattern)
     case .predicate(let predicate, _):
       if type == .undefined {
@@ -68,12 +70,12 @@ extension ModelValidation {
       if type == .transformable {
         return (
           "A predicate cannot test transformed bytes.",
-          "Look at the value in validateForInsert and its like."
+          "Check the value in validateForInsert and validateForUpdate."
         )
       }
       if type == .objectID {
         return (
-          "A predicate cannot compare an id.", "Look at the object in validateForInsert and its like."
+          "A predicate cannot compare an id.", "Check the object in validateForInsert and validateForUpdate."
         )
       }
       // In stored models, such an error is found when the predicate is evaluated.
@@ -118,7 +120,7 @@ extension ModelValidation {
     if !names.isEmpty {
       return (
         "The predicate names \(names.sorted().joined(separator: ", ")).",
-        "Speak of the value as SELF; a rule is about one attribute."
+        "Write SELF for the value; a rule concerns one attribute."
       )
     }
     if hasObject { return ("The predicate names an object.", "Compare with values.") }
@@ -146,7 +148,7 @@ extension ModelValidation {
     var flaws: [(message: String, remedy: String)] = []
     for least in least {
       for most in most where (try? isGreater(least, most)) == true {
-        flaws.append(("Nothing is at least \(least) and at most \(most).", "Exchange the two."))
+        flaws.append(("No value is at least \(least) and at most \(most).", "Exchange the two."))
       }
     }
     if leastLength > mostLength {

@@ -41,7 +41,7 @@ struct PartialPredicate {
   private func flaw(in comparison: FetchComparison) -> PartialPredicateFlaw? {
     guard comparison.modifier == .direct else {
       return PartialPredicateFlaw(
-        message: "\(comparison) asks other objects.", remedy: "Ask about the object's own attributes.")
+        message: "\(comparison) refers to other objects.", remedy: "Use the object's own attributes.")
     }
     switch (comparison.left.withExactLiteral, comparison.right.withExactLiteral) {
     case (let left, .constant(let value)):
@@ -61,24 +61,25 @@ struct PartialPredicate {
   ) -> PartialPredicateFlaw? {
     guard let (column, isFunction) = find(side) else {
       return PartialPredicateFlaw(
-        message: "\(side) is no stored attribute and no to-one relationship that objects are in.",
-        remedy: "Ask about stored attributes of the entity itself.")
+        message: "\(side) is neither a stored attribute nor a stored to-one relationship of the entity.",
+        remedy: "Use stored attributes of the entity itself.")
     }
     switch column {
     case .reference:
       if value.isNull, op == .equal || op == .notEqual { return nil }
       return PartialPredicateFlaw(
-        message: "\(comparison) asks which object it is.",
-        remedy: "Ask whether there is one: \(side) != nil.")
+        message: "\(comparison) compares with a certain object.",
+        remedy: "Test only whether there is an object: \(side) != nil.")
     case .attribute(let type):
       if isFunction, type != .string {
         return PartialPredicateFlaw(
-          message: "\(side) needs text.", remedy: "Ask about the attribute as it is.")
+          message: "\(side) needs text.", remedy: "Use the attribute without the function.")
       }
       if fits(op, value, type) { return nil }
       return PartialPredicateFlaw(
-        message: "\(comparison) compares \(type) with something that it never equals, or in a way that no "
-          + "index knows.",
+        message:
+          "\(comparison) compares \(type) with something that it never equals, or with an operator that no "
+          + "index supports.",
         remedy: op == .matches ? "Use LIKE or BEGINSWITH." : "Compare with a value of the attribute's type.")
     }
   }

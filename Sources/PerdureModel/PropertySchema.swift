@@ -47,7 +47,7 @@ package final class PropertySchema: Sendable {
   package let defaultValue: DefaultValue?
   /// The source of a computed attribute.
   package let derivation: Derivation?
-  /// Whether a save sets the attribute to its own time.
+  /// Whether a save sets the attribute to the time of the save.
   package let isSetBySaves: Bool
   /// The slot of the to-many relationship that a derived attribute counts.
   package let countedSlot: Int?
@@ -124,7 +124,7 @@ package final class PropertySchema: Sendable {
       isOrdered = relationship.isOrdered
       deleteRule = relationship.deleteRule
       (minCount, maxCount) = (relationship.minCount, relationship.maxCount)
-    case .composite: preconditionFailure("A composite has no slot, its leaves have.")
+    case .composite: preconditionFailure("A composite has no slot: only its leaves have slots.")
     }
   }
 }

@@ -79,7 +79,7 @@ extension StoredModel {
   /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes; never traps.
   package init(decoding bytes: [UInt8], as known: ManagedObjectModel? = nil) throws(ModelError) {
     var reader = ByteReader(bytes)
-    guard try reader.bytes(magic.count).elementsEqual(magic) else { throw reader.fail("this is no model") }
+    guard try reader.bytes(magic.count).elementsEqual(magic) else { throw reader.fail("this is not a model") }
     let version = try reader.integer(UInt16.self)
     guard (1...formatVersion).contains(version) else {
       throw reader.fail("format version \(version) is unknown")

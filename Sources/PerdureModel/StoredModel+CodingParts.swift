@@ -49,7 +49,7 @@ extension ByteReader {
     case 3: return .maximumLength(Int(clamping: try integer(UInt32.self)))
     case 4: return .pattern(try string())
     case 5: return Self.predicate(try string(), message: try string())
-    case let kind: throw fail("\(kind) is no kind of validation rule")
+    case let kind: throw fail("\(kind) is not a kind of validation rule")
     }
   }
 
@@ -194,16 +194,16 @@ extension ByteReader {
     case 6: return .uuid(try uuid())
     case 7: return .data(Data(try bytes(try count())))
     case 8:
-      guard let url = URL(string: try string()) else { throw fail("text is no URL") }
+      guard let url = URL(string: try string()) else { throw fail("text is not a URL") }
       return .url(url)
     case 9 where version >= 3: return .now
     case 10 where version >= 3: return .newUUID
-    case let kind: throw fail("\(kind) is no kind of value")
+    case let kind: throw fail("\(kind) is not a kind of value")
     }
   }
 
   private mutating func decimal() throws(ModelError) -> Decimal {
-    guard let value = Decimal(string: try string()) else { throw fail("text is no decimal number") }
+    guard let value = Decimal(string: try string()) else { throw fail("text is not a decimal number") }
     return value
   }
 

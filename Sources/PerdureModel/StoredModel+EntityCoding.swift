@@ -100,14 +100,14 @@ extension ByteReader {
     case 0: return .attribute(try attribute())
     case 1: return .relationship(try relationship())
     case 2 where version >= 3: return .composite(try composite(depth: depth + 1))
-    case let kind: throw fail("\(kind) is no kind of property")
+    case let kind: throw fail("\(kind) is not a kind of property")
     }
   }
 
   private mutating func attribute() throws(ModelError) -> AttributeDescription {
     let name = try string()
     let number = try integer(UInt16.self)
-    guard let type = AttributeType(rawValue: number) else { throw fail("\(number) is no attribute type") }
+    guard let type = AttributeType(rawValue: number) else { throw fail("\(number) is not an attribute type") }
     var attribute = AttributeDescription(
       name, type, isOptional: try bool(),
       defaultValue: try optional { reader throws(ModelError) in try reader.value() },
@@ -122,7 +122,7 @@ extension ByteReader {
 
   private mutating func composite(depth: Int) throws(ModelError) -> CompositeAttributeDescription {
     guard depth <= ModelLimits.compositeDepth else {
-      throw fail("more than \(depth - 1) composites are in each other")
+      throw fail("composites are nested more than \(depth - 1) levels deep")
     }
     var composite = CompositeAttributeDescription(try string(), [])
     composite.isOptional = try bool()
@@ -141,7 +141,7 @@ extension ByteReader {
     relationship.maxCount = Int(clamping: try integer(UInt32.self))
     relationship.isOptional = try bool()
     let number = try integer(UInt8.self)
-    guard let rule = DeleteRule(rawValue: number) else { throw fail("\(number) is no delete rule") }
+    guard let rule = DeleteRule(rawValue: number) else { throw fail("\(number) is not a delete rule") }
     relationship.deleteRule = rule
     relationship.renamingIdentifier = try optional(readString)
     if version >= 4 {

@@ -112,13 +112,15 @@ extension ByteReader {
 
   private mutating func size() throws(ModelError) -> Int {
     let size = try integer(UInt32.self)
-    guard size <= UInt32(Int32.max) else { throw fail("\(size) is no size") }
+    guard size <= UInt32(Int32.max) else { throw fail("\(size) is not a size") }
     return Int(size)
   }
 
   private mutating func resultType() throws(ModelError) -> FetchResultType {
     let number = try integer(UInt8.self)
-    guard let type = FetchResultType(rawValue: number) else { throw fail("\(number) is no kind of result") }
+    guard let type = FetchResultType(rawValue: number) else {
+      throw fail("\(number) is not a kind of result")
+    }
     return type
   }
 }

@@ -30,7 +30,7 @@ enum StoredModelSection: UInt16, CaseIterable {
   /// Whether the section is written even if it has no content.
   var isAlwaysWritten: Bool { self != .templates && self != .fetchedProperties }
 
-  /// The name of a section in messages, also for reserved numbers. Nil for a number without a name.
+  /// The name of a section in messages, even for reserved numbers. Nil for a number without a name.
   static func name(_ number: UInt16) -> String? {
     if let known = Self(rawValue: number) { return "\(known)" }
     return ComingSection(rawValue: number)?.name

@@ -89,7 +89,7 @@ public struct CrashJournal: Sendable {
 
   private mutating func complain(_ text: String) {
     guard labelMistakes.count < Self.labelMistakesMax else { return }
-    labelMistakes.append("\(text), behind operation #\(operations.count)")
+    labelMistakes.append("\(text), after operation #\(operations.count)")
   }
 
   private static let labelMistakesMax = 8

@@ -41,7 +41,7 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
     // Outside of tests there is no test to run again, and the explorer has no name.
     let again = again.map { "\nTo run it again: \($0)\nThis crash alone: \(alone)" } ?? ""
     return """
-      \(head): after a loss of power behind operation #\(operation)\(cut) (\(kinds)): \(reason)
+      \(head): after a loss of power after operation #\(operation)\(cut) (\(kinds)): \(reason)
       \(lines)
       Begun: \(Self.text(begun)); acknowledged: \(Self.text(acknowledged))
       On the disk: \(image.paths.joined(separator: " "))\(again)

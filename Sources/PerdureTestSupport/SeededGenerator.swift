@@ -50,7 +50,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   public static func seedFromEnvironment() -> UInt64 {
     let text = Environment.value(of: "PERDURE_SEED")
     guard let seed = text.map(seed(from:)) ?? seedOfProcess else {
-      preconditionFailure("PERDURE_SEED=\(text ?? "") is no number, neither decimal nor hexadecimal with 0x")
+      preconditionFailure(
+        "PERDURE_SEED=\(text ?? "") is not a number, neither decimal nor hexadecimal with 0x")
     }
     SeedWords.noteEnvironment(seed)
     return seed

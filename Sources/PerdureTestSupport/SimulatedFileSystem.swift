@@ -10,7 +10,7 @@ public import PerdureFileIO
 /// A file system in memory for tests, with a journal of all changes that a power cut can undo, and
 /// failures on demand.
 ///
-/// It keeps the contract of `FileSystem`, also for several threads. It has no random behaviour: the
+/// It keeps the contract of `FileSystem`, even for several threads. It has no random behaviour: the
 /// same calls give the same journal.
 public final class SimulatedFileSystem: FileSystem {
   struct State: Sendable {

@@ -42,7 +42,7 @@ struct CompositePartTests {
     return try context.fetch(request).map { $0["name"] as? String ?? "-" }
   }
 
-  @Test("A path sets an element, also in an absent composite and in many objects")
+  @Test("A path sets an element, even in an absent composite and in many objects")
   func settingByPath() throws {
     let context = try Sandbox(model()).container.newContext()
     let firm = insert("f", nil, context)
@@ -114,7 +114,7 @@ struct CompositePartTests {
     #expect(try names(context, "address.street == 'p' AND address.place == nil") == ["f"])
   }
 
-  @Test("A predicate may compare a whole composite with nil, also in subqueries")
+  @Test("A predicate may compare a whole composite with nil, even in subqueries")
   func wholes() throws {
     let context = try Sandbox(model()).container.newContext()
     for (name, city) in [("a", "Rome"), ("b", nil)] {

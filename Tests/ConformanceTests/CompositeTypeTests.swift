@@ -114,7 +114,7 @@ struct CompositeTypeTests {
   }
 
   @Test(
-    "Elements have rules, and errors name the whole path, also in validateValue")
+    "Elements have rules, and errors name the whole path, even in validateValue")
   func rules() throws {
     let context = try context()
     let ware = Ware(context: context)

@@ -50,7 +50,7 @@ struct DerivedAttributeTests {
     return hand
   }
 
-  @Test("D1 Copies along to-one paths, text functions, counts and sums are derived, also in chains")
+  @Test("D1 Copies along to-one paths, text functions, counts and sums are derived, even in chains")
   func kinds() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

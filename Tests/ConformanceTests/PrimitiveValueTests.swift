@@ -63,7 +63,7 @@ struct PrimitiveValueTests {
     }
   }
 
-  @Test("X9 A primitive value set in willSave is saved, also when only links or transients have changed")
+  @Test("X9 A primitive value set in willSave is saved, even when only links or transients have changed")
   func inWillSave() throws {
     let container = try Sandbox(Register.self, RegisterEntry.self).container
     let context = container.newContext()

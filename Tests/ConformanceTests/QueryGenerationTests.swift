@@ -52,7 +52,7 @@ struct QueryGenerationTests {
     #expect(try cents(context) == 3)
   }
 
-  @Test("X17 Two contexts with the same token see the same state, also after newer saves")
+  @Test("X17 Two contexts with the same token see the same state, even after newer saves")
   func token() throws {
     let (first, second) = (container.newContext(), container.newContext())
     try first.setQueryGeneration(from: .current)

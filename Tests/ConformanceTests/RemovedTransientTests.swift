@@ -123,7 +123,7 @@ struct RemovedTransientTests {
     try context.save()
   }
 
-  @Test("A class may clear transient values in didTurnIntoFault, also of a removed object")
+  @Test("A class may clear transient values in didTurnIntoFault, even of a removed object")
   func hook() throws {
     let context = container.newContext()
     let caches = (0..<2).map { _ in Cache(context: context) }

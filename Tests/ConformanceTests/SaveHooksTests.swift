@@ -36,7 +36,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("X8 A save calls no hooks of a new object that was deleted, also by a cascade")
+  @Test("X8 A save calls no hooks of a new object that was deleted, even by a cascade")
   func insertedAndDeleted() throws {
     try Clubhouse.visit { _, context, diary in
       let club = Club(context: context)

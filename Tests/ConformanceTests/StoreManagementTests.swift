@@ -35,7 +35,7 @@ struct StoreManagementTests {
     return titles
   }
 
-  @Test("Metadata can be read without a container, also while the store is open")
+  @Test("Metadata can be read without a container, even while the store is open")
   func metadata() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("a.perdure")

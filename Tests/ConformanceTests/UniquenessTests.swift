@@ -109,7 +109,7 @@ struct UniquenessTests {
     #expect(try refusal(context).first?.objects == [three[2].objectID, guest.objectID])
   }
 
-  @Test("M11 A subentity may add constraints, also over inherited attributes")
+  @Test("M11 A subentity may add constraints, even over inherited attributes")
   func extended() throws {
     let context = try container().newContext()
     let badge = UUID()

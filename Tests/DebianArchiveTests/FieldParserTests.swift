@@ -85,7 +85,7 @@ extension Substring {
 
 @Suite("Maintainer fields") struct MaintainerParserTests {
   @Test(
-    "A name and an address are parsed, also if either is missing",
+    "A name and an address are parsed, even if either is missing",
     arguments: [
       (" Ada Lovelace <ada@example.org>", "Ada Lovelace", "ada@example.org"),
       ("\"Ada K. Lovelace, III\" <ada@example.org>\n", "Ada K. Lovelace, III", "ada@example.org"),
@@ -105,7 +105,7 @@ extension Substring {
 }
 
 @Suite("Tag fields") struct TagParserTests {
-  @Test("Lists and braces are expanded, also across lines")
+  @Test("Lists and braces are expanded, even across lines")
   func expansion() {
     let tags = TagParser.parse(
       bytes(" admin::{configuring,logging}, role::program,\n use::{a, b ,\n c}x, plain\n"))

@@ -32,7 +32,7 @@ private let index = """
     #expect(stanzas[1].text("Tag") == nil)
   }
 
-  @Test("Places count lines from 1 and bytes from 0")
+  @Test("The place of a field has a line number from 1 and a byte offset from 0")
   func places() throws {
     let (stanzas, _, _) = stanzas(of: index)
     try #require(stanzas.count == 2)

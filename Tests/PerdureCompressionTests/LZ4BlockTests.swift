@@ -69,7 +69,7 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
 
   @Test("Errors name the offset in the block", arguments: decoders.indices)
   func errorOffsets(decoder: Int) {
-    // One literal, then a match with offset 9 behind only 1 byte of output.
+    // One literal, then a match with offset 9 after only 1 byte of output.
     let block: [UInt8] = [0x10, 65, 9, 0, 0x50, 66, 67, 68, 69, 70]
     let error = open(block, by: decoders[decoder], room: 100).error
     #expect(error?.code == .damaged)

@@ -34,7 +34,7 @@ struct CrashReplayTests {
           "#4 syncDirectory /", "-- 2 is acknowledged", "-- 3 begins", "#5 createDirectory /3: LOST",
           "-- 3 is acknowledged",
         ].suffix(4))
-    #expect(violation.description.hasPrefix("init(): after a loss of power behind operation #5 "))
+    #expect(violation.description.hasPrefix("init(): after a loss of power after operation #5 "))
   }
 
   @Test("The place in a violation's report repeats only this crash")
@@ -157,7 +157,7 @@ struct SeedWordsTests {
 }
 
 extension String {
-  /// The part behind the first occurrence of `text`, or the whole string if `text` is absent.
+  /// The part after the first occurrence of `text`, or the whole string if `text` is absent.
   fileprivate func components(_ text: String) -> String {
     var rest = self[...]
     while !rest.isEmpty, !rest.hasPrefix(text) { rest.removeFirst() }

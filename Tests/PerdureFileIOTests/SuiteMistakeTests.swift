@@ -80,10 +80,10 @@ struct SuiteMistakeTests {
   @Test(
     "Wrong labels of steps are reported, with the operation before the label",
     arguments: [
-      (["b1", "b1", "a1"], "1 has begun twice, behind operation #1"),
-      (["b1", "a1", "a1"], "1 was acknowledged twice, behind operation #2"),
-      (["b1", "a2"], "2 was acknowledged and had not begun, behind operation #1"),
-      (["a1", "b1"], "1 was acknowledged and had not begun, behind operation #0"),
+      (["b1", "b1", "a1"], "1 has begun twice, after operation #1"),
+      (["b1", "a1", "a1"], "1 was acknowledged twice, after operation #2"),
+      (["b1", "a2"], "2 was acknowledged and had not begun, after operation #1"),
+      (["a1", "b1"], "1 was acknowledged and had not begun, after operation #0"),
     ])
   func labels(_ marks: [String], _ text: String) throws {
     let report = try CrashExplorer(seed: 1).explore { fileSystem, marker in

@@ -164,7 +164,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.groupEntry, "a group beyond any segment", 0, UInt32(1) << 29, .illegalField),
     field(.groupEntry, "an empty group", 4, 0 as UInt32, .illegalField),
     field(.groupEntry, "a group that is too long", 4, UInt32(FormatLimits.groupLengthMax + 8), .illegalField),
-    field(.groupEntry, "a length that is no multiple of 8", 4, 0x1_2341 as UInt32, .illegalField),
+    field(.groupEntry, "a length that is not a multiple of 8", 4, 0x1_2341 as UInt32, .illegalField),
     field(.groupEntry, "a place in the header of the file", 8, 64 as UInt32, .illegalField),
     field(.groupEntry, "a place not at a multiple of 8", 8, 0x12_345C as UInt32, .illegalField),
     field(.groupEntry, "a group that has grown", 8, 0x98_7658 as UInt32, .illegalField),
@@ -234,7 +234,7 @@ extension Rejection {
     field(.checkpointRoot, "more indexes than there is room for", 52, UInt32.max, .incomplete, at: 197),
     field(.checkpointRoot, "more blobs than there is room for", 56, UInt64.max, .incomplete, at: 197),
     field(.checkpointRoot, "a longer table than there is", 64, UInt64.max, .incomplete, at: 197),
-    field(.checkpointRoot, "bytes behind the table", 64, 4 as UInt64, .illegalField, at: 196),
+    field(.checkpointRoot, "bytes after the table", 64, 4 as UInt64, .illegalField, at: 196),
     field(.checkpointRoot, "an unknown flag of an index", 160, 4 as UInt8, .unsupported),
   ]
 }

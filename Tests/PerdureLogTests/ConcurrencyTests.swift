@@ -27,7 +27,7 @@ struct ConcurrencyTests {
     if let error = state.withLock({ $0.error }) { throw error }
   }
 
-  @Test("A snapshot shows one complete commit, also if the snapshot is held during many commits")
+  @Test("A snapshot shows one complete commit, even if the snapshot is held during many commits")
   func snapshotsAreWhole() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     let store = try memory.open()

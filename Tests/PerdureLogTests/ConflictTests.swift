@@ -39,15 +39,15 @@ struct ConflictTests {
     }
     func text(_ precondition: Precondition) throws -> String { try world.refusal(precondition).description }
     #expect(
-      try text(.unchanged(world.rows, .id(7), nil)).hasSuffix("key 7 of keyspace rows is there already"))
+      try text(.unchanged(world.rows, .id(7), nil)).hasSuffix("key 7 of keyspace rows already exists"))
     #expect(
       try text(.unchanged(world.rows, .id(7), RecordVersion(rawValue: 1)))
         .hasSuffix("key 7 of keyspace rows was changed or removed"))
     #expect(
       try text(.exists(world.names, .bytes(Array("Bob".utf8))))
-        .hasSuffix("key \"Bob\" of keyspace names is not there"))
+        .hasSuffix("key \"Bob\" of keyspace names does not exist"))
     #expect(
-      try text(.exists(world.names, .bytes([0, 255]))).hasSuffix("key 00ff of keyspace names is not there"))
+      try text(.exists(world.names, .bytes([0, 255]))).hasSuffix("key 00ff of keyspace names does not exist"))
     #expect(
       try text(.rangeUnchanged(world.names, .prefix(Array("A".utf8)), since: before))
         .hasSuffix("keys of keyspace names from \"A\" to before \"B\" were added or removed"))

@@ -25,7 +25,7 @@ struct IndexRemovalTests {
 
   private func names(_ store: Store) throws -> [String] { try store.indexes.map(\.index.name) }
 
-  @Test("One small commit removes the definition, entries and memory of an index, also after reopening")
+  @Test("One small commit removes the definition, entries and memory of an index, even after reopening")
   func removed() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

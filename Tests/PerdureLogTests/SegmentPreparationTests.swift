@@ -293,7 +293,7 @@ struct SegmentPreparationTests {
     try store.close()
   }
 
-  @Test("Every later caller gets the error of a failed sync, also after another preparation")
+  @Test("Every later caller gets the error of a failed sync, even after another preparation")
   func failureStays() throws {
     let disk = SimulatedFileSystem()
     try disk.createDirectory("/store.perdure")

@@ -36,7 +36,7 @@ struct StoreOptionsTests {
     let missing = error(at: "/no/folder/store.perdure")
     #expect(missing?.code == .io && missing?.cause?.code == .notFound)
     #expect(missing?.place == "/no/folder/store.perdure")
-    #expect(missing?.message.contains("The folder that the store is to be made in is not there") == true)
+    #expect(missing?.message.contains("The folder for the new store does not exist") == true)
   }
 
   @Test("The defaults and both limits of each option open a store")

@@ -24,7 +24,7 @@ private struct Settings: IndexExtractorFactory {
 
 @Suite("Values that extractors read")
 struct StoredValuesTests {
-  @Test("An extractor can read a value from its blob file, also at opening")
+  @Test("An extractor can read a value from its blob file, even at opening")
   func blob() throws {
     let directory = try TemporaryDirectory()
     var options = StoreOptions()

@@ -155,7 +155,7 @@ struct CompositeMacroTests {
         ])
     #expect(complaints("var a: Int!") == ["\"a\" is implicitly unwrapped @ a: Int!\nv"])
     #expect(complaints("#if X\nvar a: Int\n#endif").first?.hasPrefix("\"a\" is inside #if") == true)
-    #expect(complaints("var _a: Int").first?.hasPrefix("\"_a\" is no name of an element") == true)
+    #expect(complaints("var _a: Int").first?.hasPrefix("\"_a\" is not a name of an element") == true)
     #expect(complaints("var a: Int { didSet {} }\nfunc f() {}\nprivate var b: Int?") == [])
     let (text, _) = composite("struct A { let a: Int }")
     #expect(text?.contains("{\n    fatalError()\n  }") == true && text?.contains("content._get") == false)

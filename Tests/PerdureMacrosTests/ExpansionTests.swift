@@ -157,7 +157,7 @@ struct ExpansionTests {
     }
   }
 
-  @Test("The macro lists the overridden hooks, also inside #if, but not in nested types")
+  @Test("The macro lists the overridden hooks, even inside #if, but not in nested types")
   func hooks() {
     func lifeCycle(_ source: String) -> String? {
       entity(source).0.split(separator: "\n").first { $0.contains("_lifeCycle:") }

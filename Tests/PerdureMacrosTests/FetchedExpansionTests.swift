@@ -51,7 +51,7 @@ struct FetchedExpansionTests {
   }
 
   @Test(
-    "A declaration that cannot be a fetched property is refused with the remedy",
+    "The error for a declaration that cannot be a fetched property contains the remedy",
     arguments: [
       ("@Fetched(\"a > 3\") var x: Message", "\"x\" needs the type of its objects"),
       ("@Fetched var x: [String: Message]", "\"x\" needs the type of its objects"),

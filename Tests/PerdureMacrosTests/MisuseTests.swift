@@ -30,7 +30,7 @@ struct MisuseTests {
   func shapes() {
     #expect(
       complaints("@Entity\nclass A: Codable { var a: Int }")
-        == ["\"Codable\" is no class of managed objects @ Codable {"])
+        == ["\"Codable\" is not a class of managed objects @ Codable {"])
     #expect(
       complaints("@Entity\n@MainActor class A: B { var a: Int }") == [
         "Objects stay in the isolation of their context, which need not be the main actor's @ @MainActo"
@@ -102,7 +102,7 @@ struct MisuseTests {
       ])
     #expect(
       member("var `a b`: Int") == [
-        "\"a b\" is no name of a property: use letters, digits and underscores @ `a b`: In"
+        "\"a b\" is not a name of a property: use letters, digits and underscores @ `a b`: In"
       ])
     for name in ["isDeleted", "objectID", "description", "entity"] {
       #expect(
@@ -179,8 +179,8 @@ struct MisuseTests {
       #expect(member("var a: \(type)").first?.hasPrefix("\"a\" is of no certain type") == true, "\(type)")
     }
     for (type, words) in [
-      ("UInt", "is a UInt, which is no type of an attribute"),
-      ("Character?", "is a Character, which is no type"),
+      ("UInt", "is a UInt, which is not a type of an attribute"),
+      ("Character?", "is a Character, which is not a type"),
       ("Set<Issue>", "is a Set, which no property can be"),
       ("Swift.Set<A.B>?", "is a Set, which no property"),
     ] {

@@ -78,7 +78,7 @@ struct TemplateExpansionTests {
   }
 
   @Test(
-    "A function that cannot make requests is refused with the remedy",
+    "The error for a function that cannot make requests contains the remedy",
     arguments: [
       ("@FetchTemplate func f() -> FetchRequest<W>", "\"f\" makes requests without an object."),
       ("@FetchTemplate static func f() -> FetchRequest<W> { x }", "@FetchTemplate writes the body of \"f\"."),

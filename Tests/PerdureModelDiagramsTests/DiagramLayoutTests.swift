@@ -77,7 +77,7 @@ struct DiagramLayoutTests {
     }
   }
 
-  @Test("The picture of 200 entities has no overlaps, and its steps are bounded, also with one hub")
+  @Test("The picture of 200 entities has no overlaps, and its steps are bounded, even with one hub")
   func steps() throws {
     var models = RandomModels(generator: SeededGenerator.forTest("steps of a layout"))
     let model = try ManagedObjectModel(models.entities(200, relationshipCount: 300))
@@ -105,7 +105,7 @@ struct DiagramLayoutTests {
     #expect(SVGWriter.text(layout, title: "Empty").hasSuffix("</svg>\n"))
   }
 
-  @Test("In a small range, no other ascending values are nearer than the computed ones")
+  @Test("The computed ascending values are nearest to the wished ones, compared with all in a small range")
   func nearestValues() {
     var random = SeededGenerator.forTest("nearest ascending values")
     for _ in 0..<200 {

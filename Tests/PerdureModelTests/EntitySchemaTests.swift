@@ -49,7 +49,7 @@ struct EntitySchemaTests {
     #expect(worker.property(named: "name")?.linkStorage == nil)
   }
 
-  @Test("Many-to-many relationships store links separately, also a relationship that is its own inverse")
+  @Test("Many-to-many relationships store links separately, including one that is its own inverse")
   func manyToMany() throws {
     let model = try Sample.model()
     let worker = try #require(model.schema(named: "Worker"))

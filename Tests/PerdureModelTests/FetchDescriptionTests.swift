@@ -182,7 +182,7 @@ struct FetchedPropertyDescriptionTests {
         "The predicate of a fetched property has the variable $other, which never gets a value."
       ])
     #expect(
-      messages("name == $FETCHED_PROPERTY.name") == ["$FETCHED_PROPERTY.name is no value."])
+      messages("name == $FETCHED_PROPERTY.name") == ["$FETCHED_PROPERTY.name is not a value."])
     #expect(
       messages("born > $FETCH_SOURCE.wage") == [
         "born > $FETCH_SOURCE.wage compares a date with a double, which it never equals."

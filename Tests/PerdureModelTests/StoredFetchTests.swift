@@ -157,8 +157,8 @@ struct StoredFetchTests {
     try refuses(text("b"), text("a"), "\"a\" occurs twice")
     let tail: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0]
     try refuses(
-      [200, 0, 0, 0] + tail, [200, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 1, 1, 1, 1, 0], "3 is no kind")
-    try refuses([200, 0, 0, 0], [0, 0, 0, 128], "2147483648 is no size")
+      [200, 0, 0, 0] + tail, [200, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 1, 1, 1, 1, 0], "3 is not a kind")
+    try refuses([200, 0, 0, 0], [0, 0, 0, 128], "2147483648 is not a size")
     try refuses(tail, [0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 1, 1, 0], "2 is neither true nor false")
   }
 

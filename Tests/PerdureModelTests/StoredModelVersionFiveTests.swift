@@ -85,7 +85,7 @@ struct StoredModelVersionFiveTests {
     #expect(stored.encode().count < 12_000)
   }
 
-  @Test("An unknown optional section is preserved, also when another model is adopted")
+  @Test("An unknown optional section is preserved, even when another model is adopted")
   func skippedSection() throws {
     let stored = try Self.adopted(Self.model())
     let later = section(34, required: false, [1, 2, 3])
@@ -190,7 +190,7 @@ struct StoredModelVersionFiveTests {
     #expect(version == 5 && !(1...4).contains(version))
   }
 
-  @Test("Decoding reuses a known model, also for bytes of version 4")
+  @Test("Decoding reuses a known model, even for bytes of version 4")
   func known() throws {
     let model = try Sample.model()
     #expect(try StoredModel(decoding: StoredModel.initial(for: model).encode(), as: model).model === model)

@@ -30,7 +30,7 @@ struct FormatTableTests {
     "@": "Ada", "d": 36, "K": "age",
   ]
 
-  @Test("Every example of the table is true, also after printing and parsing")
+  @Test("Every example of the table is true, even after printing and parsing")
   func examples() throws {
     #expect(Self.rows.count >= 30)
     let ada = TestCompany().ada

@@ -94,7 +94,7 @@ struct RegularExpressionTests {
     #expect(try matches("[e]+", "éè", .diacriticInsensitive))
   }
 
-  @Test("Escapes of a character's scalars match the character, also in sets")
+  @Test("Escapes of a character's scalars match the character, even in sets")
   func joinedEscapes() throws {
     let cases: [(String, String, Bool)] = [
       ("a\\r\\nb", "a\r\nb", true), ("\\x0D\\x0A", "\r\n", true), ("\\r\\n", "\n", false),

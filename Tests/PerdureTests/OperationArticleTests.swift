@@ -662,7 +662,7 @@ struct OperationArticleTests {
       ])
   }
 
-  @Test("DurabilityOfSaves runs, also if a sync fails")
+  @Test("DurabilityOfSaves runs, even if a sync fails")
   func durability() throws { try DurabilityExample.run(directory.file("Readings.perdure")) }
 
   @Test("ErrorsAndCodes runs, and prints the text of its comments")
@@ -676,7 +676,7 @@ struct OperationArticleTests {
   @Test("OnAServer runs: no decrement is lost, and the backup has all objects")
   func server() async throws { try await ServerExample.run(directory.path) }
 
-  @Test("OperatingAStore runs, also if the disk is full")
+  @Test("OperatingAStore runs, even if the disk is full")
   func operating() throws {
     try OperatingExample.run(directory.path)
     #expect(takePrintedLines() == ["true true 200", "200", "201", "true 0"])

@@ -272,7 +272,7 @@ struct BenchmarkFiguresTests {
     var unpackNanoseconds: Double
   }
 
-  @Test("The tables of compression, also in decision D11, have the figures of compression.json")
+  @Test("The tables of compression and of decision D11 have the figures of compression.json")
   func compression() throws {
     let figures = try results("compression.json", [CompressionFigure].self)
     try #require(figures.count == 12)
@@ -299,7 +299,7 @@ struct BenchmarkFiguresTests {
     var isTime: Bool
   }
 
-  @Test("The tables of openings, also in decision D1, have the figures of opening.json")
+  @Test("The tables of openings and of decision D1 have the figures of opening.json")
   func opening() throws {
     let figures = try results("opening.json", [OpeningFigure].self)
     for document in ["Benchmarks/README.md", "docs/decisions/0001-copy-on-write-index-trees.md"] {
@@ -322,7 +322,7 @@ struct BenchmarkFiguresTests {
     var p999: Double
   }
 
-  @Test("The tables of commits beside a backup, also in decision D19, have the figures of backup.json")
+  @Test("The tables of commits beside a backup and of decision D19 have the figures of backup.json")
   func backup() throws {
     let figures = try results("backup.json", [BackupFigure].self)
     let expected = try figures.filter { !$0.isBesideBackup }.flatMap { alone in

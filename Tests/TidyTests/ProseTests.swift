@@ -97,7 +97,7 @@ struct ProseTests {
     #expect(wideCount <= wideMax, "\(folder) has \(wideCount) wide comments")
   }
 
-  @Test("The scanner finds banned words and pairs, also across lines, but not in code")
+  @Test("The scanner finds banned words and pairs, even across lines, but not in code")
   func measure() {
     let text = """
       /// Frees the slot, as nobody reads it.

@@ -6,24 +6,25 @@ import Foundation
 @main struct ArchiveBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Import the Debian archive into each engine, then ask each the same questions.",
-    discussion: "Digests must agree: between the archive and what is read back, and between all closures.")
+    discussion:
+      "The digest of the data that is read back must equal that of the archive, and all closures must agree.")
 
-  @Option(help: "A Packages file or a folder of them; else what apt keeps.")
+  @Option(help: "A Packages file or a folder of them. Default: the indexes that apt keeps.")
   var archive: String?
 
-  @Option(help: "What a commit survives: full (a power cut) or normal (a crash of the process).")
+  @Option(help: "The failure that a commit survives: full (a power cut) or normal (a crash of the process).")
   var durability: Durability = .full
 
   @Option(help: "Stanzas in one transaction.")
   var batch = 1_000
 
-  @Option(help: "Where the closure starts; else a package with a large one.")
+  @Option(help: "The package whose closure is computed. Default: one with a large closure.")
   var package: String?
 
-  @Option(help: "How often each closure is computed hot; the median is shown.")
+  @Option(help: "The number of hot runs of each closure; the median is shown.")
   var hotRuns = 5
 
-  @Option(help: "How often everything is measured; engines take turns, and medians are shown.")
+  @Option(help: "The number of rounds. Engines alternate, and medians are shown.")
   var rounds = 3
 
   @Option(help: "A file to write the medians to, as JSON.")
@@ -34,7 +35,7 @@ import Foundation
 
   func validate() throws {
     guard batch > 0, hotRuns > 0, rounds > 0 else {
-      throw ValidationError("--batch, --hot-runs and --rounds are at least 1.")
+      throw ValidationError("--batch, --hot-runs and --rounds must be at least 1.")
     }
   }
 
@@ -74,7 +75,7 @@ import Foundation
     let system = ProcessInfo.processInfo
     return [
       "archive: " + indexes.map { "\($0.label) (\($0.byteCount) bytes)" }.joined(separator: ", "),
-      "durability \(durability.rawValue), \(batch) stanzas a transaction, \(rounds) rounds, engines in turn, medians",
+      "durability \(durability.rawValue), \(batch) stanzas per transaction, medians of \(rounds) rounds",
       "\(system.operatingSystemVersionString), \(system.activeProcessorCount) processors",
       "SQLite: " + SQLiteArchive.settings(durability),
       "Perdure: " + PerdureArchive.settings(durability),

@@ -4,28 +4,28 @@ import Foundation
 /// Runs the same queries and changes on the same graph in each engine.
 @main struct GraphBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Measure a graph of companies, workers and projects in Perdure beside other ways to keep it.",
+    abstract: "Measure a graph of companies, workers and projects in Perdure and in other engines.",
     discussion:
-      "Every answer, and what each engine holds in the end, must be the same; otherwise the run fails.")
+      "All engines must give the same answers and have the same content at the end; otherwise the run fails.")
 
   @Option(parsing: .upToNextOption, help: "graph, oo7, or both unless given.")
   var parts: [Part] = []
 
-  @Option(help: "How many workers there are; a thousand in a company.")
+  @Option(help: "The number of workers; each company has a thousand.")
   var workers = 100_000
 
   @Option(
     parsing: .upToNextOption,
-    help: "How many workers there are, in one graph after the other: shows how costs grow with them.")
+    help: "The numbers of workers of several graphs, which are measured one after the other.")
   var curve: [Int] = []
 
-  @Option(help: "How often everything is done, the engines in turn; the median counts.")
+  @Option(help: "The number of rounds, each with every engine; medians are shown.")
   var rounds = 3
 
-  @Option(help: "How often each question is asked in a round; the median counts.")
+  @Option(help: "The number of runs of each query in a round; medians are shown.")
   var repetitions = 3
 
-  @Option(help: "How much is asked and changed, as a part of a full run.")
+  @Option(help: "The factor for the number of queries and changes; 1 is a full run.")
   var scale = 1.0
 
   @Option(parsing: .upToNextOption, help: "Which engines; all unless given: \(Engines.names).")
@@ -34,10 +34,10 @@ import Foundation
   @Option(parsing: .upToNextOption, help: "Which rows of the table; all unless given.")
   var workloads: [String] = []
 
-  @Flag(help: "Show processor time and not the clock's, for a machine with other work. Files have both.")
+  @Flag(help: "Show processor time instead of elapsed time, for a machine with other work. Files have both.")
   var processor = false
 
-  @Option(help: "A file to write what was measured to, as JSON.")
+  @Option(help: "A file for the measurements, as JSON.")
   var results: String?
 
   @Option(help: "An existing folder on the disk to measure; stores are made in it and deleted.")
@@ -47,11 +47,11 @@ import Foundation
     for count in [workers] + curve
     where count < 2 * GraphData.companySize || count % GraphData.companySize != 0 {
       throw ValidationError(
-        "--workers and --curve take multiples of \(GraphData.companySize), from two of them on, not \(count)."
+        "--workers and --curve need multiples of \(GraphData.companySize), at least two of them, not \(count)."
       )
     }
     guard rounds > 0, repetitions > 0, scale > 0, scale.isFinite else {
-      throw ValidationError("--rounds and --repetitions are at least 1, and --scale above 0.")
+      throw ValidationError("--rounds and --repetitions must be at least 1, and --scale more than 0.")
     }
     for name in engines where !Engines.all.contains(where: { $0.name == name }) {
       throw ValidationError("There is no engine \(name): \(Engines.names).")

@@ -2,7 +2,8 @@ import ArgumentParser
 
 @main struct LogBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "LogBenchmark", abstract: "PerdureLog beside other key-value stores, on the same work.",
+    commandName: "LogBenchmark",
+    abstract: "Compare PerdureLog with other key-value stores on the same workloads.",
     subcommands: [
       CompareCommand.self, CompressionCommand.self, OpeningCommand.self, BackupCommand.self,
       TablesCommand.self, ProfileCommand.self, TrialCommand.self, ReopenCommand.self,

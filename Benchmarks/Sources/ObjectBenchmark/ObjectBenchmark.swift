@@ -17,7 +17,7 @@ import Perdure
   @Option(help: "How many objects the memory is measured with.")
   var objects = 1_000_000
 
-  @Option(help: "A file to write what was measured to, as JSON.")
+  @Option(help: "A file for the measurements, as JSON.")
   var results: String?
 
   func validate() throws {

@@ -52,7 +52,7 @@ struct CountTableTests {
     #expect(CountTable.text(count) == text)
   }
 
-  @Test("A change of exactly the tolerance is no move, in both directions")
+  @Test("A change of exactly the tolerance is not a move, in both directions")
   func tolerance() {
     let before = CountTable(rows: [row("a", 1_000), row("b", 1_000), row("c", 1_000), row("d", 1_000)])
     let after = CountTable(rows: [row("a", 1_050), row("b", 1_051), row("c", 950), row("d", 949)])

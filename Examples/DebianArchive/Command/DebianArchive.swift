@@ -12,7 +12,10 @@ struct DebianArchive: ParsableCommand {
     discussion: "A second run uses the first one's store, and continues where that one was stopped."
   )
 
-  @Argument(help: "A Packages file or a folder of them; else what apt keeps, else what dpkg has installed.")
+  @Argument(
+    help:
+      "A Packages file or a folder of them. Default: the indexes that apt keeps, or dpkg's list of installed packages."
+  )
   var archive: String?
 
   @Option(help: "The store's directory.")
@@ -31,7 +34,7 @@ struct DebianArchive: ParsableCommand {
   var importOnly = false
 
   func validate() throws {
-    guard (1...1_000_000).contains(batch) else { throw ValidationError("--batch is 1 to 1000000.") }
+    guard (1...1_000_000).contains(batch) else { throw ValidationError("--batch must be 1 to 1000000.") }
   }
 
   func run() throws {

@@ -36,7 +36,7 @@ public enum IndexLocator {
   private static func indexes(inPath path: String) throws(ArchiveReadError) -> [IndexFile] {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw ArchiveReadError(.notFound, "There is no file or folder at the path given.")
+      throw ArchiveReadError(.notFound, "There is no file or folder at this path.")
     }
     guard isFolder.boolValue else { return [IndexFile(path: path)] }
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
@@ -44,7 +44,7 @@ public enum IndexLocator {
       IndexFile(path: (path as NSString).appendingPathComponent($0))
     }
     guard !found.isEmpty else {
-      throw ArchiveReadError(.notFound, "The folder given holds no file named Packages or Packages.lz4.")
+      throw ArchiveReadError(.notFound, "The folder has no file named Packages or Packages.lz4.")
     }
     return withLabelsApart(found)
   }

@@ -33,7 +33,7 @@ struct StanzaDraft {
       stanza.fields.append(
         Stanza.Field(name: line.startIndex..<colon, value: (colon + 1)..<line.endIndex, line: place.line))
     } else {
-      report(ArchiveProblem(place: place, message: "A line that is no field was ignored."))
+      report(ArchiveProblem(place: place, message: "A line that is not a field was ignored."))
       // The continuations of the line must not be added to the previous field.
       stanza.fields.append(
         Stanza.Field(name: lineStart..<lineStart, value: lineStart..<lineStart, line: place.line))
@@ -78,7 +78,8 @@ extension Stanza {
         let name = String(decoding: bytes[field.name], as: UTF8.self)
         let place = SourcePlace(
           index: place.index, line: field.line, byteOffset: place.byteOffset + field.name.lowerBound)
-        report(ArchiveProblem(place: place, message: "The field \(name) comes twice; the first counts."))
+        report(
+          ArchiveProblem(place: place, message: "The field \(name) occurs twice; the first one is used."))
       }
     }
     fields = kept

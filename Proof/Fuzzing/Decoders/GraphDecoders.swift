@@ -84,7 +84,7 @@ package enum GraphDecoders {
     decode: { bytes in
       let stored = try StoredModel(decoding: Array(bytes))
       guard try StoredModel(decoding: stored.encode()).encode() == stored.encode() else {
-        throw Violation("a model does not come back")
+        throw Violation("a decoded model differs after it is encoded and decoded again")
       }
     })
 
@@ -113,9 +113,11 @@ package enum GraphDecoders {
       let predicate = try FetchPredicate(format: String(decoding: bytes, as: UTF8.self))
       let text = predicate.predicateFormat
       guard let again = try? FetchPredicate(format: text) else {
-        throw Violation("what was read is printed as something that cannot be read: \(text)")
+        throw Violation("the printed form of a parsed predicate cannot be parsed: \(text)")
       }
-      guard again.predicateFormat == text else { throw Violation("it prints as something else: \(text)") }
+      guard again.predicateFormat == text else {
+        throw Violation("the printed form is parsed as another predicate: \(text)")
+      }
       _ = predicate.simplified().hashValue
     })
 
@@ -183,7 +185,7 @@ package enum GraphDecoders {
         guard let reply = conversation.answer(Request(message)) else { return }
         let frame = MessageReader.frame(reply.json)
         guard try JSONReader.read(Array(frame.dropFirst(8))) == reply.json else {
-          throw Violation("a reply does not come back")
+          throw Violation("a reply differs after it is encoded and decoded")
         }
       }
     })

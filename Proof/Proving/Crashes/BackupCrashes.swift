@@ -154,7 +154,7 @@ package struct BackupCrashCheck: CrashCheck {
     let commits = context.acknowledged.filter { $0 < Self.firstLabel }
     let sequence = store.snapshot().sequence
     guard sequence >= commits.max().map({ UInt64($0) }) ?? 0 else {
-      throw Violation("commit \(commits.max() ?? 0) was promised, and the log ends at \(sequence)")
+      throw Violation("commit \(commits.max() ?? 0) was promised, but the log ends at \(sequence)")
     }
     if sequence >= first { try compare(store, with: sequence, "the store") }
     var newest: (path: String, commit: UInt64)?
@@ -162,7 +162,7 @@ package struct BackupCrashCheck: CrashCheck {
       let path = Self.path(ofBackup: number)
       guard try fileSystem.kind(of: path) != nil else {
         guard !context.acknowledged.contains(Self.label(ofBackup: number)) else {
-          throw Violation("backup \(number) was acknowledged, and is gone")
+          throw Violation("backup \(number) was acknowledged, but is missing")
         }
         continue
       }
@@ -179,10 +179,10 @@ package struct BackupCrashCheck: CrashCheck {
     (options.isReadOnly, options.registersAsReader, options.createsIfMissing) = (true, false, false)
     let backup: Store
     do { backup = try Store(at: path, options: options) } catch {
-      throw Violation("\(path) is no whole backup: \(error)")
+      throw Violation("\(path) is not a complete backup: \(error)")
     }
     guard backup.snapshot().sequence == commit else {
-      throw Violation("\(path) is of commit \(backup.snapshot().sequence), not \(commit)")
+      throw Violation("\(path) contains commit \(backup.snapshot().sequence), not \(commit)")
     }
     try compare(backup, with: commit, path)
     let report = try backup.verify()
@@ -211,7 +211,7 @@ package struct BackupCrashCheck: CrashCheck {
     }
     let index = Int(sequence - first)
     guard index < contents.count, content == contents[index] else {
-      throw Violation("\(what) has other contents than after commit \(sequence)")
+      throw Violation("the contents of \(what) differ from those after commit \(sequence)")
     }
   }
 }

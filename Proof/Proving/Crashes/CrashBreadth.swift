@@ -14,10 +14,10 @@ package enum CrashBreadth {
     var found: [String] = []
     if sum.states < disks { found.append("\(sum.states) disks were tried, of \(disks)") }
     if sum.recoveryStates * 10 < disks {
-      found.append("\(sum.recoveryStates) disks are of cuts during recovery, which is not a tenth")
+      found.append("\(sum.recoveryStates) disks had a cut during recovery, which is less than a tenth")
     }
     for (depth, count) in sum.statesByDepth.enumerated() where count == 0 {
-      found.append("no disk is of \(depth + 1) cuts in a row")
+      found.append("no disk had \(depth + 1) consecutive cuts")
     }
     for tally in tallies where tally.states * 20 > sum.states {
       found.append("\(tally.name) has more than a twentieth of all disks")
@@ -26,7 +26,7 @@ package enum CrashBreadth {
       found.append("no disk has lost: \(loss.rawValue)")
     }
     if sum.shared.inPrograms == 0 || sum.shared.afterCuts == 0 {
-      found.append("no backup has shared a file with an earlier one")
+      found.append("no backup shared a file with an earlier one")
     }
     for sector in tornSectors where sum.tornBySector[sector] ?? 0 == 0 {
       found.append("no write was torn at sectors of \(sector) bytes")

@@ -96,7 +96,8 @@ package final class CrashHistory: Sendable {
   package func checkComplete(upTo last: UInt64) throws {
     let (noted, defined) = commits.withLock { ($0.changes.keys.count { $0 <= last }, $0.unnumbered.count) }
     guard UInt64(noted + defined) == last else {
-      throw Violation("\(last) commits were made, of \(noted) changes and \(defined) definitions")
+      throw Violation(
+        "\(last) commits were made, but the history has \(noted) changes and \(defined) definitions")
     }
   }
 }

@@ -20,7 +20,7 @@ package struct CrashOracle: Sendable {
     try promise.check(sequence)
     let last = min(sequence, promise.base ?? sequence)
     guard last < states.count, sequence - last <= promise.addedMax else {
-      throw Violation("there never was a commit \(sequence)")
+      throw Violation("no program made a commit \(sequence)")
     }
     let state = state(after: last, addedUpTo: sequence)
     try state.check(store, "after commit \(sequence)")

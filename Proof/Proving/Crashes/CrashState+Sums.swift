@@ -5,7 +5,7 @@ extension CrashState {
   /// The sums of the entries of slices. Each entry has a group and a whole number.
   func sums(of entries: [[UInt8]]) throws -> [[UInt8]: (sum: Int128, count: Int)] {
     try entries.reduce(into: [:]) { sums, entry in
-      guard entry.count == 24 else { throw Violation("\(entry) is no group with a number") }
+      guard entry.count == 24 else { throw Violation("\(entry) is not a group with a number") }
       let number = entry[8..<16].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       let (sum, count) = sums[Array(entry.prefix(8)), default: (0, 0)]
       sums[Array(entry.prefix(8))] = (sum + Int128(Int64(bitPattern: number)), count + 1)

@@ -14,18 +14,18 @@ package struct CrashState: Sendable {
   /// - Parameter when: The description of the state in violations.
   package func check(_ store: Store, _ when: String) throws {
     guard try CrashOracle.content(of: store) == content else {
-      throw Violation("the content \(when) is not what it was")
+      throw Violation("the content \(when) is wrong")
     }
     let found = try CrashCatalog(of: store)
     guard found == catalog else {
-      throw Violation("the definitions \(when) are not what they were: \(found), not \(catalog)")
+      throw Violation("the definitions \(when) are wrong: \(found), not \(catalog)")
     }
     let snapshot = store.snapshot()
     for (index, definition) in try store.indexes {
       let (wanted, found) = try (entries(CrashDefinition(definition)), Self.entries(of: index, snapshot))
       guard wanted == found else {
         throw Violation(
-          "the entries of index \(index.name) \(when) are not those that the values give: "
+          "the entries of index \(index.name) \(when) differ from those computed from the values: "
             + "\(found), not \(wanted)")
       }
     }
@@ -54,7 +54,7 @@ extension CrashState {
     case .groupCounts(_, let counted, _):
       let source = catalog.indexes.first { $0.name == counted }
       guard case .index(_, let keyspaces, _, let parameters, _)? = source else {
-        throw Violation("what index \(definition.name) counts is not there")
+        throw Violation("the index that \(definition.name) counts is missing")
       }
       let groups = try entries(keyspaces, parameters).reduce(into: [:]) {
         $0[Array($1.prefix(8)), default: 0] += 1
@@ -66,7 +66,7 @@ extension CrashState {
     case .sumOrder(_, let summed):
       let source = catalog.indexes.first { $0.name == summed }
       guard case .groupSums(_, let keyspaces, _, let parameters)? = source else {
-        throw Violation("what index \(definition.name) orders is not there")
+        throw Violation("the index that \(definition.name) orders is missing")
       }
       let sums = try sums(of: entries(keyspaces, parameters))
       return Self.joined(sums.map { Self.number($1.sum) + $0 })
@@ -84,7 +84,7 @@ extension CrashState {
       parameters[$0..<min($0 + 9, parameters.count)]
     }
     guard parameters.first == 0, slices.allSatisfy({ $0.count == 9 && $0.first == 1 }) else {
-      throw Violation("\(parameters) are no slices of values")
+      throw Violation("\(parameters) are not slices of values")
     }
     let ranges = slices.map { slice in
       let numbers = slice.dropFirst()

@@ -54,7 +54,7 @@ package struct StoreCrashCheck: CrashCheck {
     /// Throws if the log ends before a promised commit.
     func check(_ sequence: UInt64) throws {
       guard sequence >= least else {
-        throw Violation("commit \(least) was promised, and the log ends at \(sequence)")
+        throw Violation("commit \(least) was promised, but the log ends at \(sequence)")
       }
     }
 
@@ -84,7 +84,7 @@ package struct StoreCrashCheck: CrashCheck {
     let (_, written) = try store.write {
       try $0.put([1, 2, 3], id: CrashOracle.addedID(sequence + 1), in: rows)
     }
-    guard written == sequence + 1 else { throw Violation("commit \(written) came behind \(sequence)") }
+    guard written == sequence + 1 else { throw Violation("commit \(written) followed commit \(sequence)") }
     fileSystem.marker.acknowledge(added)
     return Recovered(store: store, fileSystem: fileSystem, added: written)
   }

@@ -13,7 +13,7 @@ import PerdureFormat
 //   numbers must not be reused (R12).
 // - SF4 No temporary file exists, and FORMAT.md defines every name.
 
-/// The files of a store that no process reads or writes at present.
+/// The files of a store that no process reads or writes now.
 struct StoreFiles {
   private let directory: String
   private let fileSystem: any FileSystem
@@ -22,7 +22,7 @@ struct StoreFiles {
   init(of directory: String, on fileSystem: any FileSystem) throws {
     (self.directory, self.fileSystem) = (directory, fileSystem)
     names = try fileSystem.contents(of: directory).sorted().map { name in
-      guard let meaning = StoreFileName(name) else { throw Violation("\(name) is no file of a store") }
+      guard let meaning = StoreFileName(name) else { throw Violation("\(name) is not a file of a store") }
       return meaning
     }
   }
@@ -78,11 +78,11 @@ struct StoreFiles {
 
   private static func compare(_ found: [StoreFileName], with needed: Set<StoreFileName>) throws {
     for name in found where !needed.contains(name) { throw leftover(name) }
-    for name in needed where !found.contains(name) { throw Violation("\(name.string) is gone") }
+    for name in needed where !found.contains(name) { throw Violation("\(name.string) is missing") }
   }
 
   private static func leftover(_ name: StoreFileName) -> Violation {
-    Violation("nothing needs \(name.string), and it is still there")
+    Violation("nothing needs \(name.string), but it still exists")
   }
 
   private func bytes(of name: StoreFileName, upTo end: Int = .max) throws -> [UInt8] {

@@ -29,7 +29,7 @@ package struct FailureFit {
     // A later check detects whether the store is poisoned (`FailureRun.noteState`).
     if error.code == .poisoned { return isReading ? "though it can be read" : nil }
     guard hasStruck else { return "though no call failed meanwhile" }
-    if error.code == .locked { return Self.isLock(failure, error) ? nil : "though nobody has locked it" }
+    if error.code == .locked { return Self.isLock(failure, error) ? nil : "though the lock was not refused" }
     guard Self.codes(failure).contains(error.code) else { return "with a code that does not fit \(failure)" }
     guard isCause(failure, of: error) else { return "with a cause that is not \(failure)" }
     return nil
@@ -40,16 +40,16 @@ package struct FailureFit {
   ///
   /// - Parameter poison: The reason that the store reports.
   package func needless(_ poison: StoreError) -> String? {
-    guard let cause = poison.cause else { return "and nobody can tell why" }
+    guard let cause = poison.cause else { return "without a cause" }
     if cause.operation.hasPrefix("sync") { return nil }
     guard let failure else { return "without a failure" }
     // The store cannot check whether a commit or a superblock is complete, because the calls of
     // that check fail too.
     if failure.repeats || isVolumeFull { return nil }
     switch cause.operation {
-    case "open", "create", "map", "reserve": return "though the system only refused a file, or its place"
+    case "open", "create", "map", "reserve": return "though the system only refused a file or its space"
     case "write" where failure.isLackOfRoom && failure.effect == .nothing:
-      return "though nothing was written for want of room"
+      return "though the write without space wrote nothing"
     default: return nil
     }
   }

@@ -19,7 +19,7 @@ extension FailureRun {
     { return try checkFit(error, "salvaging", since: struck, isReading: true) }
     let isExcused = !report.isClean && base.injectedFailureCount > struck
     do { try check(report, isExcused, spoil) } catch let error as StoreError {
-      throw Violation("what was salvaged cannot be read where nothing fails: \(error)")
+      throw Violation("the salvaged store cannot be read, although no call fails: \(error)")
     }
   }
 
@@ -31,7 +31,7 @@ extension FailureRun {
     let found = try CrashOracle.content(of: copy)
     let verification = try copy.verify()
     guard verification.isClean else {
-      throw Violation("what was salvaged is not well: \(verification.findings)")
+      throw Violation("the salvaged store is damaged: \(verification.findings)")
     }
     let contents = history.contents(upTo: possible)
     for (key, value) in found {
@@ -40,12 +40,12 @@ extension FailureRun {
         if !key.keyspace.hasPrefix("lost-") { return content[key] == value }
         return content.contains { $0.key.key.stored == key.key.stored && $0.value == value }
       }
-      guard isKnown else { throw Violation("what was salvaged: \(key) has a value that it never had") }
+      guard isKnown else { throw Violation("in the salvaged store, \(key) has a value that it never had") }
     }
     guard !isExcused else { return }
     let source = try Store(at: Self.path, options: options)
     guard try found == CrashOracle.content(of: source) else {
-      throw Violation("what was salvaged is not what was there: \(report)")
+      throw Violation("the salvaged store differs from the source: \(report)")
     }
   }
 }

@@ -90,7 +90,7 @@ final class FailureRun {
   }
 
   /// Begins an operation, and returns the number of failed calls so far. The first call after a
-  /// failure also notes the present promises, because no other operation has run since that
+  /// failure also notes the current promises, because no other operation has run since that
   /// failure.
   func begin() -> Int {
     let struck = base.injectedFailureCount
@@ -121,9 +121,9 @@ final class FailureRun {
     }
     let sequence = store.snapshot().sequence
     guard sequence >= acknowledged else {
-      throw Violation("commit \(sequence) is the last that was found, of \(acknowledged)")
+      throw Violation("the last commit found is \(sequence), but commit \(acknowledged) was acknowledged")
     }
-    guard sequence <= possible else { throw Violation("there never was a commit \(sequence)") }
+    guard sequence <= possible else { throw Violation("no program made a commit \(sequence)") }
     if !readOnly {
       (last, acknowledged, promised, possible) = (sequence, sequence, sequence, sequence)
       (isPoisoned, hasErred) = (false, false)
@@ -148,7 +148,7 @@ final class FailureRun {
       if isRefused { throw Violation("commit \(sequence) should have been refused") }
       if sequence > before {
         if isPoisoned { throw Violation("commit \(sequence) was made by a poisoned store") }
-        guard sequence == last + 1 else { throw Violation("commit \(sequence) came after \(last)") }
+        guard sequence == last + 1 else { throw Violation("commit \(sequence) followed commit \(last)") }
         history.note(sequence, change, defining: definition)
         (last, possible) = (sequence, sequence)
       }
@@ -156,7 +156,7 @@ final class FailureRun {
       if durability == .powerLoss { promised = max(promised, last) }
       if sequence > before && hasErred {
         hasErred = false
-        try check(store, "reading what is there after an error and a commit")
+        try check(store, "reading all data after an error and a commit")
       }
       return true
     } catch let error as StoreError {
@@ -213,10 +213,10 @@ final class FailureRun {
     hasErred = true
     let sequence = store.snapshot().sequence
     guard isPoisoned else {
-      guard !wasPoisoned else { throw Violation("the store is poisoned no more, after \(error)") }
-      guard error.code != .poisoned else { throw Violation("it goes on after \(error)") }
+      guard !wasPoisoned else { throw Violation("the store is no longer poisoned after \(error)") }
+      guard error.code != .poisoned else { throw Violation("the store is not poisoned after \(error)") }
       guard sequence == last else { throw Violation("commit \(sequence) is seen after \(error)") }
-      return try check(store, "reading what is there after an error")
+      return try check(store, "reading all data after an error")
     }
     let mayBeIn = !wasPoisoned && commit != nil && ![.diskFull, .conflict].contains(error.code)
     if mayBeIn, let (change, definition) = commit {
@@ -265,7 +265,7 @@ final class FailureRun {
     let struck = begin()
     do {
       try store.close()
-      if isPoisoned { throw Violation("a poisoned store was closed as if nothing had been") }
+      if isPoisoned { throw Violation("closing a poisoned store reported no error") }
       promised = max(promised, last)
     } catch let error as StoreError { try checkFit(error, "closing", since: struck) }
     try store.close()
@@ -285,7 +285,7 @@ final class FailureRun {
       let content = history.contents(upTo: snapshot.sequence)[Int(snapshot.sequence)]
       let key = CrashKey(keyspace: keyspace.name, key: .id(id))
       guard try snapshot.value(id: id, in: keyspace) == content[key] else {
-        throw Violation("value \(id) at commit \(snapshot.sequence) is not what was written")
+        throw Violation("value \(id) at commit \(snapshot.sequence) differs from the written value")
       }
     }
   }
@@ -310,7 +310,7 @@ final class FailureRun {
       isThere = true
     }
     guard reader.snapshot().sequence >= max(seen, isThere ? newest : 0) else {
-      throw Violation("a reader was left behind, or went back")
+      throw Violation("a reader shows an older commit than it must")
     }
     try check(reader)
   }
@@ -319,7 +319,7 @@ final class FailureRun {
   func reading(_ action: String, _ body: () throws -> Void) throws {
     let struck = begin()
     do {
-      if refusesPoisonedReads && isPoisoned { throw StoreError(.poisoned, "It refuses to be read") }
+      if refusesPoisonedReads && isPoisoned { throw StoreError(.poisoned, "The canary refuses reads") }
       try body()
     } catch let error as StoreError {
       try checkFit(error, action, since: struck, isReading: true)
@@ -341,7 +341,7 @@ extension FailureRun {
     if let moment = firstFailure, moment.operation < end.operation {
       try checkCrashes(moment, "of a power cut after the failure", imagesMax: disks.count)
     }
-    guard let store = try open() else { throw Violation("it does not open") }
+    guard let store = try open() else { throw Violation("the store does not open") }
     try history.checkComplete(upTo: last)
     // A full volume remains full.
     guard !base.isFull else { return }
@@ -354,7 +354,7 @@ extension FailureRun {
     let isMade = try commit(store, [(key, value)], .powerLoss) {
       try store.write(durability: .powerLoss) { try $0.put(value, id: 1, in: rows) }.sequence
     }
-    guard isMade else { throw Violation("it does not go on") }
+    guard isMade else { throw Violation("the first commit after the failure was not made") }
     try check(store)
     let when = "of a power cut after the first commit that followed"
     let after = Moment(

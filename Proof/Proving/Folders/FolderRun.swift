@@ -8,7 +8,7 @@ import PerdureTestSupport
 //  - A writer whose LOCK or SUPERBLOCK was removed gets `.poisoned`, at the latest when it begins
 //    the next segment. All later calls throw the same.
 //  - A call to a store changes no file of another store.
-//  - A store that is open for writing cannot be opened for writing again, also without its LOCK.
+//  - A store that is open for writing cannot be opened for writing again, even without its LOCK.
 //  - The threads of a writer that owns its folder report no failure. The threads of all other
 //    writers change no file of another store.
 //  - The next opening finds all acknowledged commits of a folder that still exists, even if the

@@ -27,8 +27,8 @@ final class StoreFolder {
     for id in Set(rows.keys).union(found.keys) where found[id] != rows[id] {
       guard doubts[id]?.contains(found[id]) == true else {
         throw Violation(
-          "row \(id) of \(path ?? "a folder that is gone") is of round \(found[id].map { "\($0)" } ?? "none"), "
-            + "and round \(rows[id].map { "\($0)" } ?? "none") was acknowledged")
+          "row \(id) of \(path ?? "a removed folder") is of round \(found[id].map { "\($0)" } ?? "none"), "
+            + "but round \(rows[id].map { "\($0)" } ?? "none") was acknowledged")
       }
     }
     (rows, doubts) = (found, [:])
@@ -104,7 +104,7 @@ enum FolderWorld {
     for id in rows.keys {
       let value = try snapshot.value(id: id, in: keyspace) ?? []
       guard let round = value.last, value == Self.value(id, round) else {
-        throw Violation("row \(id) is not as it was written")
+        throw Violation("row \(id) differs from the written row")
       }
       rows[id] = round
     }

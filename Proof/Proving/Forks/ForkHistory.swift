@@ -135,7 +135,7 @@ struct ForkHistory {
   ) throws {
     let snapshot = store.snapshot()
     let found = try KillChild.contents(snapshot, keyspace)
-    guard found == rows else { throw Violation("the rows are not what was acknowledged, \(when)") }
+    guard found == rows else { throw Violation("the rows differ from the acknowledged rows, \(when)") }
     let last = try snapshot.value(key: BusyThread.key, in: names)
     guard named == 0 || last == KillModel.bytes(named, ~named) else {
       throw Violation("the last commit of another thread is lost, \(when)")
@@ -176,7 +176,7 @@ private final class BusyThread: Sendable {
         try $0.put(value, key: Self.key, in: names)
       }
       guard try store.snapshot().value(key: Self.key, in: names) == value else {
-        throw Violation("a thread of the parent reads something else than it has committed")
+        throw Violation("a thread of the parent reads another value than it committed")
       }
       state.withLock { [count] in $0.count = count }
       if count % 64 == 0 { ForkedChild.waitAMillisecond() }

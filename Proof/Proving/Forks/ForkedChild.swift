@@ -35,12 +35,12 @@ package struct ForkedChild: Sendable {
   /// - Parameter body: Runs only in the child, and returns its report.
   package init(seconds: UInt32 = 30, _ body: () -> String) throws {
     var ends: [Int32] = [0, 0]
-    guard Self.makePipe(&ends) == 0 else { throw Violation("the system gives no pipe") }
+    guard Self.makePipe(&ends) == 0 else { throw Violation("the system refuses a pipe") }
     let id = Self.forkRetrying()
     guard id >= 0 else {
       close(ends[0])
       close(ends[1])
-      throw Violation("the system gives no process: error \(errno)")
+      throw Violation("the system refuses a process: error \(errno)")
     }
     guard id == 0 else {
       close(ends[1])

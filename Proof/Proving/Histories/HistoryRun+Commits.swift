@@ -11,7 +11,7 @@ extension HistoryRun {
     if commit.isGivenUp {
       do {
         _ = try write(commit.changes, preconditions, durability, givesUp: true)
-        throw Violation("what was given up was committed")
+        throw Violation("an abandoned batch was committed")
       } catch is GivenUp {
         return answered(7)
       }
@@ -24,7 +24,9 @@ extension HistoryRun {
   private func check(_ verdict: HistoryModel.Verdict, _ commit: () throws -> UInt64) throws {
     do {
       let sequence = try commit()
-      guard case .committed = verdict else { throw Violation("it was committed, and should not: \(verdict)") }
+      guard case .committed = verdict else {
+        throw Violation("it was committed, but should be refused: \(verdict)")
+      }
       try expectSequence(sequence, "a commit")
       outcome.tally.commits += 1
       answered(1)
@@ -42,11 +44,11 @@ extension HistoryRun {
       }
       try expect(
         failed == expected.sorted() && failed.count == error.conflicts.count && error.isRetryable,
-        "conditions \(expected.sorted()) do not hold, and the conflict is \(error)")
+        "conditions \(expected.sorted()) do not hold, but the conflict is \(error)")
       outcome.tally.conflicts += 1
       answered(UInt64(2 + failed.count))
     case .duplicates(let expected):
-      try expect(!error.isRetryable, "a duplicate is no reason to try again: \(error)")
+      try expect(!error.isRetryable, "the error for a duplicate is retryable: \(error)")
       try checkDuplicates(error, expected)
       outcome.tally.duplicates += 1
       answered(UInt64(200 + expected.count))
@@ -58,12 +60,12 @@ extension HistoryRun {
     for conflict in error.conflicts {
       guard case .duplicateKey(let index, let key, let existing, let rejected) = conflict,
         index == self.index(.serials), existing != rejected
-      else { throw Violation("another conflict than a duplicate: \(error)") }
+      else { throw Violation("a conflict that is not a duplicate: \(error)") }
       found.insert(key)
     }
     try expect(
       found == Set(expected.map { HistoryKeys.bytes(UInt64($0)) }),
-      "\(expected) are twice, and it says \(error)")
+      "\(expected) are duplicates, but the error is \(error)")
   }
 
   /// The conditions in the store's form, and the indexes of the conditions that are false in the
@@ -192,14 +194,16 @@ extension HistoryRun {
         }
         verdict = self.verdict(moves)
       }
-      guard case .committed(let sequence) = verdict else { throw Violation("it was committed: \(verdict)") }
+      guard case .committed(let sequence) = verdict else {
+        throw Violation("it was committed, but should be refused: \(verdict)")
+      }
       try expect(subject.sequence(result.sequence) == sequence, "a transaction has number \(result.sequence)")
       outcome.tally.commits += 1
       answered(UInt64(10 + attempts))
     } catch let error as StoreError where error.code == .conflict {
       // The other commit was compared with the model when it was made.
       if case .conflict = verdict {
-        try expect(error.isRetryable, "it can be tried again: \(error)")
+        try expect(error.isRetryable, "the error for a conflict is not retryable: \(error)")
         outcome.tally.conflicts += 1
         answered(3)
       } else {
@@ -232,13 +236,13 @@ extension HistoryRun {
         case .bytes(let key): try open.value(key: key, in: keyspace)
         }
       let entry = moves.content[place]
-      try expect((found != nil) == entry.isThere, "\(place) is there in a transaction: \(found != nil)")
+      try expect((found != nil) == entry.isThere, "\(place) exists in a transaction: \(found != nil)")
       try expect(found.map { scratch.isEqual($0, entry.value) } ?? true, "\(place) is not \(entry.value)")
       note(place, &moves)
     case .read(.contains(let place)):
       let key = model.keys.key(place.space, place.position)
       let isThere = try open.contains(key, in: space(place.space))
-      try expect(isThere == moves.content[place].isThere, "\(place) is there in a transaction: \(isThere)")
+      try expect(isThere == moves.content[place].isThere, "\(place) exists in a transaction: \(isThere)")
       note(place, &moves)
     case .read(.scan(let space, let range, let walk)): try scan(space, range, walk, &moves, &open)
     case .read(.count(let space, let range)):
@@ -305,7 +309,7 @@ extension HistoryRun {
       let entry = moves.content[HistoryPlace(space, position)]
       try expect(
         key == model.keys.key(space, position) && scratch.isEqual(value, entry.value),
-        "a transaction finds \(key) in place of \(space) \(position), or with another value than \(entry.value)"
+        "a transaction finds \(key) in place of \(space) \(position), or with a value other than \(entry.value)"
       )
     }
     var seen = range.positions
@@ -332,7 +336,8 @@ extension HistoryRun {
         && zip(found, wanted).allSatisfy {
           $0.reference == $1.reference && $0.key == HistoryKeys.bytes($1.key)
         },
-      "a transaction finds \(found.count) entries of \(index) in \(range), or others than \(wanted.count)")
+      "a transaction finds \(found.count) entries of \(index) in \(range), not the \(wanted.count) expected ones"
+    )
     if found.count == walk.limit, let last = wanted.last {
       if walk.isDescending { range.lower = Int(last.key) } else { range.upper = Int(last.key) + 1 }
     }

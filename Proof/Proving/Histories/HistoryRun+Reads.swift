@@ -61,7 +61,7 @@ extension HistoryRun {
     case .contains(let place):
       let key = model.keys.key(place.space, place.position)
       let isThere = try snapshot.contains(key, in: space(place.space))
-      try expect(isThere == content[place].isThere, "\(place) is there: \(isThere)")
+      try expect(isThere == content[place].isThere, "\(place) exists: \(isThere)")
       answered(isThere ? 1 : 0)
     case .getMany(let space, let positions): try checkMany(space, positions, snapshot, content)
     case .part(let place, let part, let count): try checkPart(place, part, count, snapshot, content)
@@ -151,7 +151,7 @@ extension HistoryRun {
     case .id(let id): found = try snapshot.withValue(id: id, in: space(place.space), look)
     case .bytes(let key): found = try snapshot.withValue(key: key, in: space(place.space), look)
     }
-    try expect((found != nil) == entry.isThere, "\(place) is there: \(found != nil)")
+    try expect((found != nil) == entry.isThere, "\(place) exists: \(found != nil)")
     try expect(found?.isEqual ?? true, "\(place) has another value than \(entry.value)")
     answered(found?.digest ?? 0)
   }
@@ -164,10 +164,10 @@ extension HistoryRun {
     let look = { [scratch] (position: Int, bytes: RawSpan?) throws in
       let place = HistoryPlace(space, positions[position])
       let entry = content[place]
-      guard !seen[position] else { throw Violation("\(place) comes twice") }
+      guard !seen[position] else { throw Violation("\(place) occurs twice") }
       seen[position] = true
       guard let bytes else {
-        if entry.isThere { throw Violation("\(place) is not there") }
+        if entry.isThere { throw Violation("\(place) is missing") }
         return
       }
       guard entry.isThere, scratch.isEqual(bytes, entry.value) else {
@@ -181,7 +181,7 @@ extension HistoryRun {
       let keys = model.keys.byteKeys(space)
       try snapshot.withValues(keys: positions.map { keys[$0] }, in: self.space(space), look)
     }
-    try expect(seen.allSatisfy { $0 }, "not every key of many has an answer")
+    try expect(seen.allSatisfy { $0 }, "a read of many keys has no answer for one of them")
     answered(sum)
   }
 
@@ -194,7 +194,7 @@ extension HistoryRun {
       case .id(let id): try snapshot.reader(id: id, in: space(place.space))
       case .bytes(let key): try snapshot.reader(key: key, in: space(place.space))
       }
-    try expect((reader != nil) == entry.isThere, "\(place) is there: \(reader != nil)")
+    try expect((reader != nil) == entry.isThere, "\(place) exists: \(reader != nil)")
     guard let reader else { return answered(0) }
     try expect(reader.count == UInt64(entry.value.length), "\(place) has \(reader.count) bytes")
     let start = Int(entry.value.length) * part / 256
@@ -205,7 +205,7 @@ extension HistoryRun {
         HistoryComparison.isEqual($0, UnsafeRawBufferPointer(rebasing: wanted[start..<end]))
       }
     }
-    try expect(isEqual, "bytes \(start)..<\(end) of \(place) are others than those of \(entry.value)")
+    try expect(isEqual, "bytes \(start)..<\(end) of \(place) differ from those of \(entry.value)")
     answered(UInt64(bytes.count))
   }
 

@@ -215,9 +215,9 @@ package final class HistoryRun {
     outcome.tally.openings += 1
     if let wasClosed {
       let report = store.recoveryReport
-      try expect(report.wasClosed == wasClosed, "the recovery takes the store for closed, or for not closed")
+      try expect(report.wasClosed == wasClosed, "the recovery report has wasClosed \(report.wasClosed)")
       try expect(report.indexRebuild == nil, "the index had to be built: \(report)")
-      try expectSequence(store.snapshot().sequence, "what was opened")
+      try expectSequence(store.snapshot().sequence, "the opened state")
     }
     let spaces = try HistorySpace.allCases.map { try store.keyspace("\($0)", $0.kind) }
     let indexes = try defineIndexes(spaces, store)
@@ -225,7 +225,7 @@ package final class HistoryRun {
       (self.spaces, self.indexes) = (spaces, indexes)
       model.setSequence(subject.sequence(store.snapshot().sequence))
     }
-    try expect(spaces == self.spaces && indexes == self.indexes, "keyspaces or indexes are others")
+    try expect(spaces == self.spaces && indexes == self.indexes, "keyspaces or indexes differ")
   }
 
   private func defineIndexes(_ spaces: [Keyspace], _ store: Store) throws -> [DerivedIndex] {
@@ -258,7 +258,7 @@ package final class HistoryRun {
       reader = try Store(at: path, options: storeOptions(readOnly: true))
     }
     guard let snapshot = reader?.snapshot() else { return }
-    try expectSequence(snapshot.sequence, "what a reader sees")
+    try expectSequence(snapshot.sequence, "the reader's state")
     followed = State(snapshot: snapshot, content: model.content)
   }
 

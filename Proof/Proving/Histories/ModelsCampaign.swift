@@ -135,7 +135,8 @@ package struct ModelsCampaign: Campaign {
     }
     let what = shrunk.map { "history \(number), \(failure)\nat its shortest, \($0.reason)\n\($0.history)" }
     return ProofViolation(
-      what ?? "history \(number), \(failure); not when it ran again. All of it:\n\(history)",
+      what
+        ?? "history \(number), \(failure); it did not fail when it ran again. The whole history:\n\(history)",
       command: plan.command(for: self, part: "\(number)"))
   }
 }

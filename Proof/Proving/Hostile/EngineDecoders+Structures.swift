@@ -15,7 +15,7 @@ extension EngineDecoders {
     decode: { bytes in
       let sum = try ExactSum(decoding: bytes)
       try same(sum.encoded, bytes, "a sum")
-      guard sum.encoded.count == bytes.count else { throw Violation("bytes behind a sum") }
+      guard sum.encoded.count == bytes.count else { throw Violation("bytes after the end of a sum") }
       _ = (sum.int64, sum.double, sum.orderKey, sum.coefficientAndExponent)
       var twice = sum
       twice.merge(sum)
@@ -23,7 +23,7 @@ extension EngineDecoders {
       for term in [ExactSum.Term.integer(-1), .double(0.1)] { twice.apply(term, isRemoval: true) }
       var again = sum
       again.merge(sum)
-      guard twice == again else { throw Violation("what came and went is still there") }
+      guard twice == again else { throw Violation("a term that was added and removed changed the sum") }
     })
 
   /// The tree's description in a root block (dense or not, height, slot, count), then the index
@@ -85,7 +85,7 @@ extension EngineDecoders {
       switch swift {
       case .success(let others) where others == bytes: return
       case .failure(let error) where "\(error)".contains("match has offset 0"): return
-      default: throw Violation("two decoders make different things of a block")
+      default: throw Violation("two decoders decompress a block differently")
       }
     })
 
@@ -149,7 +149,7 @@ extension EngineDecoders {
     try store.write(durability: .relaxed) { try $0.put([1], id: 1, in: keyspace) }
     try store.compact()
     guard try store.snapshot().value(id: 1, in: keyspace) == [1] else {
-      throw Violation("what was written is not there")
+      throw Violation("a written value is missing")
     }
     try store.close()
   }
@@ -160,6 +160,6 @@ extension EngineDecoders {
       return
     }
     let target = try Store(at: "/salvaged", options: options)
-    guard try target.verify().isClean else { throw Violation("what was salvaged is not well") }
+    guard try target.verify().isClean else { throw Violation("the salvaged store is damaged") }
   }
 }

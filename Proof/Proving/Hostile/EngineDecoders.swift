@@ -27,7 +27,7 @@ package enum EngineDecoders {
       before.replaceSubrange(10..<12, with: read[10..<12])
       before.replaceSubrange((read.count - 4)..., with: read.suffix(4))
     }
-    guard read == before else { throw Violation("\(what) reads as something else") }
+    guard read == before else { throw Violation("\(what) is encoded differently after decoding") }
   }
 
   static let superblock = HostileDecoder(
@@ -51,7 +51,7 @@ package enum EngineDecoders {
       for slot in Superblock.all(in: bytes) {
         let again = encoded(4096) { slot.write(to: $0) }
         guard try again.withUnsafeBytes({ try Superblock(reading: $0) }) == slot else {
-          throw Violation("a slot does not come back")
+          throw Violation("a slot differs after it is encoded and decoded again")
         }
       }
       _ = try Superblock.newest(in: bytes)
@@ -119,11 +119,13 @@ package enum EngineDecoders {
       let lines = 128 + Int(footer.lineCount) * OffsetMap.unitsALine * 8
       let last = Int(footer.originalEnd) - 8
       guard last < lines || map.physicalOffset(of: last) == nil else {
-        throw Violation("a map leads on behind its end")
+        throw Violation("a map has entries past its end")
       }
       for offset in stride(from: 128, to: min(lines, Int(footer.originalEnd)), by: 8) {
         guard let place = map.physicalOffset(of: offset) else { continue }
-        guard map.originalOffset(of: place) == offset else { throw Violation("a map leads elsewhere") }
+        guard map.originalOffset(of: place) == offset else {
+          throw Violation("a map leads to a wrong offset")
+        }
       }
       guard let groups = footer.groups(in: bytes) else { return }
       for index in 0..<groups.count {
@@ -142,7 +144,7 @@ package enum EngineDecoders {
     samples: { try Samples.segments().filter { Samples.isRewritten($0) } },
     decode: { bytes in
       for entry in GroupTable.search(in: bytes) where entry.stored(in: bytes) == nil {
-        throw Violation("a group behind the end")
+        throw Violation("a group past the end of its file")
       }
     })
 
@@ -170,7 +172,7 @@ package enum EngineDecoders {
       // Segments without records may be missing from the encoding.
       let usage = try root.segmentUsage.withUnsafeBytes { try LogDecoders.segmentUsage($0) }
       guard try usage.withUnsafeBytes({ try LogDecoders.segmentUsage($0) }) == usage else {
-        throw Violation("a table of usage does not come back")
+        throw Violation("a usage table differs after it is encoded and decoded again")
       }
     })
 

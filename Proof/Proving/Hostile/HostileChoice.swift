@@ -1,4 +1,4 @@
-/// One input of one decoder, in the words of `ProofPlan.part`. An input of the corpus has a name. A
+/// One input of one decoder, in the form of `ProofPlan.part`. An input of the corpus has a name. A
 /// mutation has the number of its batch, and its number in the batch.
 enum HostileChoice: Sendable {
   case corpus(decoder: String, name: String)

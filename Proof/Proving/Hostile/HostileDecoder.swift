@@ -88,7 +88,7 @@ package enum HostileMutation {
     }
   }
 
-  /// Writes a number of 1, 2, 4 or 8 bytes: `value`, or a number close to the present one.
+  /// Writes a number of 1, 2, 4 or 8 bytes: `value`, or a number close to the current one.
   private static func put(
     _ value: UInt64, at place: Int, _ bytes: inout [UInt8], _ random: inout SeededGenerator
   ) {

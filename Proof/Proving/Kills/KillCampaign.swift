@@ -58,10 +58,10 @@ package struct KillCampaign: Campaign {
       var result = tally.result(hasShim: shim != nil)
       var violations = tally.violations
       if tally.torn == 0, tally.missed > 0 {
-        violations.append("no write was cut short: the library does nothing")
+        violations.append("no write was cut short: the injected library has no effect")
       }
       if tally.readers > 0, tally.idleReaders == tally.readers {
-        violations.append("none of \(tally.readers) readers has read anything")
+        violations.append("no reader of \(tally.readers) has read anything")
       }
       switch volume {
       case .held:
@@ -241,17 +241,17 @@ private struct KillLane {
     let store = try Store(at: KillChild.storePath(directory), options: KillChild.options(readOnly: false))
     let rows = try store.keyspace("rows", .dense)
     guard let found = KillModel(seed: seed, reading: try KillChild.contents(store.snapshot(), rows)) else {
-      throw Violation("the rows are not what any step leaves")
+      throw Violation("the rows differ from the rows after every step")
     }
     let acknowledged = try AcknowledgedStep(directory).get()
     guard found.count >= acknowledged, found.count >= model.count else {
       throw Violation(
-        "step \(max(acknowledged, model.count)) was acknowledged, and \(found.count) is the last")
+        "step \(max(acknowledged, model.count)) was acknowledged, but \(found.count) is the last")
     }
     tally.steps += found.count - model.count
     tally.idle += found.count == model.count ? 1 : 0
     while model.count < found.count { _ = model.advance() }
-    guard model.steps == found.steps else { throw Violation("step \(found.count) left other rows") }
+    guard model.steps == found.steps else { throw Violation("the rows after step \(found.count) are wrong") }
     if number % 10 == 0 {
       let report = try store.verify()
       guard report.isClean else { throw Violation("verify: \(report.findings)") }

@@ -14,7 +14,7 @@ package enum KillChild {
     let store = try Store(at: storePath(directory), options: options(readOnly: false))
     let rows = try store.keyspace("rows", .dense)
     guard var model = KillModel(seed: seed, reading: try contents(store.snapshot(), rows)) else {
-      throw Violation("the rows are not what any step leaves")
+      throw Violation("the rows differ from the rows after every step")
     }
     let note = try AcknowledgedStep(directory)
     var hasBegun = false
@@ -60,9 +60,12 @@ package enum KillChild {
         try store.refresh()
         guard let rows = try store.keyspaces.first else { continue }
         guard let model = KillModel(seed: seed, reading: try contents(store.snapshot(), rows)) else {
-          throw Violation("a reader sees rows that no step leaves, at commit \(store.snapshot().sequence)")
+          throw Violation(
+            "a reader sees rows that occur after no step, at commit \(store.snapshot().sequence)")
         }
-        guard model.count >= last else { throw Violation("a reader sees step \(model.count) after \(last)") }
+        guard model.count >= last else {
+          throw Violation("a reader sees step \(model.count) after step \(last)")
+        }
         last = model.count
         if !hasRead && last > 0 {
           try ChildMark.read.set(in: directory)

@@ -17,9 +17,9 @@ enum SmallVolume {
       guard let shell = try? ChildProcess("unshare", arguments) else { return .skipped }
       switch shell.wait(milliseconds: 50_000, isCancelled: isCancelled).end {
       case .exit(0): return .held
-      case .exit(failed): return .violated("a store on a volume without room failed; it has said why")
+      case .exit(failed): return .violated("a store on a full volume failed; its output has the reason")
       case .exit: return .skipped
-      case .signal(let number): return .violated("a store on a volume without room: signal \(number)")
+      case .signal(let number): return .violated("a store on a full volume: signal \(number)")
       }
     #else
       return .skipped
@@ -51,7 +51,7 @@ extension KillChild {
     var store = try Store(at: path, options: options)
     var rows = try store.keyspace("rows", .dense)
     let count = try fill(store, rows, from: 1)
-    guard count > 1000 else { throw Violation("\(count) rows fill the volume") }
+    guard count > 1000 else { throw Violation("only \(count) rows fill the volume") }
     try takeTheRest(of: directory)
     try store.close()
 
@@ -63,7 +63,7 @@ extension KillChild {
     try store.compact()
     try check(store, rows, 1...count) { $0 % 2 == 1 }
     let more = try fill(store, rows, from: count + 1)
-    guard more > count + 500 else { throw Violation("compaction made room for \(more - count) rows") }
+    guard more > count + 500 else { throw Violation("compaction freed space for only \(more - count) rows") }
     guard try store.verify().isClean else { throw Violation("\(try store.verify().findings)") }
     try store.close()
   }
@@ -99,7 +99,7 @@ extension KillChild {
     let snapshot = store.snapshot()
     for id in ids {
       guard try snapshot.value(id: id, in: rows) == (isThere(id) ? value(id) : nil) else {
-        throw Violation("row \(id) is not what it was")
+        throw Violation("row \(id) has a wrong value")
       }
     }
   }

@@ -63,7 +63,7 @@ package struct RaceChecker {
     checker.checkOrder()
     for access in end ?? [] where checker.version(access.key, upTo: .max)?.tag ?? 0 != access.tag {
       checker.add(
-        .otherEnd, "key \(access.key) has \(access.tag) at the end, and not what was committed last")
+        .otherEnd, "key \(access.key) has \(access.tag) at the end, not the last committed value")
     }
     return checker.findings
   }
@@ -78,7 +78,7 @@ package struct RaceChecker {
       for write in transaction.writes where write.tag != 0 { writers[write.tag] = number }
       guard let commit = transaction.commit else { continue }
       if let other = numbers.updateValue(number, forKey: commit) {
-        add(.sharedNumber, "\(other) and \(number) are both commit \(commit)")
+        add(.sharedNumber, "transactions \(other) and \(number) are both commit \(commit)")
       }
       for write in transaction.writes {
         versions[write.key, default: []].append(Version(commit: commit, tag: write.tag, transaction: number))
@@ -160,7 +160,7 @@ package struct RaceChecker {
     for entry in transaction.entries where entry.keys != keys(with: entry.label, upTo: transaction.snapshot) {
       add(
         .wrongEntries,
-        "\(number), which sees commit \(transaction.snapshot), found label \(entry.label) at \(entry.keys), and not at "
+        "\(number), which sees commit \(transaction.snapshot), found label \(entry.label) at \(entry.keys), not at "
           + "\(keys(with: entry.label, upTo: transaction.snapshot))")
     }
   }
@@ -177,7 +177,7 @@ package struct RaceChecker {
     guard transaction.outcome != .readOnly else { return }
     guard let commit = transaction.commit else {
       if !hasReason(transaction) {
-        add(.refusedForNothing, "\(number) was refused, and nobody had written what it depends on")
+        add(.refusedForNothing, "\(number) was refused, but no commit had written a key that it depends on")
       }
       return
     }
@@ -186,7 +186,7 @@ package struct RaceChecker {
       checkUnchangedEntries(number, commit)
     }
     for key in transaction.needed where version(key, upTo: commit - 1)?.tag ?? 0 == 0 {
-      add(.missingTarget, "\(number) needed key \(key), which was gone before it was commit \(commit)")
+      add(.missingTarget, "\(number) needed key \(key), which was removed before it was commit \(commit)")
     }
     for write in transaction.writes where RaceKeys.badges.contains(write.key) {
       guard let label = RaceKeys.label(of: write.tag) else { continue }
@@ -218,7 +218,7 @@ package struct RaceChecker {
     for entry in transactions[number].entries where entry.keys != keys(with: entry.label, upTo: commit - 1) {
       add(
         .changedEntries,
-        "\(number) found label \(entry.label) at \(entry.keys), and it was at \(keys(with: entry.label, upTo: commit - 1)) "
+        "\(number) found label \(entry.label) at \(entry.keys), but it was at \(keys(with: entry.label, upTo: commit - 1)) "
           + "before it was commit \(commit)")
     }
   }
@@ -277,7 +277,7 @@ package struct RaceChecker {
     for number in commits {
       let transaction = transactions[number]
       guard let commit = transaction.commit, commit <= transaction.snapshot else { continue }
-      add(.reversedOrder, "\(number) is commit \(commit), and saw commit \(transaction.snapshot)")
+      add(.reversedOrder, "\(number) is commit \(commit), but saw commit \(transaction.snapshot)")
     }
     checkAcknowledged(commits)
     checkFuture(commits)
@@ -299,7 +299,7 @@ package struct RaceChecker {
       guard newest.commit > transactions[number].snapshot else { continue }
       add(
         .staleRead,
-        "\(number) sees commit \(transactions[number].snapshot), and \(newest.number) was acknowledged as commit "
+        "\(number) sees commit \(transactions[number].snapshot), but \(newest.number) was acknowledged as commit "
           + "\(newest.commit) before it began")
     }
   }
@@ -319,7 +319,7 @@ package struct RaceChecker {
       guard oldest.commit <= transactions[number].snapshot else { continue }
       add(
         .futureRead,
-        "\(number) sees commit \(transactions[number].snapshot), and \(oldest.number), which began later, is commit "
+        "\(number) sees commit \(transactions[number].snapshot), but \(oldest.number), which began later, is commit "
           + "\(oldest.commit)")
     }
   }

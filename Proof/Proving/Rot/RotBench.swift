@@ -122,7 +122,7 @@ final class RotBench {
   func flip(
     bit: Int, of part: RotPart, _ methods: [RotMethod], isThorough: Bool
   ) throws -> (outcomes: [Outcome], violation: String?) {
-    guard let bytes = store.files[part.file] else { return ([], "\(part.file) is not there") }
+    guard let bytes = store.files[part.file] else { return ([], "\(part.file) is missing") }
     let place = part.range.lowerBound + bit / 8
     try write(bytes[place] ^ 1 << UInt8(bit % 8), at: place, of: part.file)
     if canary == .repairedRecords, part.kind == .liveRecord { try repair(part) }
@@ -159,7 +159,7 @@ final class RotBench {
     let bytes = try file.read(Int(file.size()), at: 0)
     if part.kind != .superblock {
       guard try RotPages.isNoticed(inMapOf: bytes, part) else {
-        throw Violation("damage that nothing notices")
+        throw Violation("the damage is not detected")
       }
       return .refused
     }
@@ -201,18 +201,18 @@ final class RotBench {
     }
     let snapshot = store.snapshot()
     guard snapshot.sequence == self.store.sequence else {
-      throw Violation("the store went back to commit \(snapshot.sequence) of \(self.store.sequence)")
+      throw Violation("the store has commit \(snapshot.sequence) of \(self.store.sequence)")
     }
     var outcome = Outcome.right
     if let rebuild = store.recoveryReport.indexRebuild {
       try RotPlaces(file: part.file, ranges: part.places).check(rebuild.place, "\(rebuild)")
       outcome = .namedError
     } else if part.isReadByOpening {
-      throw Violation("an opening passes over it")
+      throw Violation("an opening does not detect it")
     }
     for (name, count) in counts {
       guard let keyspace = keyspaces[name], snapshot.count(in: keyspace) == count else {
-        throw Violation("\(name) has another number of keys")
+        throw Violation("\(name) has a wrong number of keys")
       }
     }
     for _ in 0..<4 where try check(random.pick(keys), store, part) == .namedError { outcome = .namedError }
@@ -223,7 +223,7 @@ final class RotBench {
     if isThorough, part.isVerified, !(store.recoveryReport.indexRebuild != nil && part.page != nil) {
       let findings = try store.verify().findings
       guard findings.contains(where: { $0.description.contains(part.file) }) else {
-        throw Violation("verify says nothing of it: \(findings)")
+        throw Violation("verify does not report it: \(findings)")
       }
     }
     return outcome
@@ -243,7 +243,7 @@ final class RotBench {
       try checkNames(error, part)
       return true
     }
-    guard !isRead, part.page == nil else { throw Violation("damage that nothing notices") }
+    guard !isRead, part.page == nil else { throw Violation("the damage is not detected") }
     return false
   }
 

@@ -116,7 +116,7 @@ package struct RotLayout: Sendable {
     return (range, try bytes.withUnsafeBytes { try CheckpointRoot(reading: .init(rebasing: $0[range])) })
   }
 
-  /// Sets the key of parts that belong to no key. It is a key whose lookup reads them.
+  /// Sets the key of parts that no key owns: a key whose lookup reads them.
   private mutating func addKeys() {
     for (key, part) in newest { parts[part].key = key }
     var ofFile: [String: CrashKey] = [:]
@@ -298,7 +298,7 @@ extension RotLayout {
   }
 
   private static func unpacked(_ entry: GroupEntry, in bytes: UnsafeRawBufferPointer) throws -> [UInt8] {
-    guard let stored = entry.stored(in: bytes) else { throw Violation("a group behind the end of its file") }
+    guard let stored = entry.stored(in: bytes) else { throw Violation("a group past the end of its file") }
     if entry.isPlain { return Array(stored.prefix(entry.storedLength)) }
     let block = UnsafeRawBufferPointer(rebasing: stored.prefix(entry.storedLength))
     return try LZ4Block.decompress(block, size: entry.unpackedLength)

@@ -22,9 +22,9 @@ extension RotMutations {
     do {
       let again = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))
       let lost = readable.subtracting(try readableKeys(of: again))
-      guard lost.isEmpty else { throw Violation("\(lost.count) keys cannot be read any more") }
+      guard lost.isEmpty else { throw Violation("\(lost.count) keys can no longer be read") }
     } catch let violation as Violation {
-      throw Violation("when the store was compacted over the damage: \(violation)")
+      throw Violation("after the damaged store was compacted: \(violation)")
     }
   }
 

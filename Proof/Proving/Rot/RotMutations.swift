@@ -193,7 +193,7 @@ struct RotMutations: Sendable {
       return .refused
     }
     guard opened.snapshot().sequence == store.sequence else {
-      throw Violation("it went back to commit \(opened.snapshot().sequence)")
+      throw Violation("the store has only commit \(opened.snapshot().sequence)")
     }
     var outcome = damage.parts.allSatisfy(\.kind.isOfNoAccount) ? Outcome.unread : .right
     if let rebuild = opened.recoveryReport.indexRebuild {
@@ -204,11 +204,11 @@ struct RotMutations: Sendable {
       }
       outcome = .rebuilt
     } else if let part = damage.parts.first(where: \.isReadByOpening) {
-      throw Violation("an opening passes over damage in \(part.range) (\(part.kind))")
+      throw Violation("an opening does not detect damage in \(part.range) (\(part.kind))")
     }
     for keyspace in try opened.keyspaces {
       guard opened.snapshot().count(in: keyspace) == counts[keyspace.name] ?? 0 else {
-        throw Violation("\(keyspace.name) has another number of keys")
+        throw Violation("\(keyspace.name) has a wrong number of keys")
       }
     }
     var random = SeededGenerator(seed: seed).derived(UInt64(index))
@@ -241,7 +241,7 @@ struct RotMutations: Sendable {
         hasErrors = true
         continue
       }
-      guard !isRead else { throw Violation("nothing notices what is in \(part.range) (\(part.kind))") }
+      guard !isRead else { throw Violation("no read detects the damage in \(part.range) (\(part.kind))") }
     }
     return hasErrors
   }
@@ -255,7 +255,7 @@ struct RotMutations: Sendable {
       // A segment with its content from before it was rewritten has the same records.
       if let part = parts.first, !damage.isOlderSegment {
         guard !isQuiet, report.findings.contains(where: { $0.description.contains(part.file) }) else {
-          throw Violation("verify says nothing of \(part.range) (\(part.kind)): \(report.findings)")
+          throw Violation("verify does not report \(part.range) (\(part.kind)): \(report.findings)")
         }
       }
       if !report.isClean { hasErrors = true }
@@ -298,7 +298,7 @@ struct RotMutations: Sendable {
       return try damage.places.check(error)
     }
     let again = try Store(at: RotStore.path, options: RotStore.options(on: fileSystem))
-    guard try again.snapshot().value(id: id, in: rows) == value else { throw Violation("a commit is gone") }
+    guard try again.snapshot().value(id: id, in: rows) == value else { throw Violation("a commit is lost") }
     _ = try readSome(again, damage, &random)
   }
 }

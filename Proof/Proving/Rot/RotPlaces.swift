@@ -11,7 +11,7 @@ struct RotPlaces {
   /// error must name the file and a damaged byte.
   func check(_ error: StoreError) throws {
     guard [.corruption, .unsupportedFormat, .indexUnavailable].contains(error.code) else {
-      throw Violation("the error does not say that something is damaged: \(error)")
+      throw Violation("the error does not report damage: \(error)")
     }
     try check(error.place, "\(error)")
   }
@@ -31,7 +31,7 @@ struct RotPlaces {
   /// Runs a read that must detect the damage.
   func mustFail(_ body: () throws -> Void) throws {
     do { try body() } catch let error as StoreError { return try check(error) }
-    throw Violation("damage that nothing notices")
+    throw Violation("the damage is not detected")
   }
 }
 
@@ -50,7 +50,7 @@ struct RotReader {
   }
 
   func keyspace(_ name: String) throws -> Keyspace {
-    guard let keyspace = keyspaces[name] else { throw Violation("\(name) is not there") }
+    guard let keyspace = keyspaces[name] else { throw Violation("\(name) is missing") }
     return keyspace
   }
 
@@ -77,7 +77,7 @@ struct RotReader {
   }
 
   private func read(_ entries: RotPart.Entries) throws -> Bool {
-    guard let index = indexes[entries.index] else { throw Violation("\(entries.index) is not there") }
+    guard let index = indexes[entries.index] else { throw Violation("\(entries.index) is missing") }
     try snapshot.forEachEntry(in: index, range: .prefix(entries.key)) { _, _ in true }
     return true
   }

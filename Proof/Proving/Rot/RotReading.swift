@@ -45,7 +45,7 @@ struct RotReading {
     let snapshot = store.snapshot()
     let keyspaces = try store.keyspaces
     guard Set(keyspaces.map(\.name)) == Set(original.walks.keys) else {
-      throw Violation("keyspaces are not there")
+      throw Violation("keyspaces are missing")
     }
     for keyspace in keyspaces {
       var seen: [RotStore.Row] = []
@@ -56,7 +56,7 @@ struct RotReading {
     }
     let indexes = try store.indexes
     guard Set(indexes.map(\.index.name)) == Set(original.entries.keys) else {
-      throw Violation("indexes are not there")
+      throw Violation("indexes are missing")
     }
     for (index, _) in indexes {
       var seen: [RotStore.Entry] = []
@@ -75,11 +75,11 @@ struct RotReading {
     guard seen.elementsEqual(right.prefix(seen.count)) else {
       let first = zip(seen, right).first { $0 != $1 }
       throw Violation(
-        "\(what) gives a value that it never had, or passes over one: "
+        "\(what) returns a value that it never had, or skips one: "
           + (first.map { "\($0), not \($1)" } ?? "\(seen.count) of \(right.count)"))
     }
     guard !isWhole || seen.count == right.count else {
-      throw Violation("\(what) ends in silence after \(seen.count) of \(right.count)")
+      throw Violation("\(what) ends without an error after \(seen.count) of \(right.count)")
     }
   }
 
@@ -88,7 +88,7 @@ struct RotReading {
     let snapshot = store.snapshot()
     let keyspaces = Dictionary(uniqueKeysWithValues: try store.keyspaces.map { ($0.name, $0) })
     for (key, value) in original.content {
-      guard let keyspace = keyspaces[key.keyspace] else { throw Violation("\(key.keyspace) is not there") }
+      guard let keyspace = keyspaces[key.keyspace] else { throw Violation("\(key.keyspace) is missing") }
       _ = try isRead {
         let found = try snapshot.value(of: key.key, in: keyspace)
         guard found == value else { throw Violation("\(key) has a wrong value, or none") }
@@ -168,7 +168,7 @@ enum RotPages {
     let found = try bytes.withUnsafeBytes { try Superblock.newest(in: $0) }
     let newest = try before.withUnsafeBytes { try Superblock.newest(in: $0) }
     guard found == newest || found.generation == newest.generation - 1 else {
-      throw Violation("a damaged slot is believed")
+      throw Violation("a damaged slot is used as a valid one")
     }
   }
 }

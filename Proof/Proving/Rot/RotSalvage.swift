@@ -222,7 +222,7 @@ struct RotSalvage: Sendable {
         ? mayBeGone : back.allSatisfy { value in deciding.contains { fits(value, versions[$0], key) } }
       guard isRight else {
         throw Violation(
-          "\(key) came back \(back.isEmpty ? "not at all" : "with another value"), against its newest whole record: "
+          "\(key) was \(back.isEmpty ? "not restored" : "restored with another value"), contrary to its newest intact record: "
             + "its records are \(fates)\(versions.last?.isRemoval == true ? ", the last a removal" : "")")
       }
     }
@@ -278,9 +278,9 @@ struct RotSalvage: Sendable {
     }
     guard try !isIntact(key, damaged.files) || damaged.moved.contains(key) else {
       let part = layout.newest[key].map { layout.parts[$0] }
-      let how = found[key] == nil ? "not at all" : "with another value"
+      let how = found[key] == nil ? "not restored" : "restored with another value"
       throw Violation(
-        "\(key), in \(part?.range ?? 0..<0) of \(part?.file ?? ""), came back \(how)")
+        "\(key), in \(part?.range ?? 0..<0) of \(part?.file ?? ""), was \(how)")
     }
     return false
   }
@@ -299,7 +299,7 @@ struct RotSalvage: Sendable {
       let original = CrashKey(keyspace: originalName(of: key.keyspace), key: key.key)
       guard store.content[original] != value, !damaged.moved.contains(original) else { continue }
       guard named[key.keyspace]?.contains(key.key.stored) == true else {
-        throw Violation("\(key) came back with an older value, and the report does not name it")
+        throw Violation("\(key) was restored with an older value, but the report does not name it")
       }
     }
   }

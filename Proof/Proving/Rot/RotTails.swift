@@ -5,7 +5,7 @@ import PerdureTestSupport
 
 // Intact records at wrong offsets, in stores with a log after the checkpoint.
 //
-// Some records before the checkpoint were replaced by the tail. An opening reads these records by
+// The log after the checkpoint replaces some records before it. An opening reads these records by
 // their addresses, to remove their entries from the indexes. If another intact record was copied to
 // such an address, it has other entries. So this campaign copies and exchanges sectors and records
 // of a store with an old checkpoint. It compares every answer with that of the undamaged store:
@@ -140,7 +140,7 @@ struct RotTails: Sendable {
       if try RotReading.check(opened, tail.store, nil, { try check($0, damaged) }) { outcome = .errors }
     } catch let violation as Violation {
       guard mayBeOlder, try areOlderVersions(of: olderKeys, in: opened, tail) else { throw violation }
-      guard try !opened.verify().isClean else { throw Violation("verify says nothing of an older version") }
+      guard try !opened.verify().isClean else { throw Violation("verify does not report an older version") }
       return .older
     }
     if !isReadOnly, try !replaceAll(opened, tail, damaged, mayBeOlder: mayBeOlder, &random) {
@@ -150,7 +150,7 @@ struct RotTails: Sendable {
   }
 
   private func check(_ error: StoreError, _ damaged: Case) throws {
-    guard error.code == .corruption else { throw Violation("the error is none of damage: \(error)") }
+    guard error.code == .corruption else { throw Violation("the error does not report damage: \(error)") }
     guard error.place?.hasPrefix(damaged.file) ?? false else {
       throw Violation("the error does not name \(damaged.file): \(error)")
     }
@@ -197,10 +197,10 @@ struct RotTails: Sendable {
       var (here, there): ([RotStore.Entry], [RotStore.Entry]) = ([], [])
       try RotStore.visitEntries(of: index, opened.snapshot()) { here.append($0) }
       let same = try whole.indexes.first { $0.index.name == index.name }
-      guard let same else { throw Violation("\(index.name) is not there") }
+      guard let same else { throw Violation("\(index.name) is missing") }
       try RotStore.visitEntries(of: same.index, whole.snapshot()) { there.append($0) }
       guard here == there || mayBeOlder else {
-        throw Violation("\(index.name) has other entries when every row was replaced")
+        throw Violation("\(index.name) has wrong entries after every row was replaced")
       }
     }
     return areTaken

@@ -63,7 +63,7 @@ private struct SoakRun {
   private var memory = SoakSeries("memory of its own, MiB")
   private var openFiles = SoakSeries("open files of the store beyond its segments")
   private var space = SoakSeries("bytes in the directory for each live byte")
-  private var excess = SoakSeries("MiB in the directory beyond three times what lives")
+  private var excess = SoakSeries("MiB in the directory beyond three times the live bytes")
   private var tail = SoakSeries("commits: 99.9 of 100 within, ms")
   private var latencies: [Double] = []
   private var stepsMade = 0
@@ -146,7 +146,7 @@ private struct SoakRun {
     guard leaks.isEmpty,
       let files = ProcessMeter.openFilesInTheEnd(below: directory, looks: campaign.looksMax), !files.isEmpty
     else { return }
-    leaks.append("\(files.count) files of a store that was closed stay open: \(files.sorted().prefix(20))")
+    leaks.append("\(files.count) files of a closed store stay open: \(files.sorted().prefix(20))")
   }
 
   private func rows(of store: Store) throws -> Keyspace { try store.keyspace("rows", .dense) }
@@ -209,11 +209,11 @@ private struct SoakRun {
     let found = try snapshot.value(id: id, in: rows)
     guard let step else {
       if found == nil { return }
-      throw Violation("row \(id) is there, and was removed")
+      throw Violation("the removed row \(id) still exists")
     }
     let isLong = step & 1 << 63 != 0
     let expected = isLong ? Self.longValue(step) : Self.value(id, step)
-    guard found == expected else { throw Violation("row \(id) is not what step \(step) wrote") }
+    guard found == expected else { throw Violation("row \(id) differs from the row that step \(step) wrote") }
   }
 
   private mutating func scan(_ store: Store, _ rows: Keyspace) throws {

@@ -23,8 +23,8 @@ extension PersistentContainer {
   ///     backup up, and is the error's `cause`; a `CancellationError` is thrown as it is.
   /// - Returns: What the backup has.
   /// - Throws: `PerdureError` with code 134060 when the store is not open or the backup cannot be
-  ///   made. `CancellationError` if the calling task is cancelled, or `progress` throws it. There
-  ///   is no backup then, and the store continues.
+  ///   made. `CancellationError` if the calling task is cancelled, or `progress` throws it. Then
+  ///   there is no backup, and the store continues.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Blocks
   ///   the caller's thread.
   @discardableResult

@@ -160,7 +160,7 @@ extension ContextCore {
         header.pointee.setRow(row, version: header.pointee.version)
       }
     } catch {
-      preconditionFailure("A row that was just written does not read.")
+      preconditionFailure("A row that was just written cannot be read.")
     }
     header.pointee.epoch = epoch
     header.pointee.wakefulness.insert(.rewritten)

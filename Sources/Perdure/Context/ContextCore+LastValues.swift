@@ -25,7 +25,7 @@ extension ContextCore {
         object.header.pointee.setRow(try graph.store.rows.view($0, of: object.reference), version: version)
       }
     } catch {
-      preconditionFailure("A row that was written or read before does not read.")
+      preconditionFailure("A row that was written or read before cannot be read.")
     }
   }
 
@@ -53,7 +53,7 @@ extension ContextCore {
         layouts.value(slot, of: try graph.store.rows.view($0, of: object.reference))
       }
     } catch {
-      preconditionFailure("A row that was read before does not read.")
+      preconditionFailure("A row that was read before cannot be read.")
     }
   }
 
@@ -100,7 +100,7 @@ extension ContextCore {
         row(base: try graph.store.rows.view($0, of: overlay.reference))
       }
     } catch {
-      preconditionFailure("A row that was read before does not read.")
+      preconditionFailure("A row that was read before cannot be read.")
     }
   }
 

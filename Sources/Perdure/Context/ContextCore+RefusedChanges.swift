@@ -104,7 +104,7 @@ extension ContextCore {
   private func goneReason(_ reference: ObjectReference) -> String {
     if tracker[reference]?.isDiscarded == true { return "the object was deleted before its first save" }
     let survivor = survivor(of: reference)
-    if survivor == reference { return "the object is not in this context any more" }
+    if survivor == reference { return "the object is no longer in this context" }
     return "a save has merged the object into \(objectID(of: survivor))"
   }
 

@@ -59,7 +59,8 @@ final class IDReservations: @unchecked Sendable {
     let number = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard bytes.count == 8, number <= idMax else {
       throw StoreError(
-        .corruption, "The ids given out do not read as a number; restore the store from a backup", at: "meta")
+        .corruption, "The record of assigned ids is not a number; restore the store from a backup", at: "meta"
+      )
     }
     return number
   }

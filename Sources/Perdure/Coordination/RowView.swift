@@ -34,7 +34,7 @@ extension RowError: CustomStringConvertible {
   package var description: String {
     switch code {
     case .truncated: "The row ends at byte \(offset), inside its fixed parts."
-    case .unknownLayout: "The row begins with the number of no layout of its entity."
+    case .unknownLayout: "The row begins with a layout number that its entity does not have."
     case .reservedBytes: "The row has reserved bytes that are not zero at byte \(offset)."
     case .endOffsets: "The row has an impossible end offset at byte \(offset)."
     }

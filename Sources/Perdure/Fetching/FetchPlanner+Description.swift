@@ -51,7 +51,7 @@ extension FetchPlanner {
     case (0, nil): nil
     case (0, let limit?): "at most \(limit)"
     case (let offset, nil): "without the first \(offset)"
-    case (let offset, let limit?): "at most \(limit) behind the first \(offset)"
+    case (let offset, let limit?): "at most \(limit) after the first \(offset)"
     }
   }
 }

@@ -6,8 +6,8 @@ public import PerdureModel
 internal import PerdurePredicates
 
 extension _EntityAssembly {
-  /// Adds a composite attribute that is never nil. If all its elements may be absent, the whole
-  /// composite may be too: no save requires it.
+  /// Adds a composite attribute that is never nil. If every element may be absent, the composite is
+  /// optional, so a save does not require a value.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
@@ -23,13 +23,13 @@ extension _EntityAssembly {
     add(CompositeAttributeDescription(name, C.elements(of: value)), options, originalName)
   }
 
-  /// Accepts any other type: the getter has the message.
+  /// Accepts any other type, because the compiler already reports the getter.
   @_disfavoredOverload
   public mutating func addComposite<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, _ options: AttributeOption...,
     originalName: String? = nil
   ) {
-    stop("\(name) is not added: \(Other.self) is no composite. Mark the struct with @Composite.")
+    stop("\(name) is not added: \(Other.self) is not a composite. Mark the struct with @Composite.")
   }
 
   /// The number of slots of a composite attribute. For generated code.
@@ -40,9 +40,9 @@ extension _EntityAssembly {
   /// The number of slots of a composite attribute. For generated code.
   public static func _width<C: CompositeAttributeValue>(_ type: C?.Type) -> Int { _width(C.self) }
 
-  /// Accepts any other type: the getter has the message.
+  /// Accepts any other type, because the compiler already reports the getter.
   @_disfavoredOverload
-  public static func _width<Other>(_ type: Other.Type) -> Int { stop("\(Other.self) is no composite.") }
+  public static func _width<Other>(_ type: Other.Type) -> Int { stop("\(Other.self) is not a composite.") }
 }
 
 extension ManagedObject {
@@ -52,13 +52,13 @@ extension ManagedObject {
     *, unavailable, message: "A composite attribute is a struct that is marked @Composite, optional or not."
   )
   public final func _composite<Other>(_ slot: Int, _ type: Other.Type) -> Other {
-    stop("\(Other.self) is no composite.")
+    stop("\(Other.self) is not a composite.")
   }
 
-  /// Accepts any other type: the getter has the message.
+  /// Accepts any other type, because the compiler already reports the getter.
   @_disfavoredOverload
   public final func _setComposite<Other>(_ slot: Int, _ value: Other) {
-    stop("\(Other.self) is no composite.")
+    stop("\(Other.self) is not a composite.")
   }
 }
 
@@ -238,7 +238,7 @@ extension CompositeContent {
   /// Marks a variable that cannot be an element: its description contains the error. For generated
   /// code.
   @_disfavoredOverload
-  public func _get<Other>(_ name: String, _ type: Other.Type) -> Other { stop("\(name) is no element.") }
+  public func _get<Other>(_ name: String, _ type: Other.Type) -> Other { stop("\(name) is not an element.") }
 
   /// Sets an element. For generated code.
   public mutating func _set<T: AttributeValue>(_ name: String, _ value: T?) { self[name] = value }
@@ -249,5 +249,5 @@ extension CompositeContent {
   /// Marks a variable that cannot be an element: its description contains the error. For generated
   /// code.
   @_disfavoredOverload
-  public mutating func _set<Other>(_ name: String, _ value: Other) { stop("\(name) is no element.") }
+  public mutating func _set<Other>(_ name: String, _ value: Other) { stop("\(name) is not an element.") }
 }

@@ -1,5 +1,5 @@
-/// Makes the stored variables of a class without an entity properties of the entities of its
-/// subclasses: each entity has its own.
+/// Declares properties that several unrelated entities share. The class itself has no entity. Each
+/// stored variable of the class becomes a property of the entity of each subclass.
 ///
 ///     @EntityBase class Record: ManagedObject {
 ///       @Attribute(.unique) var identifier: String
@@ -13,10 +13,9 @@
 /// `created`, and its own index and constraint over identifiers. No fetch returns both; for that,
 /// make the base an entity too: `@Entity(isAbstract: true)`.
 ///
-/// The variables are declared as in a class with `@Entity`, as are accessors of the program, hooks
-/// and validations. A relationship has no inverse, because an inverse leads to one entity. The
-/// class may be below a class with `@Entity`, or another one with `@EntityBase`. A container does
-/// not need it.
+/// Variables, custom accessors, hooks and validations are declared as in a class with `@Entity`. A
+/// relationship has no inverse, because an inverse leads to one entity. The superclass may have
+/// `@Entity` or `@EntityBase`. A container does not need the class.
 @attached(
   member, names: named(_Slot), named(_addProperties), named(_propertyNamesByKeyPath), named(_lifeCycle),
   named(_validatedProperties), named(_validateProperty), named(_customAccessors), named(_customValue),

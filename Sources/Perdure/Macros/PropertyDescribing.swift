@@ -380,7 +380,7 @@ extension _EntityAssembly {
     optional: Bool = true, minCount: Int = 0, maxCount: Int = 0, transient: Bool = false,
     originalName: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil
   ) {
-    stop("\(name) is not added: \(Other.self) is no object. Write @Attribute instead of @Relationship.")
+    stop("\(name) is not added: \(Other.self) is not an object. Write @Attribute instead of @Relationship.")
   }
 }
 

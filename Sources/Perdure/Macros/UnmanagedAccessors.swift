@@ -1,6 +1,6 @@
 // The functions that the accessors of a variable call if no property can have its type. The getter
-// contains the compiler's message. The setter and the description accept such a type, so the
-// compiler reports one message for each property.
+// is unavailable, and the compiler reports its message. The setter and the description accept such
+// a type, so the compiler reports one message for each property.
 
 extension ManagedObject {
   /// Explains what types a property can have.
@@ -47,7 +47,7 @@ extension ManagedObject {
   @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
   public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C? { stopUnmanaged(C.self) }
 
-  /// Accepts any other type: the getter has the message.
+  /// Accepts any other type, because the compiler already reports the getter.
   @_disfavoredOverload
   public final func _set<Other>(_ slot: Int, _ value: Other) { stopUnmanaged(Other.self) }
 

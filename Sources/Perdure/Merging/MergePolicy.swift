@@ -101,9 +101,9 @@ extension PropertyMergeRule {
   fileprivate func problem(_ property: EntityShape.Property) -> String? {
     switch property {
     case .attribute(let kind, _):
-      if needsSet { return "is no to-many relationship, which the rule union is for." }
+      if needsSet { return "is not a to-many relationship, which the rule union is for." }
       let isNumber = [.int16, .int32, .int64, .float, .double, .decimal].contains(kind)
-      return needsNumbers && !isNumber ? "is no number, which the rule sum is for." : nil
+      return needsNumbers && !isNumber ? "is not a number, which the rule sum is for." : nil
     case .relationship(let relationship) where relationship.isTransient:
       return "is not stored, and cannot conflict."
     case .relationship(let relationship):

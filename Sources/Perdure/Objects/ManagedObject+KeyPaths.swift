@@ -298,7 +298,7 @@ struct KeyPathWalk {
     var values: [Value] = []
     for element in elements {
       guard let argument = element as? any PredicateArgument else {
-        throw .mistake("\(path.shortened): a \(type(of: element)) is no value.")
+        throw .mistake("\(path.shortened): a \(type(of: element)) is not a value.")
       }
       values.append(argument.predicateValue)
     }

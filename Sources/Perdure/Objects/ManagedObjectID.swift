@@ -137,7 +137,7 @@ extension ManagedObjectID: Codable {
     guard let id = ManagedObjectID(uri: text) else {
       throw DecodingError.dataCorruptedError(
         in: container,
-        debugDescription: "\"\(text.shortened)\" is no object id: "
+        debugDescription: "\"\(text.shortened)\" is not an object id: "
           + "x-perdure://store/Entity/p1 is one.")
     }
     self = id

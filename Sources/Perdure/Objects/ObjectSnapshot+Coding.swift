@@ -72,7 +72,8 @@ extension ObjectSnapshot.Property: Codable {
       let text = try container.decode(String.self, forKey: kind)
       if let value = parse(text) { return value }
       throw DecodingError.dataCorruptedError(
-        forKey: kind, in: container, debugDescription: "\"\(text.shortened)\" is no \(kind.rawValue).")
+        forKey: kind, in: container,
+        debugDescription: "\"\(text.shortened)\" is not a value of the kind \(kind.rawValue).")
     }
     func number() throws -> Double {
       if let number = try? container.decode(Double.self, forKey: kind) { return number }

@@ -22,7 +22,7 @@ package struct OrderKey: Hashable, Sendable {
   /// The longest key, in bytes.
   package static let lengthMax = 24
 
-  // The 24 bytes, the first in the highest place; behind the key zeros. So comparing them compares
+  // The 24 bytes, the first in the highest place; after the key zeros. So comparing them compares
   // fractions.
   private let high: UInt64
   private let middle: UInt64
@@ -62,7 +62,7 @@ package struct OrderKey: Hashable, Sendable {
   /// The bytes, the first of the fraction first.
   package var bytes: [UInt8] { (0..<count).map { self[$0] } }
 
-  /// A byte of the fraction; zero behind the key.
+  /// A byte of the fraction; zero after the key.
   subscript(place: Int) -> UInt8 {
     let word = place < 8 ? high : place < 16 ? middle : low
     return UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (place % 8)))
@@ -172,7 +172,7 @@ extension OrderKey {
   private static let spreadRoomMin = 65_536
 }
 
-/// A fraction with a number of bytes behind the point, to calculate with: three words, the first
+/// A fraction with a number of bytes after the point, to calculate with: three words, the first
 /// the highest, and a carry above them for the number 1.
 private struct BigFraction {
   private var words: (UInt64, UInt64, UInt64)

@@ -106,7 +106,7 @@ public struct OrderedToMany<Element: ManagedObject> {
   }
 
   /// Connects the objects of a collection of any values, such as an `NSOrderedSet`, after all
-  /// others. A value that is no object of the relationship's class stops the program.
+  /// others. A value that is not an object of the relationship's class stops the program.
   @_disfavoredOverload
   public func append(contentsOf objects: some Sequence<Any>) { unordered.insert(contentsOf: objects) }
 

@@ -216,7 +216,7 @@ final class LayeredView: StoreView {
 extension LayeredView {
   /// Where a position is between the changed keys of a range.
   private struct Stretch {
-    /// The greatest changed key that is not behind the position; nil if all are behind it.
+    /// The greatest changed key that is not after the position; nil if all are after it.
     var key: [UInt8]?
     /// How many entries of the range come before that key.
     var before = 0

@@ -294,11 +294,11 @@ package struct GraphVerification {
   }
 
   private func problem(with target: ObjectReference, as destination: UInt16?) throws -> String? {
-    guard let destination else { return "is of a relationship that the model does not have" }
+    guard let destination else { return "belongs to a relationship that the model does not have" }
     guard schema.entity(destination).concrete.contains(target.entityNumber) else {
-      return "is of another entity than \(schema.entity(destination).name)"
+      return "is not an object of the entity \(schema.entity(destination).name)"
     }
-    return try view.version(of: target) == nil ? "is not there" : nil
+    return try view.version(of: target) == nil ? "does not exist" : nil
   }
 
   /// Whether the delete rule of the inverse leaves the reference unchanged when its target is

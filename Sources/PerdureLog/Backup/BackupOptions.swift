@@ -36,7 +36,7 @@ public struct BackupProgress: Hashable, Sendable {
   /// The number of bytes that are done: bytes that were written to the backup, shared, or read from
   /// the backup.
   public var bytesDone: UInt64 = 0
-  /// The number of bytes of all files that are known at present. It grows when values with files of
+  /// The number of bytes of all files that are known now. It grows when values with files of
   /// their own are found.
   public var bytesTotal: UInt64 = 0
 

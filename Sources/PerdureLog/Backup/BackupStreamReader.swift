@@ -39,7 +39,7 @@ struct BackupStreamReader {
       try checked(at: place) { try Superblock.newest(in: bytes) }
     }
     guard superblock.store == store else {
-      throw Self.damaged("its superblock is of another store", at: place)
+      throw Self.damaged("its superblock belongs to another store", at: place)
     }
     report.sequence = superblock.durableSequence
     return superblock
@@ -79,7 +79,7 @@ struct BackupStreamReader {
     }
     guard let file = current, file.kind == chunk.kind, file.number == chunk.number,
       file.length == chunk.offset
-    else { throw Self.damaged("a file is not whole", at: start) }
+    else { throw Self.damaged("a file is incomplete", at: start) }
     if chunk.kind == .superblock {
       guard superblock.count + payload.count <= Superblock.fileLength else {
         throw Self.damaged("its superblock is too long", at: start)
@@ -105,7 +105,7 @@ struct BackupStreamReader {
     case (.segment, .blob), (.segment, .superblock), (.blob, .superblock): isNext = true
     default: isNext = false
     }
-    guard isNext else { throw Self.damaged("its files are not in order", at: start) }
+    guard isNext else { throw Self.damaged("its files are in the wrong order", at: start) }
     last = (chunk.kind, chunk.number)
     files += 1
     switch chunk.kind {

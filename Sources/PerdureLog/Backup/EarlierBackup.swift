@@ -42,12 +42,12 @@ final class EarlierBackup {
     func refused(_ why: String) -> StoreError {
       StoreError(.invalidArgument, "\(why); make a complete backup, without `since`", at: path)
     }
-    guard earlier.store == source.store else { throw refused("The earlier backup is of another store") }
+    guard earlier.store == source.store else { throw refused("The earlier backup belongs to another store") }
     guard earlier.branch.isUnopenedCopy else {
       throw refused("The earlier backup is no longer a backup: it was opened for writing")
     }
     guard earlier.branch.isSameBranch(as: source.branch) else {
-      throw refused("The earlier backup is of another copy of the store")
+      throw refused("The earlier backup belongs to another copy of the store")
     }
     guard earlier.durableEnd <= source.durableEnd, earlier.durableSequence <= source.durableSequence else {
       throw refused("The earlier backup is newer than the store")

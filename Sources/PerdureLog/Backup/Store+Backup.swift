@@ -138,7 +138,7 @@ extension Store {
     do { return try body() } catch let error as FileIOError {
       if error.code.isLackOfRoom {
         throw StoreError(
-          .diskFull, "The backup found no room; make room, or choose another place",
+          .diskFull, "The backup ran out of space; free space, or choose another place",
           at: error.path, cause: error)
       }
       throw StoreError.io(error, "Making a backup or a restored store")

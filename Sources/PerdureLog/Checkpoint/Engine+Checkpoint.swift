@@ -133,7 +133,7 @@ extension Store {
       throw StoreError.closed
     } catch is SlotAllocator.Full {
       throw StoreError(
-        .io, "The index file has no room left; write another checkpoint, which begins a new file")
+        .io, "The index file is full; write another checkpoint, which begins a new file")
     }
   }
 }

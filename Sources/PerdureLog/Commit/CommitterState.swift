@@ -55,17 +55,17 @@ struct CommitterState: ~Copyable {
   /// The versions that a running compaction must keep complete, ascending. `CompactionControl`
   /// allows one compaction at a time, and none after the store was closed.
   var compactedVersions: [UInt64] = []
-  /// The first version that reads the present file of a segment, by segment number. It contains the
+  /// The first version that reads the current file of a segment, by segment number. It contains the
   /// segments that were created or rewritten since the opening.
   private var readableSince: [UInt64: UInt64] = [:]
-  /// The first version that reads the present segment table.
+  /// The first version that reads the current segment table.
   private var tableSince: UInt64 = 0
   /// Blob files whose records were removed.
   var retiredBlobs = RetiredBlobs()
   var statistics = WriteCounters()
   /// The live bytes of each segment.
   var usage = SegmentUsageTable()
-  /// The changes that the present commit will make to `usage`; empty between commits.
+  /// The changes that the current commit will make to `usage`; empty between commits.
   var usageChange = UsageChange()
   /// The blob files that live records reference.
   var liveBlobs: Set<UInt64> = []
@@ -112,7 +112,7 @@ struct CommitterState: ~Copyable {
   /// Makes a copy of the published root, to be changed and published.
   ///
   /// - Parameter newCatalog: The copy gets the entries of this catalog. If nil, it gets the entries
-  ///   of the present catalog, which may have keyspaces that the published root lacks.
+  ///   of the current catalog, which may have keyspaces that the published root lacks.
   mutating func makeWorkingRoot(for newCatalog: Catalog? = nil) -> UnsafeMutablePointer<Root> {
     rootPool.changes.beginCommit()
     let next: UnsafeMutablePointer<Root>

@@ -127,7 +127,7 @@ extension Engine {
       guard record.header.kind != .tombstone, let index = lost[record.header.keyspace] else { continue }
       throw StoreError(
         .indexUnavailable,
-        "Unique index \(state.catalog.indexes[Int(index)].index.name) is maintained no longer, so another record "
+        "Unique index \(state.catalog.indexes[Int(index)].index.name) is no longer maintained, so another record "
           + "could have the same key. \(misfit(of: index) ?? ""). Nothing was written: open the store again, or "
           + "define the index again, and it is built from the records", at: path)
     }

@@ -137,7 +137,8 @@ extension Engine {
     } catch let error as FileIOError {
       if !error.isSync { throw StoreError.io(error, "Beginning a segment") }
       gate.poison(
-        StoreError(.poisoned, "A segment was not born. Close the store and open it again", cause: error))
+        StoreError(
+          .poisoned, "A segment could not be created. Close the store and open it again", cause: error))
       throw StoreError.unsure(error, "Beginning a segment")
     }
   }

@@ -11,12 +11,12 @@ enum ColdSegments {
   }
 
   /// The expected length of the file of a segment in groups, in bytes. It assumes that the kept
-  /// frames compress as well as the present frames.
+  /// frames compress as well as the current frames.
   ///
   /// - Parameter length: The file's length with the kept frames unpacked.
   /// - Parameter frames: The number of bytes of frames in `length`.
-  /// - Parameter storedNow: The present size of the frames in the file, in groups.
-  /// - Parameter framesNow: The present size of the frames when unpacked.
+  /// - Parameter storedNow: The current size of the frames in the file, in groups.
+  /// - Parameter framesNow: The current size of the frames when unpacked.
   static func expectedLength(length: Int, frames: Int, storedNow: Int, framesNow: Int) -> Int {
     guard framesNow > 0 else { return length }
     return length - frames + Int(Double(frames) * Double(storedNow) / Double(framesNow))

@@ -79,7 +79,7 @@ struct CompactionPass {
     var fileLength: Int { segment.fileLength(end: end) }
   }
 
-  /// The conditions under which a rewritten segment replaces the present one.
+  /// The conditions under which a rewritten segment replaces the current one.
   private enum Worth {
     case nothing
     case rewriting
@@ -386,6 +386,6 @@ struct CompactionPass {
 
   private func wrapped(_ error: any Error) -> any Error {
     guard let error = error as? FileIOError else { return error }
-    return StoreError.io(error, "Rewriting a segment (the store is as it was)")
+    return StoreError.io(error, "Rewriting a segment (the store is unchanged)")
   }
 }

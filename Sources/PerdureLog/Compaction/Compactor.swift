@@ -79,7 +79,7 @@ final class Compactor: @unchecked Sendable {
     if isStarted { return condition.signal() }
     isStarted = PlatformThread.start(name: "perdure-compact") { [self, weak engine] in work { engine } }
     guard !isStarted else { return }
-    counts.failure = "The system gave no thread to compact on"
+    counts.failure = "The system refused a thread for compaction"
     // The run is retried when there is more garbage.
     isWanted = false
     counts.futileBytes = totals.without(held: garbage.bytes).garbageBytes

@@ -41,7 +41,7 @@ extension Engine {
       try checkIndex()
       guard Self.isLackOfRoom(error) else {
         guard let error = error as? FileIOError else { throw error }
-        throw StoreError.io(error, "Writing a checkpoint for a compaction (the store is as it was)")
+        throw StoreError.io(error, "Writing a checkpoint for a compaction (the store is unchanged)")
       }
       try replaceSuperblock { $0.checkpoint = nil }
       // Makes the next checkpoint due as soon as there is space.

@@ -14,7 +14,7 @@ struct GroupWriter: ~Copyable {
   /// Appends the groups of whole frames to the pending output.
   ///
   /// - Parameter place: The offset of the first frame in the body.
-  /// - Parameter fileOffset: The file offset of the present end of `output`, a multiple of 8.
+  /// - Parameter fileOffset: The file offset of the current end of `output`, a multiple of 8.
   mutating func pack(
     _ frames: UnsafeRawBufferPointer, at place: Int, fileOffset: Int, to output: inout RawBuffer
   ) throws(FormatError) {

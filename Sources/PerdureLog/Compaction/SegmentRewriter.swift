@@ -147,7 +147,7 @@ struct SegmentRewriter: ~Copyable {
     do { return try Segment(rewritten: header, file: file, cache) } catch let error as FormatError {
       throw StoreError(
         .corruption,
-        "A segment was rewritten and does not read as it was written: \(error); the store is as it was",
+        "A rewritten segment differs from the written bytes: \(error); the store is unchanged",
         at: name)
     }
   }

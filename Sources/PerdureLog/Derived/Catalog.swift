@@ -61,7 +61,7 @@ struct Catalog: Sendable {
     return dependents
   }
 
-  /// A definition in the form in which it is stored. It references the present source index, not
+  /// A definition in the form in which it is stored. It references the current source index, not
   /// the source index of an earlier handle.
   func present(_ definition: IndexDefinition) -> IndexDefinition {
     guard let base = definition.source.base, Int(base.id) < indexes.count,

@@ -119,7 +119,7 @@ extension Snapshot {
     // The index may be newer than the snapshot.
     guard Int(index.id) < root.pointee.indexCount else { return nil }
     guard let radix = root.pointee.indexMarks[Int(index.id)].sums else {
-      throw StoreError(.invalidArgument, "Index \(index.name) is not one of sums")
+      throw StoreError(.invalidArgument, "Index \(index.name) is not an index of sums")
     }
     let found = SumEntry.find(group, in: tree)
     try check(tree.file)
@@ -127,7 +127,7 @@ extension Snapshot {
     guard let sum = found.sum, sum.radix == radix else {
       throw StoreError(
         .corruption,
-        "The entry of group \(group) in index \(index.name) is no sum; no record is lost: close the store, remove its "
+        "The entry of group \(group) in index \(index.name) is not a sum; no record is lost: close the store, remove its "
           + "index file, and open it again, and the index is built from the log")
     }
     return GroupSum(sum)

@@ -83,7 +83,7 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   }
 
   private static let unreadable = StoreError(
-    .corruption, "The definition of a slice index does not read as one; define the index again")
+    .corruption, "The definition of a slice index cannot be decoded; define the index again")
 
   private static func slices(in bytes: ArraySlice<UInt8>) throws -> [Slice] {
     guard bytes.count % 9 == 0 else { throw unreadable }

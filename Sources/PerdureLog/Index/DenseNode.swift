@@ -1,4 +1,4 @@
-// A node of the dense table: 64 slots behind a presence bitmap.
+// A node of the dense table: 64 slots after a presence bitmap.
 //
 //   offset  bytes   leaf          inner node
 //   0       16      header        header

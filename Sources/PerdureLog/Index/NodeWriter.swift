@@ -2,7 +2,7 @@ import PerdureFormat
 
 // Writes nodes into the index file.
 //
-// A published node never changes. So if a node has a slot, the file contains its present content.
+// A published node never changes. So if a node has a slot, the file contains its current content.
 // The same holds for all nodes below it. A checkpoint visits only nodes made since the last
 // checkpoint, and writes children before parents. The file's copy of a node differs in four ways.
 // The stamp is bit 63 and a checksum. Distances lead to the children's offsets in the file. The

@@ -137,7 +137,7 @@ struct OrderedCursor: ~Copyable {
   }
 
   /// Continues in the next leaf if that leaf was checked before. The leaf was prefetched when the
-  /// cursor entered the present leaf.
+  /// cursor entered the current leaf.
   @inline(never)
   private mutating func goAhead(descending: Bool) -> Bool {
     guard ahead.leaf.base == leaf.base, let next = neighbour(1, descending: descending),

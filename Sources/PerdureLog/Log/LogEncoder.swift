@@ -28,9 +28,9 @@ struct LogEncoder: ~Copyable {
   private var segmentCapacity = 0
   private var offset = 0
   private var syncedOffset = 0
-  /// Whether the present segment binds its records.
+  /// Whether the current segment binds its records.
   private var bindsRecords = false
-  // The present frame: its start, its part number, and the count and checksums of its records so
+  // The current frame: its start, its part number, and the count and checksums of its records so
   // far.
   private var frameStart = -1
   private var frameOffset = 0

@@ -4,7 +4,7 @@
 // needs a transaction in addition to writing the bytes. The transaction takes about a third of the
 // time that a sync of one small commit takes (ext4, measured). So while commits wait for syncs, the
 // file is extended with zeros ahead of them. FORMAT.md (R8) calls these zeros a clean tail. They
-// take no space on the medium. The log continues in these zeros, also after a crash (B7).
+// take no space on the medium. The log continues in these zeros, even after a crash (B7).
 
 /// Decides the length of the last segment's file. It only computes: no clock, no I/O.
 package struct LogRoom: Sendable {

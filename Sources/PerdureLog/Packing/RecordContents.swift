@@ -74,7 +74,7 @@ extension DictionaryTable {
     _ record: Record, _ header: PackedValueHeader, into target: UnsafeMutableRawBufferPointer
   ) throws(StoreError) {
     guard let dictionary = bytes(of: header.dictionary) else {
-      throw Self.damaged("dictionary \(header.dictionary) is not there", record)
+      throw Self.damaged("dictionary \(header.dictionary) is missing", record)
     }
     try Self.unpack(record, header, dictionary, into: target)
   }
@@ -85,7 +85,7 @@ extension DictionaryTable {
   ) throws -> [UInt8] {
     let header = try header(of: record)
     guard let bytes = header.dictionary == 0 ? [] : dictionary(header.dictionary) else {
-      throw damaged("dictionary \(header.dictionary) is not there", record)
+      throw damaged("dictionary \(header.dictionary) is missing", record)
     }
     let target = UnsafeMutableRawBufferPointer.allocate(byteCount: header.valueLength, alignment: 16)
     defer { target.deallocate() }

@@ -13,7 +13,7 @@ public struct TrainedDictionary: Hashable, Sendable {
 }
 
 extension Store {
-  /// Makes a dictionary of the common parts of a keyspace's present values. Later values are
+  /// Makes a dictionary of the common parts of a keyspace's current values. Later values are
   /// compressed with it. Existing values stay unchanged.
   ///
   /// With `CompressionOptions.trainsAutomatically` it is not necessary to call this.
@@ -32,7 +32,8 @@ extension Store {
     guard let packing = engine.packing, packing.options.mode(of: keyspace) == .dictionary else {
       throw StoreError(
         .invalidArgument,
-        "Values of keyspace \(keyspace.name) are not compressed with dictionaries; say so in StoreOptions")
+        "Values of keyspace \(keyspace.name) are not compressed with dictionaries; set this in StoreOptions.compression"
+      )
     }
     return try engine.trainDictionary(for: keyspace, packing.options, isAutomatic: false)
   }
@@ -68,7 +69,7 @@ extension Engine {
     }
     if !isStarted {
       packing.finishTraining(
-        of: keyspace, madeOne: false, failure: "The system gave no thread to train a dictionary on")
+        of: keyspace, madeOne: false, failure: "The system refused a thread for training a dictionary")
     }
   }
 

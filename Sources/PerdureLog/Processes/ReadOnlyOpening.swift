@@ -38,7 +38,7 @@ struct OpeningBesideWriter {
   /// The state of the files when the attempt began; nil if an unusable index is accepted.
   let fingerprint: StoreFingerprint?
 
-  /// RO2: the last commit that the superblock promises at present.
+  /// RO2: the last commit that the superblock promises now.
   func promisedSequence() throws -> UInt64 {
     try SuperblockFile.open(in: directory, .read).current.durableSequence
   }

@@ -187,7 +187,7 @@ final class ReaderRegistration: Sendable {
     return try table.directory.open(ReaderTable.name, .readWrite)
   }
 
-  /// Writes the present needs, which are never greater than before. RT3
+  /// Writes the current needs, which are never greater than before. RT3
   func narrow(to hold: ReaderSlot.Hold) throws(FileIOError) { try write(hold) }
 
   private func write(_ hold: ReaderSlot.Hold?) throws(FileIOError) {

@@ -45,7 +45,7 @@ enum Recovery {
     } catch let error as StoreError where error.code == .notAStore {
       throw StoreError(
         .notAStore,
-        "The store's folder was removed or replaced; close this store, and open the one that you mean by its path",
+        "The store's folder was removed or replaced; close this store, and open the right one by its path",
         at: directory.path, cause: error.cause)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")
@@ -118,7 +118,7 @@ enum Recovery {
       } catch {
         guard error.code == .notFound else { throw error }
         throw StoreError(
-          .io, "The folder that the store is to be made in is not there; make it, or check the path",
+          .io, "The folder for the new store does not exist; create it, or check the path",
           at: path,
           cause: error)
       }

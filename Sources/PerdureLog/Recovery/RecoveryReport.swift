@@ -9,7 +9,7 @@ public struct RecoveryReport: Sendable {
   /// The number of segments read.
   public var segments = 0
   /// The number of bytes that were read from the log: from the whole log, or only from the part
-  /// after the checkpoint. Rewritten segments count with their present length.
+  /// after the checkpoint. Rewritten segments count with their current length.
   public var logBytes: UInt64 = 0
   /// The sequence number of the last commit in the index on disk. It is 0 if no index could be
   /// used, and the index was built from the log.

@@ -22,7 +22,7 @@ struct RecordSeals {
 
   private let segment: UInt64
   private let kind: Kind
-  /// The map of a rewritten segment, from present offsets to original offsets. It may be damaged.
+  /// The map of a rewritten segment, from current offsets to original offsets. It may be damaged.
   /// RS2
   private let map: OffsetMap?
   /// The end of the original segment; nil if the segment was certainly not rewritten. RS3

@@ -136,8 +136,8 @@ struct Salvage: ~Copyable {
   }
 
   /// Reports damaged groups, although all their records may be intact. A damaged record is reported
-  /// separately, with its place in the unpacked group. Only a damaged record makes restored keys
-  /// older.
+  /// separately, with its place in the unpacked group. Only a damaged record can mean that a
+  /// restored key has an older value.
   private mutating func noteGroups(_ content: SegmentContent, in segment: SalvageSource.SourceSegment) {
     for range in content.damagedGroups {
       report.add(.group, in: segment.name, range.lowerBound, range.count)
@@ -207,7 +207,7 @@ struct Salvage: ~Copyable {
     index.apply(record, at: word, isDoubtful: isDoubtful, isReadable: isReadable)
   }
 
-  /// - Throws: `FileIOError` for a shortage.
+  /// - Throws: `FileIOError` if space, memory or file descriptors are missing.
   private func isReadable(_ record: Record) throws -> Bool {
     if record.header.kind == .packed {
       return (try? DictionaryTable.unpacked(record, dictionary: index.state.dictionary)) != nil

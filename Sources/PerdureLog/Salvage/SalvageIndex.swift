@@ -3,7 +3,7 @@ import PerdureFormat
 /// The newest intact record of each key in the log read so far: its address word, or a word that
 /// marks the key as removed.
 ///
-/// Words are positions in the present files. A state can be marked and restored, because added
+/// Words are positions in the current files. A state can be marked and restored, because added
 /// records may turn out to belong to an unfinished commit.
 struct SalvageIndex: ~Copyable {
   /// The newest record of a key whose value is lost: the blob file or the dictionary is missing or
@@ -42,7 +42,7 @@ struct SalvageIndex: ~Copyable {
   /// bit.
   private static let gone: UInt64 = 1 << 63
 
-  /// Returns the present state, to which `goBack(to:)` can return.
+  /// Returns the current state, to which `goBack(to:)` can return.
   mutating func mark() -> State {
     arena.reclaim(oldestPinnedVersion: arena.publish())
     return state

@@ -20,7 +20,7 @@ extension Store {
   /// the start, and builds its derived indexes when it is opened.
   ///
   /// The damaged store is locked meanwhile, as far as its files allow
-  /// (`SalvageReport.lockFailure`). A file that the process may not read is no damage: the salvage
+  /// (`SalvageReport.lockFailure`). A file that the process may not read is not damage: the salvage
   /// throws before it writes anything. A moved sector can bring older versions of the
   /// keys in it. It can also make a commit have more records than its count. In this case all
   /// records that only their own checksum confirms are omitted, including intact ones.

@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Reserves the space that a log of the present length needs. Called in a turn when the log has
+  /// Reserves the space that a log of the current length needs. Called in a turn when the log has
   /// grown.
   func holdReserve(_ state: inout CommitterState) {
     let most = options.reserveBytes

@@ -25,7 +25,7 @@ extension Verification {
         return checkpoint.root.end
       }
       if let end, end > state.end {
-        report.add(.checkpoint, at: "the superblock", "its checkpoint is behind the log's end")
+        report.add(.checkpoint, at: "the superblock", "its checkpoint is after the end of the log")
       }
     } catch let error as IndexUnusable {
       if !error.isOutdated { report.add(.checkpoint, at: error.place, error.reason) }
@@ -57,7 +57,8 @@ extension Verification {
         }
       if !agrees {
         report.add(
-          .checkpoint, at: place, "keyspace \(keyspace.name) has other records than the index had then")
+          .checkpoint, at: place,
+          "the records of keyspace \(keyspace.name) differ from those of the index at that time")
       }
     }
   }
@@ -100,12 +101,12 @@ extension Verification {
       let name = StoreFileName.segment(number).string
       if here.counts != there.counts {
         report.add(
-          .usage, at: name, "it has \(there.description), and is taken for one with \(here.description)")
+          .usage, at: name, "it has \(there.description), but the store counts \(here.description)")
       } else if let footer = state.segments.segments[number]?.footer {
         var said = there
         said.adopt(footer)
         if said.counts != there.counts {
-          report.add(.usage, at: name, "it has \(there.description), and says \(said.description)")
+          report.add(.usage, at: name, "it has \(there.description), but its footer has \(said.description)")
         }
       }
     }
@@ -116,6 +117,6 @@ extension SegmentUsage {
   fileprivate var counts: [UInt64] { [liveBytes, totalBytes, tombstoneBytes] }
 
   fileprivate var description: String {
-    "\(liveBytes) bytes that are live and \(tombstoneBytes) of tombstones, of \(totalBytes)"
+    "\(liveBytes) live bytes and \(tombstoneBytes) bytes of tombstones in \(totalBytes) bytes"
   }
 }

@@ -83,7 +83,7 @@ struct Verification {
       // promise more commits than the reader has read.
       let promise = isReader ? current : found
       if promise.durableEnd > state.end || promise.durableSequence > root.pointee.sequence {
-        report.add(.superblock, at: name, "it promises more than the log has")
+        report.add(.superblock, at: name, "its durable end is after the end of the log")
       }
     } catch let error as FormatError {
       report.add(.superblock, at: "\(name), byte \(error.offset)", "\(error)")
@@ -148,14 +148,14 @@ struct Verification {
   /// V9: compares the catalogs.
   private mutating func compareCatalog(with replay: borrowing Replay) {
     if catalog.keyspaces != replay.catalog.keyspaces {
-      report.add(.catalog, at: "the catalog", "its keyspaces are not those that the log defines")
+      report.add(.catalog, at: "the catalog", "its keyspaces differ from those that the log defines")
     }
     if catalog.dictionaries != replay.catalog.dictionaries {
-      report.add(.catalog, at: "the catalog", "its dictionaries are not those that the log defines")
+      report.add(.catalog, at: "the catalog", "its dictionaries differ from those that the log defines")
     }
     let here = catalog.indexes.map { $0.definition }
     if here != replay.catalog.indexes.map({ $0.definition }) {
-      report.add(.catalog, at: "the catalog", "its indexes are not those that the log defines")
+      report.add(.catalog, at: "the catalog", "its indexes differ from those that the log defines")
     }
   }
 
@@ -186,7 +186,9 @@ struct Verification {
       last = cursor.id
       count += 1
     }
-    if count != table.count { report.add(.order, at: place, "\(count) ids, and a count of \(table.count)") }
+    if count != table.count {
+      report.add(.order, at: place, "it has \(count) ids, but its count is \(table.count)")
+    }
   }
 
   private mutating func checkOrder(of tree: OrderedTree, _ place: String) {
@@ -202,7 +204,9 @@ struct Verification {
       last = Array(cursor.key)
       count += 1
     }
-    if count != tree.count { report.add(.order, at: place, "\(count) keys, and a count of \(tree.count)") }
+    if count != tree.count {
+      report.add(.order, at: place, "it has \(count) keys, but its count is \(tree.count)")
+    }
   }
 
   /// Reports a damaged node. The tree below it cannot be checked, and a substitute node has too
@@ -221,7 +225,7 @@ struct Verification {
         let (count, logged) = (here.count(keyspace.kind), there.count(keyspace.kind))
         report.add(
           .index, at: "keyspace \(keyspace.name)",
-          "the index has \(count) keys and the log \(logged), or other records")
+          "the index has \(count) keys and the log \(logged), or their records differ")
       }
     }
   }
@@ -308,7 +312,7 @@ struct Verification {
     }
   }
 
-  /// V4 and V5: derives every index again, and compares it with the present one.
+  /// V4 and V5: derives every index again, and compares it with the current one.
   mutating func checkDerivedIndexes() throws {
     guard report.isClean else { return }
     let arena = NodeArena()
@@ -342,7 +346,7 @@ struct Verification {
         let extra = hasHere && (!hasThere || KeyBytes.compare(here.key, there.key) < 0)
         report.add(
           .derivedIndex, at: "index \(index.name)",
-          extra ? "an entry too many" : "an entry is missing, or was of two records and went with one")
+          extra ? "a surplus entry" : "an entry is missing, or two records had it and one was removed")
         return
       }
     }

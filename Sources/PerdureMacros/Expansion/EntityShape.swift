@@ -17,7 +17,7 @@ extension TypeSyntax {
     }
     if Self.noManagedObjects.contains(superclass) {
       return (
-        "\"\(superclass)\" is no class of managed objects. Write ManagedObject, or the class of the parent entity, "
+        "\"\(superclass)\" is not a class of managed objects. Write ManagedObject, or the class of the parent entity, "
           + "in its place or in front of it.", inheritanceOffset ?? keywordOffset
       )
     }

@@ -43,7 +43,8 @@ extension ManagedProperty {
     if let problem = ReservedNames.problem(of: name) { return (problem, binding.offset) }
     let isIdentifier = name.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
     return isIdentifier
-      ? nil : ("\"\(name)\" is no name of a property: use letters, digits and underscores.", binding.offset)
+      ? nil
+      : ("\"\(name)\" is not a name of a property: use letters, digits and underscores.", binding.offset)
   }
 
   /// Options that contradict each other, the type or the initial value.

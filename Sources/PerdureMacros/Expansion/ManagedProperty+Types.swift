@@ -37,7 +37,7 @@ extension ManagedProperty {
     let core = withoutOptional(type)
     if let substitute = substitutes[core] {
       return
-        "\"\(name)\" is a \(core), which is no type of an attribute. Write \(substitute). \(attributeTypes)"
+        "\"\(name)\" is a \(core), which is not a type of an attribute. Write \(substitute). \(attributeTypes)"
     }
     if let element = argument(of: core, ["Set", "Swift.Set", "NSSet"]) {
       return

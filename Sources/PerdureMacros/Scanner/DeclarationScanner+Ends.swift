@@ -75,7 +75,7 @@ extension DeclarationScanner {
     return ["{", "}", ")", "]", ".", ",", ";", ":", "?", "!", "&", "="].contains(where: follower.is)
   }
 
-  /// Skips `if` or `switch` to behind its last braces.
+  /// Skips `if` or `switch` to the position after its last braces.
   private mutating func skipConditional() {
     while let token = next {
       skipOne()
@@ -87,7 +87,8 @@ extension DeclarationScanner {
     }
   }
 
-  /// Skips `#if` to behind its `#endif`, if it contains members of the expression before it.
+  /// Skips `#if` to the position after its `#endif`, if it contains members of the expression before
+  /// it.
   private mutating func skipPostfixConditions() -> Bool {
     let isPostfix = lookAhead { ahead in
       repeat { ahead.skipDirective() } while ahead.isNext("#if")

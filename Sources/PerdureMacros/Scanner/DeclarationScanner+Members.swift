@@ -142,7 +142,7 @@ extension DeclarationScanner {
     token.is("@") || introducers.contains(token.text) || usualModifiers.contains(token.text)
   }
 
-  /// Skips to behind the next braces, or to the next token that begins a declaration.
+  /// Skips to the position after the next braces, or to the next token that begins a declaration.
   mutating func skipToBody() {
     while let token = next {
       if token.is("{") { return skipOne() }

@@ -2,7 +2,7 @@
 ///
 /// The scanner works on tokens. It knows only the grammar that it needs to skip everything else:
 /// 1. Brackets of all three kinds are skipped as a whole.
-/// 2. A declaration with a body ends behind its braces.
+/// 2. A declaration with a body ends after its braces.
 /// 3. A type or an expression ends at a `,` `;` or `=` or at a closing bracket. It also ends before
 ///    a line that begins with a token that cannot continue it, if the previous token can end it.
 /// 4. Angle brackets count inside types, where they cannot be operators. In an expression, they

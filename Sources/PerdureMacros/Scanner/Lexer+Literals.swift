@@ -31,7 +31,7 @@ extension Lexer {
     var depth = 0
   }
 
-  /// Skips a string from its opening `#` or quotes to behind its end. Nested strings in
+  /// Skips a string from its opening `#` or quotes to the position after its end. Nested strings in
   /// interpolations are kept in a list, so nesting does not use the stack.
   mutating func skipString() {
     var open = [beginString()]

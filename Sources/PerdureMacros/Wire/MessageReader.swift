@@ -10,7 +10,7 @@ enum MessageError: Error, Hashable {
   var sentence: String {
     switch self {
     case .truncated: "The compiler's message ends early."
-    case .tooLong(let count): "A message of \(count) bytes is no message of the compiler."
+    case .tooLong(let count): "A message of \(count) bytes is not a message of the compiler."
     case .notJSON(let error): "The compiler's message is not JSON at byte \(error.offset): \(error.message)."
     }
   }

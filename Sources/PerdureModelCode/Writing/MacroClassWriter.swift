@@ -80,7 +80,7 @@ struct MacroClassWriter {
     }
   }
 
-  /// The marker of an attribute with a space behind it; empty for an attribute without options.
+  /// The marker of an attribute with a space after it; empty for an attribute without options.
   static func marker(of attribute: AttributeDescription, form: PlannedProperty.Form) -> String {
     let transformer = form == .transformed ? DescriptionCode.text(attribute.valueTransformerName) : nil
     let rules = attribute.rules.map(DescriptionCode.rule)

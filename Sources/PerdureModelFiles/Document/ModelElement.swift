@@ -110,7 +110,7 @@ extension ModelElement {
   /// The elements of the content that have a name.
   public func children(_ name: String) -> [ModelElement] { children.filter { $0.name == name } }
 
-  /// Inserts an element where Xcode writes it: behind the elements of earlier kinds, and among its
+  /// Inserts an element where Xcode writes it: after the elements of earlier kinds, and among its
   /// own kind in the order of names.
   ///
   /// - Complexity: O(c) comparisons of names for c children.
@@ -163,7 +163,7 @@ extension ModelElement {
     for (place, child) in zip(places, sorted) { content[place] = .element(child.element.element) }
   }
 
-  /// The position of a name among others: behind the last one that precedes it in `order`.
+  /// The position of a name among others: after the last one that precedes it in `order`.
   ///
   /// A name that is not in `order` is last.
   private static func insertionIndex(of name: String, among names: [String], in order: [String]) -> Int {

@@ -18,7 +18,7 @@ public protocol PredicateArgument {
   /// The value to use as an argument of a format, or as the value of a variable.
   ///
   /// By default it is the value itself. A Float is converted to the Double with the same printed
-  /// digits, also in collections and optionals. So a comparison with a Float attribute finds the
+  /// digits, even in collections and optionals. So a comparison with a Float attribute finds the
   /// same Float, and one with a Decimal or Double attribute finds the printed number.
   var argumentValue: Value { get }
 

@@ -22,7 +22,7 @@ public struct ObjectReference: RawRepresentable, Hashable, Sendable {
   }
 
   /// Hashes with two multiplications. A save uses many sets and dictionaries of references.
-  /// Collisions are no risk: the store assigns the references, so a caller cannot choose them.
+  /// Collisions are harmless: the store assigns the references, so a caller cannot choose them.
   @inlinable
   public func _rawHashValue(seed: Int) -> Int {
     let mixed = (rawValue ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15

@@ -67,7 +67,7 @@ private enum NumberedCommits {
 
 @Suite("Backups beside a writer in another process")
 struct BackupProcessTests {
-  @Test("Each backup has a prefix of the writer's commits, also after a kill of the writer")
+  @Test("Each backup has a prefix of the writer's commits, even after a kill of the writer")
   func besideAnotherProcess() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

@@ -156,7 +156,7 @@ struct CheckpointTriggerTests {
     #expect(!CheckpointOptions.manual.isDueAtClose(tail: 1 << 40))
   }
 
-  @Test("Checkpoints beside writers and readers are valid, also if the store is abandoned meanwhile")
+  @Test("Checkpoints beside writers and readers are valid, even if the store is abandoned meanwhile")
   func concurrency() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 4096

@@ -83,7 +83,7 @@ struct CompactionTests {
     #expect(again.recoveryReport.tornTailBytes == 0)
   }
 
-  @Test("Compaction removes overwritten records, and live records stay readable, also after reopening")
+  @Test("Compaction removes overwritten records, and live records stay readable, even after reopening")
   func overwrites() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 16 << 10)
     let store = try memory.open()

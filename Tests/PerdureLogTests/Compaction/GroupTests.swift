@@ -9,7 +9,7 @@ import Testing
 struct GroupTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Every kind of read returns grouped records unchanged, also after reopening and rewriting")
+  @Test("Every kind of read returns grouped records unchanged, even after reopening and rewriting")
   func roundTrip() throws {
     let grouped = try GroupedStore()
     var store = try grouped.open()

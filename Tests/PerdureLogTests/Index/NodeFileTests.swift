@@ -160,7 +160,7 @@ struct NodeFileTests {
     #expect(throws: missed) { try verification.claim(NodeSlot(number: .max), unitCount: 1) }
   }
 
-  /// Truncates a file behind the root of a tree, and checks the error of a verification.
+  /// Truncates a file after the root of a tree, and checks the error of a verification.
   private func expectLost(
     behind root: NodeSlot, of byteCount: Int, _ image: TreeImage, in file: MemoryIndexFile,
     _ verify: (inout NodeVerification, TreeImage) throws -> Void
@@ -287,7 +287,7 @@ struct NodeFileTests {
     #expect(arena.retiredByteCount == 0 && arena.liveByteCount == bytes)
   }
 
-  @Test("Abandoning a version restores the count of retired bytes, also with nodes in the file")
+  @Test("Abandoning a version restores the count of retired bytes, even with nodes in the file")
   func abandonedBytes() throws {
     let file = MemoryIndexFile()
     let first = NodeArena()

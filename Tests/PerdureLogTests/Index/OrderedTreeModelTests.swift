@@ -46,7 +46,7 @@ struct OrderedTreeModelTests {
   }
 
   @Test(
-    "A tree of several levels grows and shrinks, also with long separators",
+    "A tree of several levels grows and shrinks, even with long separators",
     arguments: [KeyShape.random16, .longPrefix, .aroundLimit])
   func manyLevels(shape: KeyShape) {
     let seed = SeededGenerator.seedFromEnvironment()

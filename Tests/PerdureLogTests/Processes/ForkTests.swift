@@ -372,7 +372,7 @@ struct ForkTests {
           } catch { return "\(error)" }
         }
         try expect(child == .init(words: "read", signal: 0), "\(child)")
-        try expect(try parent.store.readers.count == 1, "the parent is no reader any more")
+        try expect(try parent.store.readers.count == 1, "the parent is no longer a reader")
         try expect(try snapshot.value(id: 3, in: parent.rows) == Parent.value(3), "row 3")
         try reader.close()
         try parent.checkGoesOn()

@@ -207,7 +207,7 @@ struct HostileOpeningTests {
     }
   }
 
-  /// Limits the address space of this process to its present size plus half a gibibyte. Returns
+  /// Limits the address space of this process to its current size plus half a gibibyte. Returns
   /// false if the system cannot limit it.
   private static func limitAddressSpace() -> Bool {
     #if os(Linux)

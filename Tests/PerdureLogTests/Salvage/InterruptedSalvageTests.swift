@@ -91,7 +91,7 @@ struct InterruptedSalvageTests {
   }
 
   @Test(
-    "A store that a writer has open is refused as locked, also if LOCK was removed", arguments: [false, true])
+    "A store that a writer has open is refused as locked, even if LOCK was removed", arguments: [false, true])
   func openStore(losesLock: Bool) throws {
     let disk = try disk().fileSystem()
     let store = try Store(at: source, options: options(disk))

@@ -101,7 +101,7 @@ struct SalvageSilentCaseTests {
     #expect(report.keys == 19)
   }
 
-  @Test("An empty segment file is reported, also if the header of the next segment is damaged")
+  @Test("An empty segment file is reported, even if the header of the next segment is damaged")
   func emptySegment() throws {
     try fill()
     try replace(2, with: [])

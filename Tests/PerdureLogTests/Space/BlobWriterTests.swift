@@ -47,7 +47,7 @@ struct BlobWriterTests {
   }
 
   @Test(
-    "A value written in pieces is read whole, in pieces and in ranges, also after reopening"
+    "A value written in pieces is read whole, in pieces and in ranges, even after reopening"
   )
   func roundTrip() throws {
     var random = SeededGenerator.forTest("values in pieces")
@@ -156,7 +156,7 @@ struct BlobWriterTests {
     withExtendedLifetime(left) {}
   }
 
-  @Test("A written value can be put once, also after refused commits")
+  @Test("A written value can be put once, even after refused commits")
   func again() throws {
     var random = SeededGenerator.forTest("put again")
     let (store, other) = (try open(), try open(SimulatedFileSystem()))

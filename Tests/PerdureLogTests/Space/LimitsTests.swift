@@ -170,7 +170,7 @@ struct LimitsTests {
     try store.write { try $0.remove(key: keys[0], in: texts) }
     let findings = try store.verify().findings
     #expect(findings.map(\.invariant) == [.derivedIndex])
-    #expect(findings.first?.description.contains("of two records and went with one") == true)
+    #expect(findings.first?.description.contains("two records had it and one was removed") == true)
   }
 
   @Test("Without a free segment number, only commits that need a new segment are refused")

@@ -87,7 +87,7 @@ struct ForkedContainerTests {
           return codes.joined(separator: ", ")
         }
         let store = try #require(parent.context.core.store as? LogPersistentStore)
-        try expectInFork(try store.store.readers.count == 1, "the parent is no reader any more")
+        try expectInFork(try store.store.readers.count == 1, "the parent is no longer a reader")
         try expectInFork(
           try context.fetch(ForkedParent.noteRequest).count == ForkedParent.count, "the parent reads less")
         try reader.close()

@@ -89,7 +89,7 @@ struct PersistentContainerTests {
     #expect((error?.cause as? ModelError)?.differences.isEmpty == false)
   }
 
-  @Test("A uniqueness error names the declaring entity, also for objects of subentities")
+  @Test("A uniqueness error names the declaring entity, even for objects of subentities")
   func declaringEntity() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Being", isAbstract: true, properties: [.string("note")]),

@@ -211,7 +211,9 @@ struct RandomVersionsTests {
           let got = (object.value(forKey: property.path) as? any PredicateArgument)?.predicateValue ?? .null
           if got != want { found.append("\(name).\(property.path) is \(got), not \(want)") }
           let pictured = snapshot[property.path]?.value ?? .null
-          if pictured != want { found.append("\(name).\(property.path) is pictured as \(pictured)") }
+          if pictured != want {
+            found.append("\(name).\(property.path) is \(pictured) in the snapshot, not \(want)")
+          }
         }
       }
       for property in properties { found += try differences(context, property) }

@@ -25,7 +25,7 @@ struct DeleteRuleTests {
     #expect(throws: PerdureError.self) { try other.existingObject(with: company.objectID) }
   }
 
-  @Test("Cascade deletes each related object once, also in rings")
+  @Test("Cascade deletes each related object once, even in rings")
   func cascade() throws {
     let container = try Staff.container()
     let setup = container.newContext()

@@ -67,7 +67,7 @@ struct LeftBehindTests {
   }
 
   @Test(
-    "An object that is inserted again has the references that no action left, also in the store",
+    "An object that is inserted again has the references that no action left, even in the store",
     arguments: [false, true])
   func insertedAgain(ordered: Bool) throws {
     let scene = try Scene(.noAction, ordered: ordered, linked: 2)

@@ -71,7 +71,7 @@ struct VanishedObjectTests {
     try check { $0.spouse = $1 }
   }
 
-  @Test("The save drops links to a deleted object, also in a relationship with limits")
+  @Test("The save drops links to a deleted object, even in a relationship with limits")
   func limitedLinks() throws {
     let container = try Staff.container()
     let context = container.newContext()

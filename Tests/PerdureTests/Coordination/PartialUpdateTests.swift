@@ -88,7 +88,7 @@ struct PartialUpdateTests {
     _ = try store.commit(change)
   }
 
-  @Test("After commits that change any columns, every index agrees with the rows, also for older layouts")
+  @Test("After commits that change any columns, every index agrees with the rows, even for older layouts")
   func random() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")

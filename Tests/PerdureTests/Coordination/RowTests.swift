@@ -36,7 +36,7 @@ struct RowTests {
     }
   }
 
-  @Test("Rows with equal content have equal bytes, also if fields are copied from an older row")
+  @Test("Rows with equal content have equal bytes, even if fields are copied from an older row")
   func copying() throws {
     var random = SeededGenerator.forTest("row copying")
     let layouts = Self.layouts()

@@ -107,7 +107,7 @@ struct CancellationTests {
     #expect(try background.performAndWait { try $0.count(for: FetchRequest<Employee>()) } == 650)
   }
 
-  @Test("A fetch that evaluates each object can be cancelled, also with unsaved changes")
+  @Test("A fetch that evaluates each object can be cancelled, even with unsaved changes")
   func evaluated() async throws {
     let container = try container()
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary + 1 > friends.@count"))

@@ -180,7 +180,7 @@ struct CompoundIndexTests {
   }
 
   @Test(
-    "A compound index serves orders without a sort, in both directions, also with fixed properties in between"
+    "A compound index serves orders without a sort, in both directions, even with fixed properties in between"
   )
   func orders() throws {
     let graph = try staff()
@@ -196,7 +196,7 @@ struct CompoundIndexTests {
     #expect(opposite.rowsRead == 3)
     #expect(try run(graph, "int32 == 2", [down, up], limit: 3).rowsRead == 3)
     #expect(try run(graph, "int32 == 2 AND string == 's1'", [up], limit: 3).rowsRead == 3)
-    // Fixed properties may be at any position of the order, also after the sorted properties.
+    // Fixed properties may be at any position of the order, even after the sorted properties.
     #expect(try run(graph, "int32 == 2", [down, FetchOrder("int32"), up], limit: 3).rowsRead == 3)
     #expect(try run(graph, "int32 IN {1, 2} AND string == 's1'", [FetchOrder("int32"), up]).plan.isOrdered)
     let behind = try run(

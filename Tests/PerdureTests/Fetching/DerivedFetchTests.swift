@@ -192,7 +192,7 @@ struct DerivedFetchTests {
     }
   }
 
-  @Test("Text longer than the indexed prefix is found, also through related objects")
+  @Test("Text longer than the indexed prefix is found, even through related objects")
   func longText() throws {
     let directory = try TemporaryDirectory()
     let container = try PersistentContainer(

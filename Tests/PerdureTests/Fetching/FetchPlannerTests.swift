@@ -86,7 +86,7 @@ struct FetchPlannerTests {
           from index on age, salary descending: 1 range by age, from its end
           candidates: 12 of 1100
           order: salary ascending, as they come
-          window: at most 30 behind the first 10
+          window: at most 30 after the first 10
         """)
   }
 

@@ -233,7 +233,7 @@ struct GenericQueryTests {
     return container.newContext()
   }
 
-  @Test("Key paths of a protocol find properties of a class and a subclass, also in orders")
+  @Test("Key paths of a protocol find properties of a class and a subclass, even in orders")
   func found() throws {
     let context = try context()
     let (place, harbour) = (Place(context: context), Harbour(context: context))
@@ -454,7 +454,7 @@ struct GenericQueryTests {
     #expect(throws: FetchError.self) { try context.fetch(request) }
   }
 
-  @Test("Accessors by name may use forced casts, also of optional attributes and relationships")
+  @Test("Accessors by name may use forced casts, even of optional attributes and relationships")
   func forcedCasts() throws {
     let container = PersistentContainer(
       name: "Strict", model: try Strict.model(), classes: [Strict.self], description: .inMemory)

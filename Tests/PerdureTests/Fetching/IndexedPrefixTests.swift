@@ -62,7 +62,7 @@ struct IndexedPrefixTests {
     }
   }
 
-  @Test("A fetch by prefix finds the same objects as a plan, also in child contexts")
+  @Test("A fetch by prefix finds the same objects as a plan, even in child contexts")
   func differential() throws {
     var random = SeededGenerator.forTest("prefixes")
     let context = try Self.container().newContext()

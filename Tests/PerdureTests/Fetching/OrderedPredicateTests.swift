@@ -79,7 +79,7 @@ struct OrderedPredicateTests {
     #expect(try count(other, "list.items[0].name == 'c'", "Item") == 3)
   }
 
-  @Test("Predicates include an unsaved move, also through a path from another object")
+  @Test("Predicates include an unsaved move, even through a path from another object")
   func moved() throws {
     let scene = try scene(.current)
     let (list, items) = fill(scene)

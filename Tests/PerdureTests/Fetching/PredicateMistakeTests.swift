@@ -271,7 +271,7 @@ struct PredicateMistakeTests {
     #expect("\(String(describing: rule))".count < 1_000)
   }
 
-  @Test("A predicate finds objects by entity description or name, saved or not, also through paths")
+  @Test("A predicate finds objects by entity description or name, saved or not, even through paths")
   func entity() throws {
     let context = try Staff.context()
     let (worker, company) = (context.worker("W"), context.company("C"))

@@ -54,7 +54,7 @@ struct GraphGoldenStoreTests {
   }
 
   @Test(
-    "Every value is readable, also by index, and reading changes no byte", arguments: GraphGoldenStore.all
+    "Every value is readable, even by index, and reading changes no byte", arguments: GraphGoldenStore.all
   )
   func reads(_ golden: GraphGoldenStore) throws {
     let path = try copy(golden)

@@ -67,7 +67,7 @@ struct HostileValuesTests {
     FetchRequest(predicate: try FetchPredicate(format: format, argumentArray: arguments))
   }
 
-  @Test("Empty and huge texts and data are read back unchanged, also from blob files")
+  @Test("Empty and huge texts and data are read back unchanged, even from blob files")
   func sizes() throws {
     let container = try container()
     let context = container.newContext()

@@ -14,7 +14,7 @@ struct MacroMisuseTests {
     @Entity struct Value { var a: Int } // error: @Entity belongs on a class
     @Entity actor Actor { var a: Int = 1 } // error: @Entity belongs on a class
     @Entity final class Alone { var a: Int } // error: inherits from ManagedObject
-    @Entity final class Coded: Codable { var a: Int } // error: "Codable" is no class of managed objects
+    @Entity final class Coded: Codable { var a: Int } // error: "Codable" is not a class of managed objects
     @Entity final class Generic<T>: ManagedObject { var a: Int } // error: cannot be generic
     @Entity @MainActor final class Main: ManagedObject { var a: Int } // error: Remove @MainActor
     @Entity @Entity final class Twice: ManagedObject { var a: Int } // error: Remove the second @Entity
@@ -33,7 +33,7 @@ struct MacroMisuseTests {
     @Entity final class Underscore: ManagedObject { var _count: Int } // error: begins with an underscore
     @Entity final class Unsure: ManagedObject { var a: Any? } // error: of no certain type
     @Entity final class Isolated: ManagedObject { @MainActor var a: Int } // error: Remove @MainActor
-    @Entity final class Unsigned: ManagedObject { var a: UInt } // error: "a" is a UInt, which is no type of
+    @Entity final class Unsigned: ManagedObject { var a: UInt } // error: "a" is a UInt, which is not a type of
     @Entity final class Letter: ManagedObject { var a: Character = "x" } // error: Write String. Attributes are Bool
     @Entity final class Grouped: ManagedObject { var a: Set<Good> } // error: Write ToMany<Good> for a relationship
     @Entity final class Listed: ManagedObject { @Relationship(inverse: "x") var a: [Good] } // error: Write ToMany<Good>

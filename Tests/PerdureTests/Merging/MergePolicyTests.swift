@@ -315,7 +315,7 @@ struct MergePolicyTests {
           try Staff.context().mergePolicy = .error.merging("pay", of: "Employee", by: .sum)
         })
       expect(
-        "is no number",
+        "is not a number",
         await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
           try Staff.context().mergePolicy = .error.merging("name", of: "Party", by: .sum)
         })

@@ -84,7 +84,7 @@ struct OrderedClassTests {
     #expect(other.messages.map(\.text) == ["4", "1"] && conversation.messages.isEmpty)
   }
 
-  @Test("A relationship can be ordered at one end, also in predicates and snapshots")
+  @Test("A relationship can be ordered at one end, even in predicates and snapshots")
   func oneEnd() throws {
     let context = try context()
     let conversation = Conversation(context: context)

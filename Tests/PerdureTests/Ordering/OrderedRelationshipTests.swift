@@ -168,7 +168,7 @@ struct OrderedRelationshipTests {
     #expect(Array(lists[2].ordered("tags")) == [tags[1], tags[2]])
   }
 
-  @Test("Each end of a self-relationship has its own order, also for an object linked to itself")
+  @Test("Each end of a self-relationship has its own order, even for an object linked to itself")
   func ownInverse() throws {
     let scene = try listScene()
     let nodes = (0..<4).map { _ in scene.new("Node") }
@@ -199,7 +199,7 @@ struct OrderedRelationshipTests {
     #expect(Array(list.ordered("seen")) == [items[3], items[0], items[2]])
   }
 
-  @Test("Fetched owners show their orders, also after unsaved moves")
+  @Test("Fetched owners show their orders, even after unsaved moves")
   func fetched() throws {
     let scene = try listScene()
     for name in ["a", "b", "c"] {

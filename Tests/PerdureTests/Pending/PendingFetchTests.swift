@@ -103,7 +103,7 @@ struct PendingFetchTests {
     #expect(try context.fetch(request).isEmpty)
   }
 
-  @Test("A child's fetch gives objects their rows, also those that its parent has not saved")
+  @Test("A child's fetch gives objects their rows, including those that its parent has not saved")
   func adoptionInChild() throws {
     let parent = try Staff.context(.engine)
     for number in 0..<5 { parent.worker("w\(number)").salary = 9005 }

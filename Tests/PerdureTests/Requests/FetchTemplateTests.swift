@@ -96,7 +96,7 @@ struct FetchTemplateTests {
     #expect(try self.request("rich", ["least": 1, "start": "a"]).fetchLimit == 2)
   }
 
-  @Test("A request has every setting of its template, also of a template that a store kept")
+  @Test("A request has every setting of its template, even of a template that a store kept")
   func settings() throws {
     var description = FetchRequestDescription(
       "Person", "age > $least", sortDescriptors: [FetchOrder("name")], fetchLimit: 3)

@@ -223,7 +223,7 @@ struct FetchedPropertyTests {
     }
   }
 
-  @Test("Key-value coding reads fetched properties, also in paths, and refuses to set them")
+  @Test("Key-value coding reads fetched properties, even in paths, and refuses to set them")
   func keyed() throws {
     let context = try container().newContext()
     let author = context.author(entity: "Editor")
@@ -284,7 +284,9 @@ struct FetchedPropertyTests {
     try context.save()
   }
 
-  @Test("A snapshot has the objects of the fetched properties that are included, also behind relationships")
+  @Test(
+    "A snapshot has the objects of the fetched properties that are included, even at the end of relationships"
+  )
   func snapshots() throws {
     let context = try container().newContext()
     let author = context.author(entity: "Editor")

@@ -201,7 +201,7 @@ extension RandomRun {
     } catch {
       expect(
         states.isEmpty && error.code == .objectNotFound,
-        "in \(showing.name) \(number) is not there: \(error)"
+        "in \(showing.name) \(number) is missing: \(error)"
       )
     }
   }

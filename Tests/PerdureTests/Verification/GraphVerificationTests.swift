@@ -123,18 +123,18 @@ struct GraphVerificationTests {
     try store.store.write { try $0.put(strange, id: worker.id, in: rows) }
     #expect(
       findings() == [
-        "G2 at Employee/p1: company leads to Project/p1, which is of another entity than Company"
+        "G2 at Employee/p1: company leads to Project/p1, which is not an object of the entity Company"
       ])
     let good = try workerRow("company", leadingTo: company)
     try store.store.write { try $0.put(good, id: worker.id, in: rows) }
     try remove(company)
-    #expect(findings() == ["G2 at Employee/p1: company leads to Company/p1, which is not there"])
+    #expect(findings() == ["G2 at Employee/p1: company leads to Company/p1, which does not exist"])
   }
 
   @Test("G3: Verification finds a link with a missing end")
   func link() throws {
     try remove(project)
-    #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 is not there"])
+    #expect(findings() == ["G3 at Employee/p1 to Project/p1: Project/p1 does not exist"])
   }
 
   @Test("G5: Verification finds an object with two one-to-one partners, and a link without its reverse")

@@ -13,7 +13,7 @@ struct RunOptions: ParsableArguments {
   var verbose = false
 
   func validate() throws {
-    guard jobs > 0 else { throw ValidationError("--jobs is at least 1.") }
+    guard jobs > 0 else { throw ValidationError("--jobs must be at least 1.") }
     if scenarios.isEmpty { throw ValidationError("No row contains the text of --only.") }
   }
 

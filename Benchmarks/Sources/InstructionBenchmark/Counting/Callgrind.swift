@@ -9,7 +9,7 @@ struct Callgrind {
   private let base: URL
   private let program: URL
 
-  /// Makes the graph and a copy of this program in a folder, which exists.
+  /// Makes the graph and a copy of this program in an existing folder.
   init(in folder: URL) throws {
     self.folder = folder
     base = folder.appendingPathComponent("graph.perdure")
@@ -22,7 +22,7 @@ struct Callgrind {
   ///
   /// - Throws: `CountingError` if valgrind or strip is missing, or the scenario failed.
   func instructions(of scenario: Scenario) throws -> Double {
-    // The place among all scenarios, so that a run of some rows has the same names of files.
+    // The position among all scenarios: file names are the same if only some scenarios run.
     let place = Scenario.all.firstIndex { $0.title == scenario.title } ?? 0
     let own = folder.appendingPathComponent(String(format: "%04d", place))
     try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
@@ -63,8 +63,8 @@ struct Callgrind {
     throw CountingError("\(purpose) ended with status \(process.terminationStatus).\(hint)")
   }
 
-  /// The same variables in every run: the environment is in the memory of the process, and hashes
-  /// are random without the last one.
+  /// The same variables in every run, because the environment changes the memory of the process.
+  /// Without the last one, hashes would be random.
   private static var environment: [String: String] {
     let own = ProcessInfo.processInfo.environment
     var variables = own.filter { ["PATH", "LD_LIBRARY_PATH"].contains($0.key) }

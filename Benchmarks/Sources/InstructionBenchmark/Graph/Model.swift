@@ -1,7 +1,7 @@
 import Foundation
 import Perdure
 
-// Classes like those of users, in another module than Perdure's.
+// Classes as a program declares them, in a module that is not Perdure.
 
 @Entity final class Company: ManagedObject {
   @Attribute(.indexed) var name: String

@@ -9,7 +9,7 @@ extension Scenario {
     let name = BaseGraph.lastName(3)
     let emails = (0..<10).map { BaseGraph.email($0 * 100) }
     return [
-      // Workers of the second half may have other last names now.
+      // Other scenarios may have changed the last names of the second half of the workers.
       fetch("equal by index", 10, atLeast: BaseGraph.namesakes / 2) {
         Worker.fetchRequest { $0.lastName == name }
       },
@@ -63,7 +63,7 @@ extension Scenario {
     return request
   }
 
-  /// Counts making a request and fetching it. The objects are released after each.
+  /// Counts the creation and the fetch of a request. The objects are released after each fetch.
   private static func fetch(
     _ name: String, _ repetitions: Int, atLeast resultCount: Int,
     _ request: @escaping @Sendable () -> FetchRequest<Worker>

@@ -21,7 +21,7 @@ struct CountComparison: Equatable {
   let moves: [Move]
   let rowCount: Int
 
-  /// - Parameter tolerance: The largest change in percent of the earlier count that is no move.
+  /// - Parameter tolerance: The largest change in percent of the earlier count that is not a move.
   init(_ before: CountTable, _ after: CountTable, tolerance: Double) {
     let (old, new) = (Self.counts(before), Self.counts(after))
     var titles = before.rows.map(\.title)

@@ -4,11 +4,11 @@ import Foundation
 /// Measures commits during a backup of the same store.
 struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "backup", abstract: "What commits cost while a backup runs.",
+    commandName: "backup", abstract: "Measure commits while a backup runs.",
     discussion: """
-      Threads overwrite single records. Phases without and with a backup take turns, and so do the numbers of \
-      threads. During a phase with a backup, one backup follows another, at the default speed. Elapsed time of a \
-      commit, of all threads together.
+      Threads overwrite single records. Phases without and with a backup alternate, for each number of threads. \
+      During a phase with a backup, one backup follows another, at the default speed. The elapsed times of commits \
+      are those of all threads together.
       """)
 
   @Option(help: "Records of 1 KiB in the store.")
@@ -20,18 +20,18 @@ struct BackupCommand: ParsableCommand {
   @Option(help: "Seconds of each phase.")
   var seconds = 10.0
 
-  @Option(help: "How often each phase is run; medians are shown.")
+  @Option(help: "The number of runs of each phase; medians are shown.")
   var rounds = 3
 
   @Option(help: "An existing folder on the disk to measure.")
   var folder: String?
 
-  @Option(help: "The folder that backup.json goes to. Default: nowhere.")
+  @Option(help: "The folder for backup.json. Default: none, no file is written.")
   var output: String?
 
   func validate() throws {
     guard records >= 1000, seconds > 0, rounds > 0, !writers.isEmpty, writers.allSatisfy({ $0 > 0 }) else {
-      throw ValidationError("--records is at least 1000; the other options are more than 0.")
+      throw ValidationError("--records must be at least 1000; the other options must be more than 0.")
     }
   }
 

@@ -6,33 +6,36 @@ struct CompareCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compare", abstract: "Run the workloads on all engines in turn.",
     discussion: """
-      Every engine does the same operations on the same records, and must read the same and end in the same \
-      state; the run fails at its end if one does not, and has no results of it. What is not durable survives kill -9 with all engines. Results replace \
-      those of the same engine, workload and records in log.json, as they come, and leave the others.
+      Every engine does the same operations on the same records, must read the same values, and must end in the \
+      same state. If an engine does not, the run fails at its end, and has no results of that engine. With all \
+      engines, commits that are not durable survive kill -9. Results replace those of the same engine, workload and \
+      records in log.json at once; other results stay.
       """)
 
-  @Flag(help: "Few records and one round: whether it works, not how fast. Writes nothing.")
+  @Flag(help: "Few records and one round: tests the program, not its speed. Writes nothing.")
   var quick = false
 
   @Option(parsing: .upToNextOption, help: "Which parts: \(Self.list(Part.allCases)).")
   var parts = Part.allCases
 
-  @Option(help: "Records of 100 bytes; of 1 KiB a quarter of it.")
+  @Option(help: "The number of records of 100 bytes; a quarter of it for records of 1 KiB.")
   var records: Int?
 
-  @Option(help: "The most operations of a workload that works on single records; of 1 KiB half of it.")
+  @Option(
+    help: "The maximum number of operations of a workload on single records; half of it for records of 1 KiB."
+  )
   var operations: Int?
 
-  @Option(help: "Commits of the row with one durable writer; eight writers do twice as many.")
+  @Option(help: "The number of commits with one durable writer; twice as many with eight writers.")
   var durableCommits: Int?
 
   @Option(help: "Records of the part \"large\"; 100 million take 60 GB of disk. 0: none.")
   var largeRecords: Int?
 
-  @Option(help: "How often the part \"main\" is run; medians are shown.")
+  @Option(help: "The number of runs of the part \"main\"; medians are shown.")
   var rounds: Int?
 
-  @Option(help: "After so many minutes nothing new is begun.")
+  @Option(help: "The number of minutes after which no new turn begins.")
   var minutes = Double.infinity
 
   @Option(parsing: .upToNextOption, help: "Which records: \(Self.list(Shape.allCases)).")
@@ -40,7 +43,7 @@ struct CompareCommand: ParsableCommand {
 
   @Option(
     parsing: .upToNextOption,
-    help: "Which engines: \(Self.list(EngineName.allCases)). Default: all where that does not take for ever.")
+    help: "Which engines: \(Self.list(EngineName.allCases)). Default: all that are fast enough for the part.")
   var engines: [EngineName] = []
 
   @Option(parsing: .upToNextOption, help: "Which workloads: \(Self.list(Workload.allCases)).")
@@ -49,16 +52,16 @@ struct CompareCommand: ParsableCommand {
   @Option(help: "An existing folder on the disk to measure.")
   var folder: String?
 
-  @Option(help: "The folder of log.json and plots. Default: nowhere.")
+  @Option(help: "The folder for log.json and plots. Default: none, no file is written.")
   var output: String?
 
   func validate() throws {
     let counts = [records ?? 100, operations ?? 100, durableCommits ?? 100, rounds ?? 1]
     guard counts.allSatisfy({ $0 > 0 }), (records ?? 1000) >= 1000 else {
-      throw ValidationError("--records is at least 1000; the other counts at least 1.")
+      throw ValidationError("--records must be at least 1000; the other counts must be at least 1.")
     }
     guard largeRecords ?? 0 == 0 || (largeRecords ?? 0) >= 1000 else {
-      throw ValidationError("--large-records is 0 or at least 1000.")
+      throw ValidationError("--large-records must be 0 or at least 1000.")
     }
   }
 

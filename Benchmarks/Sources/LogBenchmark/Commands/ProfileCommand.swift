@@ -7,7 +7,7 @@ struct ProfileCommand: ParsableCommand {
     commandName: "profile",
     abstract: "Fill a store of one engine and run workloads on it, in this process.",
     discussion:
-      "What is done, and in which order, is the same as in `compare`. The store is removed at the end.")
+      "The operations and their order are the same as in `compare`. The store is removed at the end.")
 
   @Argument(help: "The engine.") var engine: EngineName
 
@@ -15,7 +15,7 @@ struct ProfileCommand: ParsableCommand {
 
   @Option(help: "How many.") var records = 100_000
 
-  @Option(help: "The most operations of a workload that works on single records.") var operations = 100_000
+  @Option(help: "The maximum number of operations of a workload on single records.") var operations = 100_000
 
   @Option(parsing: .upToNextOption, help: "Which workloads, after the fill.")
   var workloads = [Workload.readRandom]

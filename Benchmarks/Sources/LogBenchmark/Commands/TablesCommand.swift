@@ -20,10 +20,10 @@ struct TablesCommand: ParsableCommand {
     "docs/decisions/0011-compression-with-dictionaries.md", "docs/decisions/0019-backups-of-one-commit.md",
   ]
 
-  @Flag(help: "Processor time of all threads instead of elapsed time: where other work was on the machine.")
+  @Flag(help: "Show processor time of all threads instead of elapsed time, if the machine had other work.")
   var processorTime = false
 
-  @Flag(help: "Change nothing; fail if a document does not say what the results say.")
+  @Flag(help: "Change nothing; fail if a document differs from the results.")
   var check = false
 
   func run() throws {
@@ -36,7 +36,7 @@ struct TablesCommand: ParsableCommand {
         return marked.begins(in: text) ? try marked.replaced(in: text, with: block.text) : text
       }
       guard new != text else { continue }
-      if check { throw EngineError("\(document) does not say what the results say: make bench-tables") }
+      if check { throw EngineError("\(document) differs from the results: make bench-tables") }
       try Data(new.utf8).write(to: file)
       print("\(document) was changed.")
     }

@@ -7,10 +7,10 @@ import PerdureLog
 struct CompressionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compression",
-    abstract: "Small records, stored as they are, with LZ4, and with dictionaries.",
+    abstract: "Measure small records, stored without compression, with LZ4 and with dictionaries.",
     discussion: """
-      The first tenth of the records is what the dictionary is made from; the others are measured. Times are \
-      processor time; unpacking is what a read takes more than one of records stored as they are.
+      The dictionary is made from the first tenth of the records; the others are measured. Times are processor \
+      time. The time of unpacking is the difference between a read and a read of an uncompressed record.
       """)
 
   @Option(help: "Records of each kind.")
@@ -19,18 +19,18 @@ struct CompressionCommand: ParsableCommand {
   @Option(help: "Reads at random.")
   var reads = 400_000
 
-  @Option(help: "How often everything is run; medians are shown.")
+  @Option(help: "The number of runs; medians are shown.")
   var rounds = 3
 
   @Option(help: "An existing folder on the disk to measure.")
   var folder: String?
 
-  @Option(help: "The folder that compression.json goes to. Default: nowhere.")
+  @Option(help: "The folder for compression.json. Default: none, no file is written.")
   var output: String?
 
   func validate() throws {
     guard records >= 10_000, reads > 0, rounds > 0 else {
-      throw ValidationError("--records is at least 10000; the other counts at least 1.")
+      throw ValidationError("--records must be at least 10000; the other counts must be at least 1.")
     }
   }
 

@@ -4,33 +4,33 @@ import Foundation
 /// Measures the cost of opening a store, and of the data that makes opening fast.
 struct OpeningCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "opening", abstract: "What opening a store takes, part by part, and what checkpoints cost.",
+    commandName: "opening", abstract: "Measure the parts of an opening, and the cost of checkpoints.",
     discussion: """
-      Parts are differences: opening from a checkpoint, less opening an empty store, is what the index file takes. \
-      Files are in the page cache; processor time of all threads.
+      The time of a part is a difference. For example, the part of the index file is an opening from a checkpoint \
+      minus an opening of an empty store. Files are in the page cache. Times are processor time of all threads.
       """)
 
   @Option(help: "Records of 100 bytes.")
   var records = 1_000_000
 
-  @Option(help: "Uniform updates behind the checkpoint that is timed.")
+  @Option(help: "Uniform updates after the checkpoint that is timed.")
   var updates = 280_000
 
   @Option(help: "Uniform updates with the usual policy for checkpoints.")
   var manyUpdates = 4_000_000
 
-  @Option(help: "How often a store is opened; medians are shown.")
+  @Option(help: "The number of openings; medians are shown.")
   var rounds = 9
 
   @Option(help: "An existing folder on the disk to measure.")
   var folder: String?
 
-  @Option(help: "The folder that opening.json goes to. Default: nowhere.")
+  @Option(help: "The folder for opening.json. Default: none, no file is written.")
   var output: String?
 
   func validate() throws {
     guard records >= 1000, updates > 0, manyUpdates >= 0, rounds > 0 else {
-      throw ValidationError("--records is at least 1000; the other counts at least 1.")
+      throw ValidationError("--records must be at least 1000; the other counts must be at least 1.")
     }
   }
 

@@ -32,7 +32,7 @@ struct TrialCommand: ParsableCommand {
 
 struct ReopenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "reopen", abstract: "Open what a trial has left.", shouldDisplay: false)
+    commandName: "reopen", abstract: "Open the store that a trial left.", shouldDisplay: false)
 
   @Argument var engine: EngineName
   @Argument var plan: String

@@ -57,7 +57,7 @@ struct Comparison {
     let lived = try child(["trial", engine.rawValue, text, folder.path], diesByKill: true)
     let after = try child(["reopen", engine.rawValue, text, folder.path], diesByKill: false)
     guard after.checks.values.allSatisfy({ $0 == lived.checks["final state"] }) else {
-      throw EngineError("\(engine.rawValue) has not kept through kill -9 and closing what it had")
+      throw EngineError("\(engine.rawValue) lost data after kill -9 or a close")
     }
     return TrialOutput(measurements: lived.measurements + after.measurements, checks: lived.checks)
   }
