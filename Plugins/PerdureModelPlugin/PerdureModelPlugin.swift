@@ -18,7 +18,7 @@ struct PerdureModelPlugin: BuildToolPlugin {
     }
   }
 
-  /// The models in a folder at any depth: bundles of versions, and models that are in none.
+  /// The models in a folder at any depth: bundles of versions, and models outside bundles.
   private static func models(in folder: URL) throws -> [URL] {
     try contents(of: folder).flatMap { item in
       if ["xcdatamodeld", "xcdatamodel"].contains(item.pathExtension) { return [item] }

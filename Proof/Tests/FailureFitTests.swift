@@ -75,7 +75,7 @@ struct FailureFitTests {
     #expect(misfit(locked("lock", again), again, hasStruck: false) == "though no call failed meanwhile")
   }
 
-  @Test("An error with another cause than the system's error, or with none, is wrong")
+  @Test("An error with a cause that is not the system's error, or without a cause, is wrong")
   func wrongCause() {
     #expect(misfit(error(.io, room), medium)?.hasPrefix("with a cause that is not") == true)
     #expect(misfit(error(.io), medium)?.hasPrefix("with a cause that is not") == true)

@@ -61,7 +61,7 @@ struct ModelsCanaryTests {
           if step == 1 { try flipBit(of: value.bytes, in: fileSystem) }
         })
     }
-    #expect(found?.what.contains("has another value") == !isChecked)
+    #expect(found?.what.contains("does not have the value") == !isChecked)
     #expect(found?.what.contains("corruption") == isChecked)
   }
 

@@ -65,8 +65,8 @@ struct BackupCommand: ConsoleCommand {
     return .success
   }
 
-  /// Opens the store without its graph. The command reads no indexes, and a store without a graph
-  /// may have indexes that no graph has.
+  /// Opens the store without its graph. The command reads no indexes, and the store may contain no
+  /// graph.
   private func open() throws -> Store {
     var options = StoreOptions()
     options.isReadOnly = true

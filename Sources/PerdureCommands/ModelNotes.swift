@@ -1,7 +1,7 @@
 import Perdure
 import PerdureText
 
-/// Sentences about an entity for human readers: what the tables have no column for.
+/// Sentences about an entity for human readers, for data that has no column in the tables.
 enum ModelNotes {
   static let lengthMax = 200
 

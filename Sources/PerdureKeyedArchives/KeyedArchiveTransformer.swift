@@ -8,8 +8,9 @@
 //        superclasses that a class has in this program, not those that the archive names.
 //   KA2. Foundation receives only allowed classes. It accepts subclasses of an allowed class
 //        without a further check.
-//   KA3. `PlainArchive` reads archives of plain values, not Foundation. Foundation reads archives
-//        with objects of allowed classes, because only these classes can decode them.
+//   KA3. `PlainArchive` reads archives of plain values; Foundation does not read them. Foundation
+//        reads archives with objects of allowed classes, because only these classes can decode
+//        them.
 
 public import Foundation
 public import Perdure
@@ -162,8 +163,8 @@ public struct KeyedArchiveTransformer: ValueTransformer {
       + "KeyedArchiveTransformer.register(allowing:)."
   }
 
-  /// Whether Foundation can name the class in an archive. Except on Apple platforms, it traps for
-  /// others.
+  /// Whether Foundation can name the class in an archive. Except on Apple platforms, Foundation
+  /// traps for other classes.
   private static func isArchivable(_ type: AnyClass) -> Bool {
     #if canImport(Darwin)
       true

@@ -131,13 +131,13 @@ struct CompositeMacroTests {
     ] {
       #expect(
         composite(source).1 == [
-          "@Composite belongs on a struct without type parameters: it is a value of certain elements @ \(place)"
+          "@Composite needs a struct without type parameters, because a composite has fixed elements @ \(place)"
         ])
       #expect(composite(source).0 == nil)
     }
     #expect(
       composite("@Composite struct A { static var a = 1; var b: Int { 1 } }").1
-        == ["\"A\" has no stored variable, and a composite has elements @ struct A "])
+        == ["\"A\" has no stored variable, but a composite needs elements @ struct A "])
   }
 
   @Test("An invalid element is diagnosed at its position, and the struct stays a composite")

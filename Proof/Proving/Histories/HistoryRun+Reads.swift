@@ -152,7 +152,7 @@ extension HistoryRun {
     case .bytes(let key): found = try snapshot.withValue(key: key, in: space(place.space), look)
     }
     try expect((found != nil) == entry.isThere, "\(place) exists: \(found != nil)")
-    try expect(found?.isEqual ?? true, "\(place) has another value than \(entry.value)")
+    try expect(found?.isEqual ?? true, "\(place) does not have the value \(entry.value)")
     answered(found?.digest ?? 0)
   }
 
@@ -171,7 +171,7 @@ extension HistoryRun {
         return
       }
       guard entry.isThere, scratch.isEqual(bytes, entry.value) else {
-        throw Violation("\(place) has another value than \(entry)")
+        throw Violation("\(place) does not have the value \(entry)")
       }
       sum &+= Self.digest(bytes)
     }

@@ -5,7 +5,7 @@
 //
 //   1. Each name is a property of the entity.
 //   2. A variable has the type of its attribute. Whether it is optional is the choice of the class:
-//      a variable that is not optional reads as the zero of its type where there is no value.
+//      a variable that is not optional reads as the zero of its type if there is no value.
 //   3. A `Double` may stand for a date, by its seconds since the reference date.
 //   4. A derived number may be read as any type of numbers.
 //   5. A variable of `@Accessors` for an attribute with a value transformer is marked with
@@ -30,7 +30,7 @@ struct AccessorCheck {
   /// The names of the fetched properties, including inherited ones.
   let fetchedProperties: Set<String>
 
-  /// What is wrong, one sentence for each accessor, in the order of the names.
+  /// The problems, one sentence for each wrong accessor, in the order of the names.
   var problems: [String] {
     let accessors = type._propertyNamesByKeyPath.map { (name: $0.value, keyPath: $0.key) }
     return accessors.sorted { $0.name < $1.name }.compactMap { problem($0.name, $0.keyPath) }

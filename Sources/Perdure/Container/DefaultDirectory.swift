@@ -32,7 +32,7 @@ enum DefaultDirectory {
   /// - Parameters:
   ///   - environment: The variables of the process. Empty values count as absent, and so do relative
   ///     paths, as the XDG specification says.
-  ///   - home: The home folder of the user, where the environment names none.
+  ///   - home: The home folder of the user, if the environment does not name one.
   ///   - process: The name of the program.
   static func path(
     on platform: Platform, environment: [String: String], home: String, process: String
@@ -43,7 +43,7 @@ enum DefaultDirectory {
     let home = withoutSeparatorAtEnd(home)
     switch platform {
     case .xdg: return "\(folder("XDG_DATA_HOME") ?? "\(folder("HOME") ?? home)/.local/share")/\(process)"
-    // A program in a sandbox has another home than HOME.
+    // In a sandbox, the home folder of a program differs from HOME.
     case .apple: return "\(home)/Library/Application Support/\(process)"
     case .windows:
       let data = folder("LOCALAPPDATA") ?? "\(folder("USERPROFILE") ?? home)\\AppData\\Local"
@@ -82,7 +82,7 @@ enum DefaultDirectory {
     try fileSystem.syncDirectory(parent(of: folder) ?? ".")
   }
 
-  /// The folder that contains a file; nil if the path does not say it.
+  /// The folder that contains a file; nil if the path does not contain it.
   private static func parent(of path: String) -> String? {
     guard let slash = withoutSeparatorAtEnd(path).lastIndex(of: "/") else { return nil }
     return slash == path.startIndex ? "/" : String(path[..<slash])

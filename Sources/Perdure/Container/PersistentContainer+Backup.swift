@@ -12,17 +12,18 @@ extension PersistentContainer {
   /// `copyPersistentStore(at:to:)` first. The copied bytes are verified.
   ///
   /// - Parameters:
-  ///   - store: Which; nil for the first.
-  ///   - target: The backup's directory: nothing, or an empty directory, may have that name. After
-  ///     a crash there is a whole backup of that name, or none.
+  ///   - store: The store to back up; nil for the first.
+  ///   - target: The backup's directory. It must be absent or empty. After a crash, the backup is
+  ///     complete or does not exist.
   ///   - earlier: An earlier backup of this store. Files with the same content are shared with it,
-  ///     where the file system has hard links. Segments are compared byte by byte, files of values
-  ///     by their checksums.
-  ///   - options: How fast, and in which file system. A store in memory is backed up to the disk.
-  ///   - progress: Called on this thread after each mebibyte, or less. What it throws gives the
-  ///     backup up, and is the error's `cause`; a `CancellationError` is thrown as it is.
-  /// - Returns: What the backup has.
-  /// - Throws: `PerdureError` with code 134060 when the store is not open or the backup cannot be
+  ///     if the file system supports hard links. Segments are compared byte by byte, files of
+  ///     values by their checksums.
+  ///   - options: The speed and the file system. A store in memory is backed up to the disk.
+  ///   - progress: Called on this thread after each mebibyte, or less. An error that it throws
+  ///     cancels the backup, and is the `cause` of the thrown error. A `CancellationError` is
+  ///     thrown as it is.
+  /// - Returns: The contents of the backup.
+  /// - Throws: `PerdureError` with code 134060 if the store is not open or the backup cannot be
   ///   made. `CancellationError` if the calling task is cancelled, or `progress` throws it. Then
   ///   there is no backup, and the store continues.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Blocks
@@ -48,8 +49,8 @@ extension PersistentContainer {
   ///     }
   ///
   /// In all other respects this is like `backup(_:to:since:options:progress:)`.
-  /// `Store.restore(to:options:progress:read:)` (PerdureLog) and `perdure restore` make a store of
-  /// the stream. They refuse a stream that was cut off or changed.
+  /// `Store.restore(to:options:progress:read:)` (PerdureLog) and `perdure restore` make a store
+  /// from the stream. They refuse a stream that was cut off or changed.
   ///
   /// - Parameters:
   ///   - store: The store to back up; nil for the first.

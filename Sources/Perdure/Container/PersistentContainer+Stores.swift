@@ -42,7 +42,7 @@ extension PersistentContainer {
   ///   when the model does not have the configuration; 134100 when the model differs by more than
   ///   additions.
   /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is
-  ///   new, or is made anew. Blocks the caller's thread meanwhile.
+  ///   new, or is built again. Blocks the caller's thread meanwhile.
   public func loadPersistentStores() throws(PerdureError) {
     try loaded.withLock { loaded throws(PerdureError) in
       let missing = descriptions(missingIn: loaded).compactMap { $0.isMissing ? $0.description : nil }
@@ -100,8 +100,8 @@ extension PersistentContainer {
   /// after they are saved or rolled back. Meanwhile a request for a context waits until the store
   /// is open.
   ///
-  /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also
-  ///   when the container has the store open already, or a copy of it.
+  /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also if
+  ///   the container already has the store or a copy of it open.
   /// - Complexity: as `loadPersistentStores()`.
   @discardableResult
   public func addPersistentStore(

@@ -313,7 +313,7 @@ extension PersistentContainer {
     }
   }
 
-  /// How many tasks of `performBackgroundTask` may run at once.
+  /// The maximum number of tasks of `performBackgroundTask` that run at once.
   ///
   /// Default: four for each processor, and at least 16. Why: running tasks block threads, and saves
   /// that wait for the disk at the same time share a sync. The numbers are chosen, not measured.

@@ -10,7 +10,7 @@ public import PerdureLog
 public struct PersistentStoreDescription: Sendable, Hashable {
   /// The location of a store.
   public enum Location: Sendable, Hashable {
-    /// A directory, made when it is not there; by custom its name ends in `.perdure`.
+    /// A directory, which is created if it is missing. By convention its name ends in `.perdure`.
     case directory(path: String)
     /// Memory: the content is lost when the container is closed or released.
     case memory

@@ -62,7 +62,7 @@ final class TaskLimiter: Sendable {
 
   var limit: Int { state.withLock { $0.limit } }
 
-  /// How many tasks are in the line.
+  /// The number of waiting tasks.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   /// Sets the limit. Running tasks continue.

@@ -2,7 +2,8 @@
 // when a store is loaded.
 //
 // The model infers the types of variables from the predicate. A parameter of a type whose values
-// can never equal the other operand is a mistake. Types that only their values tell are accepted.
+// can never equal the other operand is a mistake. Types whose values may have several types in a
+// predicate are accepted.
 
 internal import PerdureModel
 
@@ -11,7 +12,7 @@ struct TemplateCheck {
   let type: ManagedObject.Type
   let model: ManagedObjectModel
 
-  /// What is wrong, one sentence for each parameter, in the order of the names.
+  /// The problems, one sentence for each wrong parameter, in the order of the names.
   var problems: [String] {
     let parameters = type._fetchTemplateParameters
     return type._fetchTemplates.flatMap { template -> [String] in
@@ -35,7 +36,7 @@ struct TemplateCheck {
 
   // MARK: Types
 
-  /// What the values of a Swift type are in a predicate; nil if only they tell.
+  /// The type of the values of a Swift type in a predicate; nil if it depends on the value.
   private static func variableType(of type: Any.Type) -> FetchVariableType? {
     switch type {
     case let optional as any MayBeNothing.Type: variableType(of: optional.somethingType)

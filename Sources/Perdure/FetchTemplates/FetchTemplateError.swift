@@ -1,12 +1,12 @@
 public import PerdureModel
 
-/// No request can be made from a template: correct the call, or the template.
+/// The error if no request can be made from a template: correct the call, or the template.
 public struct FetchTemplateError: Error, Hashable, Sendable {
   /// The kind of mistake.
   public enum Code: Hashable, Sendable {
     /// The model has no template with the name.
     case unknownTemplate
-    /// Variables have no values, values of other types, or do not exist. See `problems`.
+    /// Variables have no value or a value of a wrong type, or do not exist. See `problems`.
     case variables
     /// The template needs something that this version does not support.
     case unusableTemplate
@@ -20,7 +20,7 @@ public struct FetchTemplateError: Error, Hashable, Sendable {
       case missing
       /// The template has no such variable.
       case unknown
-      /// The value has another type than the template needs.
+      /// The value does not have the type that the template needs.
       case wrongType
     }
 

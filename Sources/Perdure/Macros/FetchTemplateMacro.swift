@@ -19,8 +19,8 @@ public import PerdurePredicates
 /// container for classes adds it to its model, which checks the predicate; for a model in code, see
 /// `FetchRequestTemplate.templates(of:)`.
 ///
-/// A predicate with other variables than the parameters stops the program when the container is
-/// made.
+/// If the variables of the predicate differ from the parameters, the program stops when the
+/// container is made.
 ///
 /// - Parameters:
 ///   - predicate: The condition as a format string without arguments; nil for all objects.

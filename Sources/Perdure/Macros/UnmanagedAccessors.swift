@@ -40,11 +40,11 @@ extension ManagedObject {
   public final func _get<Element>(_ slot: Int) -> [Element]? { stopUnmanaged([Element].self) }
 
   /// Explains how a struct becomes a composite attribute.
-  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
+  @available(*, unavailable, message: "A composite attribute must be marked @Attribute(.composite).")
   public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C { stopUnmanaged(C.self) }
 
   /// Explains how a struct becomes a composite attribute.
-  @available(*, unavailable, message: "A composite attribute says so: mark it @Attribute(.composite).")
+  @available(*, unavailable, message: "A composite attribute must be marked @Attribute(.composite).")
   public final func _get<C: CompositeAttributeValue>(_ slot: Int) -> C? { stopUnmanaged(C.self) }
 
   /// Accepts any other type, because the compiler already reports the getter.

@@ -5,7 +5,6 @@
 // a tree (OrderDelta). So finding a position, and moving a member to it, takes O(log n) and loads
 // nothing. If the store has fewer order keys than linked members (StoredOrder, SO2), the missing
 // keys are computed first, with the same result every time.
-// missing keys are made first, the same every time.
 
 internal import PerdurePredicates
 
@@ -173,8 +172,8 @@ extension ContextCore {
 // MARK: - Changing
 
 extension ContextCore {
-  /// A member was added to an ordered relationship: at its end, or at its earlier position when a
-  /// change is undone.
+  /// Handles the addition of a member: at the end, or at its earlier position when a change is
+  /// undone.
   func didEnter(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
@@ -188,7 +187,7 @@ extension ContextCore {
     setOrder(delta, owner, relationship)
   }
 
-  /// A member was removed from an ordered relationship.
+  /// Handles the removal of a member from an ordered relationship.
   func didLeave(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
@@ -212,8 +211,8 @@ extension ContextCore {
 
   /// Moves a member to a known order key.
   ///
-  /// - Parameter isSpread: Whether the move only makes space for others, or adds a missing key,
-  ///   without a request of the program.
+  /// - Parameter isSpread: Whether the move only makes space for others, or adds a missing key, and
+  ///   the program did not request it.
   func setPlace(
     of member: ObjectReference, to key: OrderKey, of owner: ObjectReference,
     _ relationship: RelationshipShape, isSpread: Bool

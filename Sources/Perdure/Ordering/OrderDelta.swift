@@ -4,9 +4,9 @@ internal import PerdurePredicates
 /// that changes are made in place.
 ///
 /// Invariants, at the context's view:
-///   OD1. `tree` has the order key of each member in `placed`. As hidden entries, it has the stored
-///        key of each member in `placed` or `hidden` that has one. No key is both: a member that is
-///        moved back to its stored position is in neither.
+///   OD1. `tree` has the order key of each member in `placed`. Its hidden entries are the stored
+///        keys of the members in `placed` or `hidden`. No key is both added and hidden: a member
+///        that is moved back to its stored position is in neither dictionary.
 ///   OD2. A member in `placed` is in the relationship. A member in `hidden` is not, or the store's
 ///        entry has no link.
 final class OrderDelta {

@@ -11,8 +11,7 @@
 // than the other's. So at the front, at the end or at a cursor, tens of thousands of insertions fit
 // before keys grow by a level. Any other insertion uses the middle of its neighbours' keys.
 //
-//   KY1. A key has 1 to 24 bytes and does not end with a zero byte; so keys are equal where their
-//        bytes are.
+//   KY1. A key has 1 to 24 bytes and does not end with a zero byte; so equal keys have equal bytes.
 //   KY2. `between(a, b)` is after a and before b, and depends only on them: it is the same in every
 //        process.
 //   KY3. Members with equal keys are in the order of references.
@@ -22,7 +21,7 @@ package struct OrderKey: Hashable, Sendable {
   /// The longest key, in bytes.
   package static let lengthMax = 24
 
-  // The 24 bytes, the first in the highest place; after the key zeros. So comparing them compares
+  // The 24 bytes, most significant first: the key, then zeros. So comparing them compares
   // fractions.
   private let high: UInt64
   private let middle: UInt64
@@ -32,7 +31,7 @@ package struct OrderKey: Hashable, Sendable {
     (self.high, self.middle, self.low) = (high, middle, low)
   }
 
-  /// The key with these bytes; nil for bytes that are none (KY1).
+  /// The key with these bytes; nil if they are not a key (KY1).
   package init?(_ bytes: some Collection<UInt8>) {
     guard (1...Self.lengthMax).contains(bytes.count) else { return nil }
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
@@ -172,8 +171,8 @@ extension OrderKey {
   private static let spreadRoomMin = 65_536
 }
 
-/// A fraction with a number of bytes after the point, to calculate with: three words, the first
-/// the highest, and a carry above them for the number 1.
+/// A fraction for calculations, with 24 bytes after the point: three words, most significant first,
+/// and a carry above them for the number 1.
 private struct BigFraction {
   private var words: (UInt64, UInt64, UInt64)
   /// 1 for the number one.

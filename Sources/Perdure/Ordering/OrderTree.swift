@@ -18,7 +18,7 @@ struct OrderPlace: Hashable, Comparable {
   }
 }
 
-/// A tree of order keys. Each adds an object to the stored ones or hides a stored object.
+/// A tree of order keys. Each key adds an object to the stored ones or hides a stored object.
 struct OrderTree {
   private struct Node {
     let place: OrderPlace
@@ -62,7 +62,7 @@ struct OrderTree {
     root = merge(merge(left, position), right)
   }
 
-  /// Removes a present order key.
+  /// Removes an order key, which must exist.
   mutating func remove(_ place: OrderPlace) {
     let (left, rest) = split(root, before: place)
     // The first of the rest goes.

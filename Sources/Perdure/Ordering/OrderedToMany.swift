@@ -97,7 +97,7 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   // MARK: Changing
 
-  /// Connects an object after all others. A present object keeps its position.
+  /// Connects an object after all others. An object that is already connected keeps its position.
   public func append(_ object: Element) { unordered.insert(object) }
 
   /// Connects objects after all others, in their order.
@@ -153,7 +153,7 @@ public struct OrderedToMany<Element: ManagedObject> {
   }
 
   /// Disconnects the object at a position, and connects another one there. If the other object is
-  /// present already, at another position, nothing happens.
+  /// already connected at another position, nothing happens.
   public func replace(at position: Int, with object: Element) {
     if isRefused { return }
     let old = self[position]
@@ -169,8 +169,8 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// Disconnects objects.
   public func remove(contentsOf objects: some Sequence<Element>) { unordered.remove(contentsOf: objects) }
 
-  /// Disconnects the objects of a collection of any values, such as an `NSSet`. A value that is no
-  /// object of the relationship's class stops the program.
+  /// Disconnects the objects of a collection of any values, such as an `NSSet`. A value that is not
+  /// an object of the relationship's class stops the program.
   @_disfavoredOverload
   public func remove(contentsOf objects: some Sequence<Any>) { unordered.remove(contentsOf: objects) }
 
@@ -185,8 +185,8 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// Connects exactly these objects, in this order; a repeated object counts at its first
   /// occurrence.
   ///
-  /// - Complexity: O(n log n). Most objects that are already in the right relative order are not
-  ///   moved, but not all: each step considers only the next object.
+  /// - Complexity: O(n log n). Each step considers only the next object, so a few objects are moved
+  ///   although they are already in the right relative order.
   public func replace(with objects: some Sequence<Element>) {
     var seen: Set<ManagedObjectID> = []
     let wanted = objects.filter { seen.insert($0.objectID).inserted }

@@ -15,7 +15,7 @@
 
 package import PerdurePredicates
 
-/// The indexes in which a store keeps the order of a relationship.
+/// The indexes that contain the stored order of a relationship.
 package struct OrderIndexes: Hashable, Sendable {
   /// From an owner and a member to the member's order key.
   package let keys: StoreIndex
@@ -42,7 +42,7 @@ package struct OrderIndexes: Hashable, Sendable {
     return bytes.bytes + [0, 0]
   }
 
-  /// The order key in an entry's key; nil where there is none.
+  /// The order key in an entry's key; nil if it has none.
   package static func orderKey(in key: UnsafeRawBufferPointer) -> OrderKey? {
     guard key.count > 10 else { return nil }
     var bytes: [UInt8] = []

@@ -1,25 +1,27 @@
 internal import PerdurePredicates
 
-/// The objects that were edited since something that follows the edits was last brought up to date:
-/// the layer of unsaved changes, or the observers of events.
+/// The objects that were edited since the last update of a follower: the layer of unsaved changes,
+/// or the observers of events.
 ///
-/// The edits note them (`ObjectOverlay.noteEdit`), once for each object until the next time. So an
-/// update visits them, and not all objects with unsaved changes.
+/// Each edit notes its object (`ObjectOverlay.noteEdit`), once until the next update. So an update
+/// visits only these objects, and not all objects with unsaved changes.
 struct EditedObjects {
   private(set) var references: [ObjectReference] = []
-  /// How many are noted at most.
+  /// The maximum number of noted objects.
   private var limit = 0
-  /// Whether `references` has all of them. Otherwise every object with unsaved changes may be one.
+  /// Whether `references` has all edited objects. Otherwise any object with unsaved changes may be
+  /// edited.
   private(set) var isComplete = false
 
-  /// Notes an object. Beyond the limit, visiting all objects costs no more.
+  /// Notes an object. Above the limit, a visit of all objects with unsaved changes is as cheap, so
+  /// noting stops.
   mutating func note(_ reference: ObjectReference) {
     if !isComplete { return }
     if references.count == limit { return stop() }
     references.append(reference)
   }
 
-  /// Everything is up to date.
+  /// Begins to note edits, because the follower is up to date.
   ///
   /// - Parameter count: The number of objects with unsaved changes.
   mutating func begin(count: Int) {
@@ -28,7 +30,7 @@ struct EditedObjects {
     isComplete = true
   }
 
-  /// Nothing follows any more.
+  /// Stops noting edits.
   mutating func stop() {
     references = []
     isComplete = false

@@ -1,4 +1,4 @@
-// Which indexes follow from what, made once for each context with a layer.
+// The sources of each index, computed once for each context with a layer.
 
 internal import PerdurePredicates
 
@@ -11,9 +11,9 @@ final class IndexFeeds {
   }
 
   let schema: StoreSchema
-  /// By entity number, made at first use.
+  /// By entity number, computed at first use.
   private var entities: [EntityFeed?]
-  /// By links: the index with the same links the other way round.
+  /// By index of links: the index with the same links in the other direction.
   private(set) var reversed: [StoreIndex?]
   /// By the keyspace of order keys.
   private(set) var orders: [OrderIndexes?]

@@ -1,5 +1,5 @@
-// Links and places in a layer. Several objects may remove one of them: both ends, when both are
-// deleted. So it is counted how many objects add and remove each.
+// Links and places in a layer. Several objects may remove the same link: both ends, if both are
+// deleted. So the builder counts how many objects add and remove each link.
 
 internal import PerdurePredicates
 
@@ -48,7 +48,8 @@ extension LayerBuilder {
     }
   }
 
-  /// Settles the links and places that lead to an object which is deleted now, or is no longer.
+  /// Recomputes the links and places that lead to an object, after its deletion or the undo of its
+  /// deletion.
   func settleMentions(of reference: ObjectReference) throws {
     for link in mentions[reference] ?? [] {
       try settleLink(link)

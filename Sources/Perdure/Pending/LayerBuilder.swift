@@ -1,9 +1,9 @@
-// Keeps a layer up to date: takes the contribution of one object out and puts another one in.
+// Keeps a layer up to date: replaces the contributions of single objects.
 //
-// Rows, their entries of indexes and their terms of sums are an object's own. A link or a place may
-// be removed by several objects, by both ends when both are deleted: so the builder counts for each
-// link how many objects add and remove it. Counts of owners follow from the changed entries of the
-// counted index, and are brought up to date by `finish`.
+// Rows, their index entries and their terms of sums belong to one object. Several objects may
+// remove a link or a place: both ends, if both are deleted. So the builder counts for each link how
+// many objects add and remove it. Counts of owners follow from the changed entries of the counted
+// index, and `finish` updates them.
 //
 // Invariants:
 //   BL1. Between `finish` and the next change, the layer equals the one that a new builder makes of
@@ -18,7 +18,7 @@ final class LayerBuilder {
   var layer: PendingLayer
   /// Grows with each change of the layer.
   var revision: UInt64
-  /// How often `replace` was called, which tests count.
+  /// The number of calls of `replace`, for tests.
   private(set) var updateCount = 0
   var known: [ObjectReference: KnownObject] = [:]
   var links: [StoreLink: LinkState] = [:]
@@ -43,15 +43,15 @@ final class LayerBuilder {
   /// The number of objects that contribute.
   var count: Int { known.count }
 
-  /// What an object contributes; nil if nothing is known of it.
+  /// The contribution of an object; nil if it has none.
   func contribution(of reference: ObjectReference) -> ObjectContribution? {
     known[reference]?.contribution
   }
 
-  /// Replaces what an object contributes.
+  /// Replaces the contribution of an object.
   ///
-  /// - Parameter new: nil if the object has no unsaved changes any more.
-  /// - Throws: What the state throws. Then the builder must not be used any more.
+  /// - Parameter new: nil if the object no longer has unsaved changes.
+  /// - Throws: The errors of the state. Then the builder must no longer be used.
   /// - Complexity: O(k log n) for the k entries, links and places of both contributions.
   func replace(_ reference: ObjectReference, with new: ObjectContribution?) throws {
     updateCount += 1
@@ -64,12 +64,13 @@ final class LayerBuilder {
     if before.isDeleted != after.isDeleted { try settleMentions(of: reference) }
   }
 
-  /// Puts the layer over another state, in which nothing is different that contributions are about.
+  /// Moves the layer to another state, which must not differ in anything that contributions
+  /// concern.
   func move(to newest: any StoreView) { base = newest }
 
-  /// Brings the counts of owners up to date.
+  /// Updates the counts of owners.
   ///
-  /// - Throws: What the state throws. Then the builder must not be used any more.
+  /// - Throws: The errors of the state. Then the builder must no longer be used.
   func finish() throws {
     for stale in staleCounts { try recount(stale) }
     staleCounts.removeAll(keepingCapacity: true)
@@ -139,13 +140,13 @@ extension LayerBuilder {
     replaceTerms(reference, old?.terms ?? [], object.terms)
   }
 
-  /// Notes which keys and terms a changed row has, and those of the row in the state below.
+  /// Notes the keys and terms of a changed row, and those of its row in the state below.
   private func describeRow(_ reference: ObjectReference, _ object: inout KnownObject) throws {
     if case .unchanged = object.contribution.row { return }
     let old = object.contribution.isNew ? nil : try base.row(reference)
     let new = object.contribution.pendingRow?.stored
     object.rowCountDifference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
-    // A row that does not read as one has no entry; reading the row itself reports it.
+    // A row that cannot be decoded has no entry; a read of the row reports the error.
     let before = old.flatMap { try? schema.rows.view($0.bytes, of: reference) }
     let after = new.flatMap { try? schema.rows.view($0.bytes, of: reference) }
     let feed = feeds[reference.entityNumber]

@@ -83,7 +83,7 @@ struct LayerRow: Comparable, Sendable {
   static func == (left: LayerRow, right: LayerRow) -> Bool { left.reference == right.reference }
 }
 
-/// The changed place of a member in an ordered relationship; nil if it has none any more.
+/// The changed place of a member in an ordered relationship; nil if it no longer has one.
 struct LayerPlace: Comparable, Sendable {
   let link: StoreLink
   let key: OrderKey?
@@ -98,7 +98,7 @@ struct LayerPlace: Comparable, Sendable {
   static func == (left: LayerPlace, right: LayerPlace) -> Bool { left.link == right.link }
 }
 
-/// How much the sum of an owner differs.
+/// The difference of the sum of an owner.
 struct LayerSum: Comparable, Sendable {
   let index: StoreIndex
   let owner: ObjectReference

@@ -1,5 +1,5 @@
-// A state of a store with the unsaved changes of a context laid over it: what fetches of that
-// context and its children see.
+// A state of a store, overlaid with the unsaved changes of a context. Fetches of the context and
+// its children see this state.
 
 internal import PerdurePredicates
 
@@ -214,16 +214,16 @@ final class LayeredView: StoreView {
 // MARK: - Positions
 
 extension LayeredView {
-  /// Where a position is between the changed keys of a range.
+  /// The location of a position among the changed keys of a range.
   private struct Stretch {
     /// The greatest changed key that is not after the position; nil if all are after it.
     var key: [UInt8]?
-    /// How many entries of the range come before that key.
+    /// The number of entries of the range before that key.
     var before = 0
   }
 
   /// Between two changed keys, the entries are those of the state below. So the changed key before
-  /// the position is found by counting, and the rest is up to the state below.
+  /// the position is found by counting, and the state below finds the entry after it.
   ///
   /// - Complexity: O(log² n), and O(m) for m entries with the same key.
   func withEntry(
@@ -280,7 +280,7 @@ extension LayeredView {
 }
 
 extension PendingLayer {
-  /// Hands out the rows of the layer, and returns the positions of the others.
+  /// Passes the rows of the layer to `body`, and returns the positions of the others.
   fileprivate func others(
     _ positions: Range<Int>, of reference: (Int) -> ObjectReference,
     _ body: (Int, StoredRow?) throws -> Void

@@ -1,9 +1,9 @@
-// What the unsaved changes of one object contribute to a layer.
+// The contribution of the unsaved changes of one object to a layer.
 
 internal import PerdurePredicates
 
-/// What a save would write and remove for one object. It names links and places whether or not the
-/// state below has them.
+/// The data that a save would write and remove for one object. It contains links and places even if
+/// the state below lacks them.
 struct ObjectContribution {
   /// The effect on the row.
   enum Row {
@@ -21,15 +21,15 @@ struct ObjectContribution {
   var linksRemoved: [StoreLink] = []
   /// The order keys of members of the object's ordered relationships.
   var places: [(link: StoreLink, key: OrderKey)] = []
-  /// Members that have no place any more.
+  /// Members that no longer have a place.
   var placesRemoved: [StoreLink] = []
 
-  /// The row to be; nil if none is written.
+  /// The new row; nil if none is written.
   var pendingRow: PendingRow? {
     if case .put(let row) = row { row } else { nil }
   }
 
-  /// Whether the row becomes the same as by another contribution.
+  /// Whether another contribution has the same effect on the row.
   func hasSameRow(as other: ObjectContribution) -> Bool {
     switch (row, other.row) {
     case (.unchanged, .unchanged), (.removed, .removed): true
@@ -38,7 +38,7 @@ struct ObjectContribution {
     }
   }
 
-  /// Whether the links and places are the same as in another contribution.
+  /// Whether another contribution has the same links and places.
   func hasSameLinks(as other: ObjectContribution) -> Bool {
     linksAdded == other.linksAdded && linksRemoved == other.linksRemoved
       && placesRemoved == other.placesRemoved

@@ -1,11 +1,11 @@
 // The difference between a state of a store and that state with the unsaved changes of a context:
 // rows, entries of indexes, places and sums. It is a value: a copy costs O(1) and never changes.
 //
-// LayeredView lays it over the state. LayerBuilder keeps it up to date, object by object.
+// LayeredView overlays the state with it. LayerBuilder keeps it up to date, object by object.
 //
 // Invariants, for each index:
-//   Y1. Every entry of `hidden` is in the state below. No entry of `added` is there, apart from
-//       hidden ones.
+//   Y1. Every entry of `hidden` is in the state below. No entry of `added` is in the state below,
+//       except hidden ones.
 //   Y2. Both are in order of key, then of reference (S5).
 //   Y3. An index that is fed by rows, or that counts, has at most one entry of a reference below.
 
@@ -18,7 +18,7 @@ struct IndexLayer: Sendable {
 
   var isEmpty: Bool { added.isEmpty && hidden.isEmpty }
 
-  /// Where the entries of a range of keys are.
+  /// The positions of the entries of a range of keys.
   static func ranks(_ range: KeyRange, in entries: SortedChunks<LayerEntry>) -> Range<Int> {
     if entries.isEmpty { return 0..<0 }
     let lower = rank(of: range.lower, in: entries)
@@ -33,12 +33,12 @@ struct IndexLayer: Sendable {
     }
   }
 
-  /// How many entries more there are in a range.
+  /// The number of entries in a range minus that in the state below.
   func difference(_ range: KeyRange) -> Int {
     Self.ranks(range, in: added).count - Self.ranks(range, in: hidden).count
   }
 
-  /// Whether anything is different in a range.
+  /// Whether a range differs from the state below.
   func changes(_ range: KeyRange) -> Bool {
     !Self.ranks(range, in: added).isEmpty || !Self.ranks(range, in: hidden).isEmpty
   }
@@ -48,7 +48,7 @@ struct IndexLayer: Sendable {
 struct PendingLayer: Sendable {
   /// By entity number.
   var rows: [SortedChunks<LayerRow>]
-  /// How many rows more there are, by entity number.
+  /// The number of rows minus that in the state below, by entity number.
   var rowCountDifferences: [Int]
   /// By position in the schema.
   var indexes: [IndexLayer]
@@ -66,7 +66,7 @@ struct PendingLayer: Sendable {
     rows.allSatisfy(\.isEmpty) && indexes.allSatisfy(\.isEmpty) && places.isEmpty && sums.isEmpty
   }
 
-  /// What a save would make of the row of an object; nil where the state below says it. O(log n).
+  /// The effect of a save on the row of an object; nil if the row is unchanged. O(log n).
   @inline(__always)
   func row(_ reference: ObjectReference) -> LayerRow? {
     let entity = Int(reference.entityNumber)
@@ -80,10 +80,10 @@ struct PendingLayer: Sendable {
     Int(entity) < rows.count ? rows[Int(entity)] : SortedChunks()
   }
 
-  /// The changed place of a member; nil where the state below says it. O(log n).
+  /// The changed place of a member; nil if it is unchanged. O(log n).
   func place(_ link: StoreLink) -> LayerPlace? { places.find(LayerPlace(link: link, key: nil)) }
 
-  /// How much the sum of an owner differs; nil where it does not. O(log n).
+  /// The difference of the sum of an owner; nil if the sum is unchanged. O(log n).
   func sum(_ index: StoreIndex, of owner: ObjectReference) -> StoredSum? {
     let found = sums.first {
       ($0.index.rawValue, $0.owner.rawValue) < (index.rawValue, owner.rawValue)

@@ -11,7 +11,8 @@
 
 /// An ordered set that is cheap to copy and counts by position.
 struct SortedChunks<Element: Comparable> {
-  /// Shorter chunks make copies after a change cheaper, and insertions into long sets dearer.
+  /// Shorter chunks make the first change after a copy cheaper, and insertions into long sets more
+  /// expensive.
   static var lengthMax: Int { 256 }
 
   private var chunks: [[Element]] = []
@@ -20,13 +21,13 @@ struct SortedChunks<Element: Comparable> {
 
   var isEmpty: Bool { count == 0 }
 
-  /// Where an element is.
+  /// The location of an element.
   fileprivate struct Place: Sendable {
     var chunk: Int
     var offset: Int
   }
 
-  /// The first element for which `precedes` is false. It has to be true for a front part of the
+  /// The first element for which `precedes` is false. `precedes` must be true for a prefix of the
   /// elements, and false for the rest.
   @inline(__always)
   private func place(where precedes: (Element) -> Bool) -> Place {
@@ -63,7 +64,7 @@ struct SortedChunks<Element: Comparable> {
 // MARK: - Looking up
 
 extension SortedChunks {
-  /// The number of elements for which `precedes` is true. It has to be true for a front part of
+  /// The number of elements for which `precedes` is true. `precedes` must be true for a prefix of
   /// the elements, and false for the rest. O(log n).
   @inline(__always)
   func rank(where precedes: (Element) -> Bool) -> Int {
@@ -82,7 +83,7 @@ extension SortedChunks {
 
   func contains(_ element: Element) -> Bool { find(element) != nil }
 
-  /// The element with `position` others before it. O(log n).
+  /// The element at a position. O(log n).
   subscript(position: Int) -> Element {
     precondition(position >= 0 && position < count, "No such position.")
     let place = place(ofRank: position)
@@ -93,7 +94,7 @@ extension SortedChunks {
 // MARK: - Changing
 
 extension SortedChunks {
-  /// Adds an element, or puts it in place of an equal one.
+  /// Adds an element, or replaces an equal one.
   ///
   /// - Returns: The element that was replaced.
   /// - Complexity: O(log n + chunks + length of a chunk).
@@ -145,7 +146,7 @@ extension SortedChunks {
     for later in (chunk &+ 1)..<max(chunk &+ 1, starts.count) { starts[later] &+= difference }
   }
 
-  /// Cuts a full chunk in two.
+  /// Splits a full chunk in two.
   ///
   /// - Returns: The same place afterwards.
   private mutating func split(at place: Place) -> Place {
@@ -196,7 +197,7 @@ extension SortedChunks {
       next = left > 0 ? chunks[place.chunk][place.offset] : nil
     }
 
-    /// Goes one element further.
+    /// Advances by one element.
     mutating func advance() {
       left -= 1
       guard left > 0 else {

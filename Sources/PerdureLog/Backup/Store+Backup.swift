@@ -71,7 +71,7 @@ extension Store {
   }
 
   /// Makes a backup of the store as a stream of bytes, to send or to compress, while the store is
-  /// read and written. `restore(to:options:progress:read:)` makes a store of the stream.
+  /// read and written. `restore(to:options:progress:read:)` makes a store from the stream.
   ///
   /// In all other respects this is like `backup(to:since:options:progress:)`. Each piece of the
   /// stream has a checksum (FORMAT.md, "Backup stream"). Restoring detects an incomplete stream.

@@ -44,8 +44,8 @@ extension Engine {
     throw FileIOError(.noSpace, operation: "write", path: directory.path)
   }
 
-  /// Whether all bytes of a commit may be in the log although writing them failed. True also if
-  /// they cannot be read. The length of the file does not show it, because the file may already
+  /// Whether all bytes of a commit may be in the log although writing them failed. Also true if the
+  /// bytes cannot be read. The length of the file does not show it, because the file may already
   /// have been longer than the log (`LogRoom`).
   private func mayBeWhole(_ state: borrowing CommitterState) -> Bool {
     guard let last = state.encoder.extents.indices.last,
@@ -101,7 +101,7 @@ extension Engine {
   }
 
   /// Starts preparing the next segment. If many written bytes are unsynced, also syncs them in the
-  /// background. This shortens the creation of the next segment, which delays a commit. If commits
+  /// background. So the next segment is created faster. A commit waits for its creation. If commits
   /// wait for their own syncs, few bytes are unsynced, and only the preparation of the file helps.
   private func syncAhead(_ state: inout CommitterState) {
     prepareSegment(state.nextSegment)

@@ -1,4 +1,4 @@
-/// What `@Accessors` adds to a class.
+/// The members that `@Accessors` adds to a class.
 ///
 ///     enum _Accessor {
 ///       static var name: Int { Person._Accessor._count + 0 }       one for each variable
@@ -35,7 +35,7 @@ struct AccessorsExpansion {
       expansion.source + initializer, expanded.problems.map { declaration.error($0.message, at: $0.offset) })
   }
 
-  /// What a variable says that only the model can say.
+  /// The problem of a variable that declares something only the model can declare.
   private static func problem(
     of variable: VariableSyntax, _ property: ManagedProperty
   ) -> ManagedProperty.Problem? {

@@ -20,7 +20,7 @@ struct CompositeExpansion {
     }
     guard type.keyword == "struct", !type.isGeneric else {
       report(
-        "@Composite belongs on a struct without type parameters: it is a value of certain elements.",
+        "@Composite needs a struct without type parameters, because a composite has fixed elements.",
         type.keywordOffset)
       return .expansion(nil, diagnostics)
     }
@@ -33,7 +33,7 @@ struct CompositeExpansion {
       }
     }
     if elements.isEmpty, diagnostics.isEmpty {
-      report("\"\(type.name)\" has no stored variable, and a composite has elements.", type.keywordOffset)
+      report("\"\(type.name)\" has no stored variable, but a composite needs elements.", type.keywordOffset)
     }
     let access = ["public", "package"].first(where: type.modifiers.contains).map { "\($0) " } ?? ""
     let expansion = CompositeExpansion(

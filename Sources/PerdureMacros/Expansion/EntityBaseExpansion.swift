@@ -1,5 +1,5 @@
-/// What `@EntityBase` adds to a class without an entity, whose variables are properties of the
-/// entities of its subclasses.
+/// The members that `@EntityBase` adds to a class without an entity. The variables of the class are
+/// properties of the entities of its subclasses.
 ///
 /// The members are those of `@Entity`, without an entity: `_addProperties` adds the properties to
 /// the description of each entity below. Their slots follow those of the superclass, and the slots

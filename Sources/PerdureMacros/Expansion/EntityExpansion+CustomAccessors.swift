@@ -1,6 +1,6 @@
-// Generates what attributes with accessors of the class's own need, such as
-// `@Attribute var name: String? { get { … } set { … } }`: the variable `primitiveName` for the
-// stored value, and the calls of the accessors by name.
+// Generates code for attributes with custom accessors, such as `@Attribute var name: String? { get
+// { … } set { … } }`: the variable `primitiveName` for the stored value, and the calls of the
+// accessors by name.
 
 extension EntityExpansion {
   /// The members for such attributes; none if there is none.

@@ -1,4 +1,4 @@
-/// What `@Entity` adds to a class.
+/// The members that `@Entity` adds to a class.
 ///
 ///     enum _Slot {
 ///       static var email: Int { Person._Slot._count + 0 }          one for each property
@@ -14,9 +14,9 @@
 ///     convenience init(context:email:…)                            a parameter for each property
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many property
 ///
-/// The type of a variable determines the kind of property, and only the compiler knows types. So the
-/// description contains one overloaded call for each property. Each call is a separate statement,
-/// because the type checker needs long for a list of them.
+/// The type of a variable determines the kind of property, and only the compiler knows types. So
+/// the description contains one overloaded call for each property. Each call is a separate
+/// statement, because type checking a list of them takes long.
 struct EntityExpansion {
   let type: TypeSyntax
   let superclass: String
@@ -220,7 +220,7 @@ struct EntityExpansion {
     ]
   }
 
-  /// Tells which hooks the class has, so that the others cost nothing.
+  /// Returns the hooks that the class has, so that other hooks cost nothing.
   var lifeCycleOverride: String {
     "\(overrideAccess)override class var _lifeCycle: Perdure._LifeCycle { \(lifeCycle) }"
   }

@@ -1,5 +1,5 @@
-/// What `@EntityProperties` adds to an extension of a class with `@Entity(propertiesInExtension:
-/// true)`.
+/// The members that `@EntityProperties` adds to an extension of a class with
+/// `@Entity(propertiesInExtension: true)`.
 ///
 ///     enum _ExtensionSlot {
 ///       static var login: Int { User._ExtensionBase._count + 0 }   one for each property

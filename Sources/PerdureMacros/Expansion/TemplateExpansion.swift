@@ -1,4 +1,4 @@
-// Generates what functions with `@FetchTemplate` need: a constant for the template in `_Slot`, the
+// Generates code for functions with `@FetchTemplate`: a constant for the template in `_Slot`, the
 // list of templates of the class, and the bodies of the functions.
 
 extension TemplateFunctionSyntax {

@@ -67,7 +67,7 @@ extension DeclarationScanner {
     return content(from: first.range.lowerBound, to: last.range.upperBound)
   }
 
-  /// The parts between separators that are in no brackets; at least one.
+  /// The parts between separators outside brackets; at least one.
   private func parts(of tokens: ArraySlice<Token>, separator: String) -> [ArraySlice<Token>] {
     var parts: [ArraySlice<Token>] = []
     var (begin, depth) = (tokens.startIndex, 0)

@@ -78,7 +78,7 @@ extension Lexer {
     lineOfQuotes = (end, last)
   }
 
-  /// Skips a character of the innermost string's text, or what ends the text.
+  /// Skips a character of the innermost string's text, or the end of the text.
   private mutating func skipText(_ open: inout [OpenString]) {
     let string = open[open.count - 1]
     if closes(quotes: string.quotes, pounds: string.pounds) {

@@ -1,6 +1,6 @@
 // Carries the changes of a model over to a document. The changes are the differences between two
 // trees of the same form: the model that the document describes, and the changed model. Everything
-// else in the document stays as it is, even if it has another form than Xcode's.
+// else in the document stays as it is, even if its form differs from Xcode's.
 //
 //   ME1. An attribute of the document changes only if the two trees differ in it.
 //   ME2. An element is removed or added only if one of the two trees lacks it.

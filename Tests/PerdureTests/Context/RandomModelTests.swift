@@ -86,7 +86,7 @@ private struct World {
     trace.append("insert \(number) of E\(entity)")
   }
 
-  /// A living object with relationships, and one of its ends.
+  /// An object with relationships that is not deleted, and one of its ends.
   private mutating func pick() -> (owner: Int, end: RandomEnd)? {
     let living = current.living.filter { !current.ends(of: $0).isEmpty }
     guard !living.isEmpty else { return nil }

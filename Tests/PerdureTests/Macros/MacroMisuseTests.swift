@@ -76,7 +76,7 @@ struct MacroMisuseTests {
     @Composite struct Linked { @Relationship var a: Good? } // error: leads to no objects
     @Composite struct Sole { @Attribute(.unique) var a: Int } // error: said by each entity
     @Composite struct Told { @Attribute(.composite) var a: Place? } // error: Remove .composite
-    @Composite final class Shared { var a: Int = 1 } // error: belongs on a struct
+    @Composite final class Shared { var a: Int = 1 } // error: needs a struct without
     extension Outer { @Composite struct Inside { var a: Place?; private var b: Int } }
     @Entity final class Housed: ManagedObject { @Attribute(.composite) var a: Outer.Inside?; var b: Int }
     @Entity final class Ruled: ManagedObject { @Attribute(.composite, .unique) var a: Place } // error: Remove .unique
@@ -235,7 +235,7 @@ struct MacroMisuseTests {
       @Entity final class Unmarked: ManagedObject { var place: Place?; var other: Place }
       @Entity final class Marked: ManagedObject { @Attribute(.composite) var plain: Plain? }
       """)
-    let unmarked = found.filter { $0.text.contains("mark it @Attribute(.composite)") }
+    let unmarked = found.filter { $0.text.contains("must be marked @Attribute(.composite)") }
     #expect(unmarked.map { $0.text.prefix(6) } == ["'_get'", "'_get'"], "\(found)")
     let plain = found.filter { $0.text.contains("that is marked @Composite, optional or not") }
     #expect(plain.map { $0.text.prefix(6) }.sorted() == ["'_comp", "'add(_"], "\(found)")

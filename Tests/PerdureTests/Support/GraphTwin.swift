@@ -25,7 +25,7 @@ struct GraphTwin {
     links = Array(repeating: [], count: model.pairs.count)
   }
 
-  /// The living objects of an entity and its subentities.
+  /// The objects of an entity and its subentities that are not deleted.
   func living(_ entity: Int) -> [Int] {
     objects.filter { !$0.value.isDeleted && model.isKind($0.value.entity, of: entity) }.keys.sorted()
   }

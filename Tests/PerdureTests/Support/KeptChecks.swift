@@ -58,7 +58,7 @@ private func keptMistakes(
 ) -> [String] {
   let relationship = owner.shape.relationship(Int(entry.slot))
   let name = "\(owner.reference).\(relationship.name)"
-  if entry.isToMany != relationship.isToMany { return ["\(name) is kept as what it is not"] }
+  if entry.isToMany != relationship.isToMany { return ["\(name) is cached with the wrong cardinality"] }
   // Compares the references first. The pointers are not dereferenced, because an object may be
   // freed.
   var references: [ObjectReference] = []
@@ -73,19 +73,19 @@ private func keptMistakes(
   let found = core.targets(of: owner.reference, relationship)
   let expected = entry.isToMany ? found : Array(found.prefix(1))
   guard pointers.count == expected.count else {
-    return ["\(name) keeps \(pointers.count) objects, and has \(expected.count)"]
+    return ["\(name) caches \(pointers.count) objects, but has \(expected.count)"]
   }
   if entry.isToMany, relationship.order == nil ? Set(references) != Set(expected) : references != expected {
-    return ["\(name) keeps \(references), and has \(expected)"]
+    return ["\(name) caches \(references), but has \(expected)"]
   }
   let order = entry.isToMany ? references : expected
   return zip(order, pointers).compactMap { reference, pointer in
     guard let object = core.identityMap.object(reference),
       Unmanaged.passUnretained(object).toOpaque() == pointer
-    else { return "\(name) keeps another instance of \(reference)" }
-    if !object.header.pointee.isKept { return "\(name) keeps \(reference), which does not know" }
+    else { return "\(name) caches another instance of \(reference)" }
+    if !object.header.pointee.isKept { return "\(name) caches \(reference), which is not marked as cached" }
     return object.header.pointee.row == nil && object.overlay?.isNew != true
-      ? "\(name) keeps \(reference), which is a fault" : nil
+      ? "\(name) caches \(reference), which is a fault" : nil
   }
 }
 

@@ -60,7 +60,7 @@ final class PartEditor {
 
   // MARK: Links
 
-  /// A living object with relationships, and one of its ends.
+  /// An object with relationships that is not deleted, and one of its ends.
   private func pick() -> (owner: Int, end: RandomEnd)? {
     let living = state.graph.living.filter { !state.graph.ends(of: $0).isEmpty }
     guard !living.isEmpty else { return nil }

@@ -33,7 +33,7 @@ struct PartState {
     orders[Place(owner, end)] = members
   }
 
-  /// The ordered ends of the living objects.
+  /// The ordered ends of the objects that are not deleted.
   private var orderedEnds: [(owner: Int, end: RandomEnd)] {
     graph.living.flatMap { owner in graph.ends(of: owner).filter(\.isOrdered).map { (owner, $0) } }
   }

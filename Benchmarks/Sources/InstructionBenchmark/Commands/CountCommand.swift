@@ -3,7 +3,8 @@ import ArgumentParser
 /// Runs one scenario. Other commands run it under callgrind.
 struct CountCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "count", abstract: "Run one scenario, with callgrind around it.", shouldDisplay: false)
+    commandName: "count", abstract: "Run one scenario. Other commands run it under callgrind.",
+    shouldDisplay: false)
 
   @Argument(help: "The title of the scenario.")
   var title: String

@@ -11,8 +11,8 @@ struct Comparison {
   struct Outcome {
     /// The measurements of each engine and workload.
     var measurements: [Measurement] = []
-    /// The engines that failed, or that had other results than earlier engines. They have no
-    /// measurements.
+    /// The engines that failed, or whose results differed from those of earlier engines. They have
+    /// no measurements.
     var failures: [String] = []
   }
 

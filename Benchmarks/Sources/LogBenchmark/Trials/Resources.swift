@@ -2,7 +2,7 @@ import Foundation
 
 /// The resources that the process and its files use.
 enum Resources {
-  /// Blocks of all files in a folder, in bytes, without reserved space.
+  /// The bytes of the blocks of all files in a folder, without reserved space.
   static func diskBytes(of folder: String) -> Int { bytes(of: folder) { !isReserve($0) } }
 
   /// The size of the reserve that keeps a store usable on a full disk, in bytes.
