@@ -27,7 +27,7 @@ let package = Package(
     .systemLibrary(name: "CRocksDB", providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
     .systemLibrary(name: "CLevelDB", providers: [.apt(["libleveldb-dev"]), .brew(["leveldb"])]),
     .target(name: "CLogFloor", cSettings: [.define("_GNU_SOURCE")]),
-    // The engine alone, beside other key-value stores.
+    // The engine alone, compared with other key-value stores.
     .executableTarget(
       name: "LogBenchmark",
       dependencies: [
@@ -39,7 +39,7 @@ let package = Package(
     .testTarget(
       name: "LogBenchmarkTests", dependencies: ["LogBenchmark", "CLogFloor", "Measuring"],
       swiftSettings: settings),
-    // What benchmarks share.
+    // Code that all benchmarks share.
     .target(name: "SQLiteAccess", dependencies: ["CSQLite"], swiftSettings: settings),
     .target(name: "Measuring", swiftSettings: settings),
     // The same import and the same questions for every engine.
@@ -74,7 +74,8 @@ let package = Package(
     .testTarget(
       name: "GraphBenchmarkTests", dependencies: ["GraphBenchmark", "Measuring"], swiftSettings: settings),
     .target(name: "CAllocation"),
-    // What objects cost beside those of a plain class, in a module of its own as users have.
+    // The cost of objects, compared with objects of a plain class. The classes are in a separate
+    // module, as in a user's program.
     .executableTarget(
       name: "ObjectBenchmark",
       dependencies: [

@@ -91,7 +91,7 @@ package final class ProofDesk: @unchecked Sendable {
   }
 }
 
-/// The current step of one task: a part, in the words of `ProofPlan.part`. The place in the page is
+/// The current step of one task: a part, in the form of `ProofPlan.part`. The place in the page is
 /// freed when the note is released.
 // Unchecked: only the task that requested the note writes it.
 package final class ProofNote: @unchecked Sendable {

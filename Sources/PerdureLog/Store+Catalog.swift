@@ -199,7 +199,9 @@ extension Engine {
     for dependent in known.flatMap({ catalog.dependents[$0] }) ?? [] {
       let source = catalog.indexes[Int(dependent.id)].definition.source
       guard source.canBeMade(from: definition.source) else {
-        throw wrong("is what index \(dependent.name) is made from, and could not be so any more; remove that")
+        throw wrong(
+          "is the source of index \(dependent.name), which this definition does not allow; remove that index first"
+        )
       }
     }
   }
@@ -210,7 +212,7 @@ extension Engine {
     let (keyspaces, extractor) = (extraction.keyspaces, extraction.extractor)
     for keyspace in keyspaces {
       try catalog.check(keyspace)
-      guard keyspace.id > 0 else { throw wrong("has the catalog for a source") }
+      guard keyspace.id > 0 else { throw wrong("cannot have the catalog as a source") }
     }
     guard extraction.kind == nil || Set(keyspaces.map(\.id)).count == keyspaces.count else {
       throw wrong("names a keyspace twice, so that the count of its numbers is ambiguous")

@@ -123,7 +123,7 @@ extension Store {
     guard kind == .directory, try fileSystem.contents(of: path).isEmpty else {
       throw StoreError(
         .invalidArgument,
-        "A store goes into a new directory, or an empty one; name another, or destroy what is there",
+        "A new store needs a new or empty directory; choose another one, or destroy the store there",
         at: path)
     }
   }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A set of entities that was checked as a whole and cannot change any more.
+/// A set of entities that was checked as a whole and can no longer change.
 ///
 /// A model may be shared by any number of containers, on any thread.
 ///

@@ -6,7 +6,7 @@ public struct ModelDifference: Sendable, Hashable {
     case entityAdded
     /// The store has an entity that the model no longer has.
     case entityRemoved
-    /// The entity has another superentity, or no superentity any more.
+    /// The entity has a different superentity, or no longer has one.
     case superentityChanged
     /// The entity became abstract, or concrete.
     case abstractChanged
@@ -135,7 +135,7 @@ struct ModelComparison {
           + " existing objects have not been checked against them.")
     }
     if Set(old.indexes) != Set(new.indexes) {
-      note(.indexesChanged, name, nil, true, "The indexes changed and are built anew.")
+      note(.indexesChanged, name, nil, true, "The indexes changed and are rebuilt.")
     }
     if old.managedObjectClassName != new.managedObjectClassName
       || old.renamingIdentifier != new.renamingIdentifier || old.userInfo != new.userInfo

@@ -4,7 +4,7 @@ public struct ModelProblem: Sendable, Hashable {
   public enum Rule: String, Sendable, Hashable, CaseIterable {
     // Errors
 
-    /// A name is empty, too long, no identifier, or begins with an underscore.
+    /// A name is empty, too long or not an identifier, or begins with an underscore.
     case nameSyntax
     /// A property has the name of a member of every managed object.
     case reservedName

@@ -19,12 +19,12 @@ public enum EntityCode: String, Sendable, Hashable, CaseIterable {
 
 /// The types of attributes: exact ones, or those of Xcode.
 public enum ModelCodeScalars: String, Sendable, Hashable, CaseIterable {
-  /// A type that is optional if the attribute is: nil is an absent value.
+  /// The type is optional if the attribute is optional: nil is an absent value.
   case exact
-  /// As the file says, and as Xcode generates it. A number, truth value or date with a scalar type
-  /// is not optional: an absent value reads as 0 or false, and cannot be set. A date has the type
-  /// `TimeInterval`, its seconds since 2001. All other attributes are optional, also required ones.
-  /// Only accessors express it.
+  /// The type that the file gives and that Xcode generates. A number, truth value or date with a
+  /// scalar type is not optional: an absent value reads as 0 or false, and cannot be set. A date
+  /// has the type `TimeInterval`, its seconds since 2001. All other attributes are optional, even
+  /// required ones. Only accessors can express this choice.
   case file
 }
 

@@ -7,10 +7,10 @@ extension CrashExplorer {
       ("imagesPerRecoveryMax", imagesPerRecoveryMax),
     ]
     for (name, number) in numbers {
-      precondition(number > 0, "CrashExplorer.\(name) is \(number), and has to be 1 or more")
+      precondition(number > 0, "CrashExplorer.\(name) is \(number), but must be 1 or more")
     }
     precondition(
-      recoveryDepth >= 0, "CrashExplorer.recoveryDepth is \(recoveryDepth), and has to be 0 or more")
+      recoveryDepth >= 0, "CrashExplorer.recoveryDepth is \(recoveryDepth), but must be 0 or more")
   }
 }
 

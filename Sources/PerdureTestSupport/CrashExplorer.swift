@@ -144,7 +144,7 @@ extension CrashExplorer {
   public func examine(
     _ journal: CrashJournal, verify: (_ image: CrashImage, _ context: CrashContext) throws -> Void
   ) -> CrashReport {
-    precondition(recoveryDepth == 0, "Without `recover` no recovery can be cut: recoveryDepth has to be 0")
+    precondition(recoveryDepth == 0, "Without `recover` no recovery can be cut: recoveryDepth must be 0")
     var examination = CrashExamination(explorer: self)
     examination.begin(journal) { image, context in
       try verify(image, context)

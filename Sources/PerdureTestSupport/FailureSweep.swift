@@ -108,10 +108,10 @@ public struct FailureSweep: Sendable {
     program: (SimulatedFileSystem) throws -> State,
     verify: (State, SimulatedFileSystem) throws -> Void
   ) -> FailureReport {
-    precondition(part > 0, "FailureSweep.part is \(part), and has to be more than 0")
+    precondition(part > 0, "FailureSweep.part is \(part), but must be more than 0")
     precondition(!kinds.isEmpty, "FailureSweep.kinds has no kind of failure")
     precondition(
-      failedCallsMax > 1, "FailureSweep.failedCallsMax is \(failedCallsMax), and has to be 2 or more")
+      failedCallsMax > 1, "FailureSweep.failedCallsMax is \(failedCallsMax), but must be 2 or more")
     var report = FailureReport(self, kinds)
     let note = RunNote("\(name), \(seedWords)", isWanted: leavesNote)
     let calls = attempt(nil, note, program, verify, &report)

@@ -52,7 +52,7 @@ public struct Shrinker<Element: Equatable> {
     _ elements: [Element], simplifying: (Element) -> [Element] = { _ in [] },
     while fails: ([Element]) throws -> Bool
   ) rethrows -> Result {
-    precondition(trialsMax > 1, "Shrinker.trialsMax is \(trialsMax), and has to be 2 or more")
+    precondition(trialsMax > 1, "Shrinker.trialsMax is \(trialsMax), but must be 2 or more")
     var result = Result(elements: elements, trials: 1, isMinimal: false, isConfirmed: false)
     guard try fails(elements) else { return result }
     while !result.isMinimal {

@@ -89,16 +89,18 @@ struct MisuseTests {
   @Test("A repeated marker is diagnosed")
   func repeatedMarkers() {
     #expect(
-      member("@Attribute(.unique) @Attribute(.indexed) var a: Int") == ["One @Attribute says all @ @Attribut"]
+      member("@Attribute(.unique) @Attribute(.indexed) var a: Int") == [
+        "One @Attribute is enough @ @Attribut"
+      ]
     )
-    #expect(member("@Relationship @Relationship var a: B?") == ["One @Relationship says all @ @Relation"])
+    #expect(member("@Relationship @Relationship var a: B?") == ["One @Relationship is enough @ @Relation"])
   }
 
   @Test("An invalid name of a property is diagnosed")
   func names() {
     #expect(
       member("var _a: Int") == [
-        "\"_a\" begins with an underscore, as the names that Perdure makes @ _a: Int\nv"
+        "\"_a\" begins with an underscore, as do the names that Perdure generates @ _a: Int\nv"
       ])
     #expect(
       member("var `a b`: Int") == [
@@ -124,7 +126,7 @@ struct MisuseTests {
     for option in ["unique", "indexed"] {
       #expect(
         member("@Attribute(.\(option), .transient) var a: Int = 5")
-          == ["\"a\" is transient, and no store has it to compare or to find @ @Attribut"])
+          == ["\"a\" is transient, so no store can compare or find its values @ @Attribut"])
     }
     #expect(
       member("@Relationship(inverse: \"x\", maxCount: 3) var a: B?")

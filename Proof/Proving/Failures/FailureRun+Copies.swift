@@ -95,7 +95,7 @@ extension FailureRun {
         let store = try Store(at: Self.path, options: options)
         try copy.make(store, optionsHere)
         try store.close()
-      } catch { throw Violation("\(copy) cannot be made when no call fails any more: \(error)") }
+      } catch { throw Violation("\(copy) cannot be made although no call fails any longer: \(error)") }
       let image = base.currentImage.fileSystem()
       try check(copy, upTo: wanted(by: copy), on: image, "that was made at the end")
       try checkHasNoDraft(copy)

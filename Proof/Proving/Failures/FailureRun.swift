@@ -62,7 +62,7 @@ final class FailureRun {
     let promised: UInt64
   }
 
-  /// The copies that failed and must succeed at the end, when no call fails any more.
+  /// The copies that failed and must succeed at the end, when all calls succeed.
   var unmade: [FailureCopy] = []
 
   /// The settings for the disks that are built after power cuts.

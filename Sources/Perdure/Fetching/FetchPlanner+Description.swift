@@ -42,7 +42,7 @@ extension FetchPlanner {
 
   private func order(_ candidate: Candidate) -> String {
     let criteria = fetch.order.map(\.order.description).joined(separator: ", ")
-    if candidate.isOrdered { return "\(criteria), as they come" }
+    if candidate.isOrdered { return "\(criteria), already sorted" }
     return fetch.windowEnd.map { "\(criteria), the first \($0) kept" } ?? "\(criteria), sorted"
   }
 

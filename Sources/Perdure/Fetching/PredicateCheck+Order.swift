@@ -31,8 +31,8 @@ extension PredicateCheck {
     let key = expression.shortDescription
     throw FetchError(
       .typeMismatch,
-      "\(operation) needs values with an order; \(key) of \(entity.name) is transformable: its bytes are "
-        + "equal or not, or there are none.", entity: entity.name, key: key)
+      "\(operation) needs values with an order; \(key) of \(entity.name) is transformable: its bytes can "
+        + "only be compared for equality, and with nil.", entity: entity.name, key: key)
   }
 
   private mutating func isOpaque(

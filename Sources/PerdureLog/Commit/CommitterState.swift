@@ -50,7 +50,7 @@ struct CommitterState: ~Copyable {
   var rootPool = RootPool()
   /// The segments and tables that compaction has replaced, with the versions that may read them.
   private var outdatedSegments: [(outdated: SegmentTable.Outdated, versions: ClosedRange<UInt64>)] = []
-  /// The replaced segments and tables that no root reads any more.
+  /// The replaced segments and tables that no root still reads.
   private var releasedSegments: [SegmentTable.Outdated] = []
   /// The versions that a running compaction must keep complete, ascending. `CompactionControl`
   /// allows one compaction at a time, and none after the store was closed.
@@ -170,8 +170,8 @@ struct CommitterState: ~Copyable {
     releasedSegments += takeUnreadSegments(pinned)
   }
 
-  /// Removes and returns the segments that no root reads any more. The caller releases them after
-  /// the turn.
+  /// Removes and returns the segments that no root still reads. The caller releases them after the
+  /// turn.
   mutating func takeReleasedSegments() -> [SegmentTable.Outdated] {
     guard !releasedSegments.isEmpty else { return [] }
     defer { releasedSegments = [] }

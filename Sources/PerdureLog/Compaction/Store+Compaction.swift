@@ -15,7 +15,7 @@ public struct CompactionReport: Hashable, Sendable {
   public var bytesBefore: UInt64 = 0
   /// The total length of the rewritten segments' files after.
   public var bytesAfter: UInt64 = 0
-  /// The number of removed records, which no state could read any more.
+  /// The number of removed records, which no state could still read.
   public var recordsDropped = 0
   /// The number of removed tombstones whose shadowed records no longer exist.
   public var tombstonesDropped = 0

@@ -127,8 +127,8 @@ extension Snapshot {
     guard let sum = found.sum, sum.radix == radix else {
       throw StoreError(
         .corruption,
-        "The entry of group \(group) in index \(index.name) is not a sum; no record is lost: close the store, remove its "
-          + "index file, and open it again, and the index is built from the log")
+        "The entry of group \(group) in index \(index.name) is not a sum; no record is lost. Close the store, remove its "
+          + "index file, and open it again. The index is then built from the log")
     }
     return GroupSum(sum)
   }

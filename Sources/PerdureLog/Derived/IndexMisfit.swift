@@ -12,7 +12,7 @@ enum IndexMisfit: Error {
   func text(_ catalog: Catalog) -> String {
     switch self {
     case .sum(let index, let group):
-      "The entry of group \(group) in index \(catalog.indexes[Int(index)].index.name) is not a sum, or not that of the "
+      "The entry of group \(group) in index \(catalog.indexes[Int(index)].index.name) is not a sum, or differs from the sum of the "
         + "numbers that its extractor gave before"
     case .missingEntries(let index, let count):
       "Index \(catalog.indexes[Int(index)].index.name) lacks \(count) \(count == 1 ? "entry" : "entries") of "

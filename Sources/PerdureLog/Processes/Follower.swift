@@ -121,7 +121,7 @@ extension Store {
   /// - Returns: Whether there is a new state.
   /// - Throws: `StoreError`: `.corruption`, `.io`, `.closed`; `.notAStore` if the directory has
   ///   another store or none; `.unsupportedFormat` if a newer version of Perdure has written to the
-  ///   store, and this version cannot read it any more. After these errors the previous state can
+  ///   store, and this version can no longer read it. After these errors the previous state can
   ///   still be read. `.readOnly` if the store was opened for writing, because it always shows the
   ///   newest state.
   /// - Complexity: If nothing has changed, it reads the superblock, the directory and the headers
@@ -130,7 +130,7 @@ extension Store {
   public func refresh() throws -> Bool {
     try engine.checkProcess()
     guard let follower else {
-      throw StoreError(.readOnly, "Only a store that was opened for reading has to be refreshed")
+      throw StoreError(.readOnly, "Only a store that was opened for reading needs a refresh")
     }
     return try follower.refresh()
   }

@@ -25,7 +25,7 @@ extension ManagedProperty {
       let markers = variable.attributes.filter { $0.name == name }
       guard markers.count > 1 else { continue }
       return (
-        "One @\(name) says all. Write what both say into the first, and remove the second.", markers[1].offset
+        "One @\(name) is enough. Write all options into the first, and remove the second.", markers[1].offset
       )
     }
     return nil
@@ -36,7 +36,7 @@ extension ManagedProperty {
     guard let binding = variable.bindings.first, let name = binding.name else { return nil }
     if name.hasPrefix("_") {
       return (
-        "\"\(name)\" begins with an underscore, as the names that Perdure makes. Choose another name, or mark it "
+        "\"\(name)\" begins with an underscore, as do the names that Perdure generates. Choose another name, or mark it "
           + "@Transient.", binding.offset
       )
     }
@@ -64,7 +64,7 @@ extension ManagedProperty {
       if let problem = presenceProblem(name, type, options) { return (problem, marker.offset) }
       if isTransient(variable), let option = ["unique", "indexed"].first(where: options.has(option:)) {
         return (
-          "\"\(name)\" is transient, and no store has it to compare or to find. Remove .\(option) or .transient.",
+          "\"\(name)\" is transient, so no store can compare or find its values. Remove .\(option) or .transient.",
           marker.offset
         )
       }
@@ -79,7 +79,7 @@ extension ManagedProperty {
     }
     if type.hasSuffix("?"), options.has(label: "maxCount") {
       return (
-        "\"\(name)\" leads to one object at most. Remove maxCount, or declare it as ToMany; optional: false demands "
+        "\"\(name)\" leads to one object at most. Remove maxCount, or declare it as ToMany; optional: false requires "
           + "an object.", marker.offset
       )
     }
@@ -161,7 +161,7 @@ extension ManagedProperty {
     if let problem = customProblem(name, variable) { return problem }
     if isTransformed(variable), isTransient(variable) || binding.initializer != nil {
       return (
-        "\"\(name)\" has a value transformer, so it is neither transient nor has it an initial value. Set it in "
+        "\"\(name)\" has a value transformer, so it cannot be transient or have an initial value. Set it in "
           + "awakeFromInsert.", binding.offset
       )
     }

@@ -14,7 +14,7 @@ enum Conversion {
       if case .string(let name) = type { NearMisses.question(name, in: conversions.keys) } else { "" }
     throw PredicateEvaluationError(
       .invalidOperand,
-      "CAST knows no type \(type.description.shortened). Use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID or "
+      "CAST does not support the type \(type.description.shortened). Use NSDate, NSNumber, NSDecimalNumber, NSString, NSUUID or "
         + "NSURL.\(hint)")
   }
 

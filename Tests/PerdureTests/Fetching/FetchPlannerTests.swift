@@ -77,7 +77,7 @@ struct FetchPlannerTests {
           fetch Employee
             from index on age, salary descending: 1 range by age
             candidates: 12 of 1100
-            order: salary descending, as they come
+            order: salary descending, already sorted
             window: at most 3
           """)
     #expect(
@@ -85,7 +85,7 @@ struct FetchPlannerTests {
         fetch Employee
           from index on age, salary descending: 1 range by age, from its end
           candidates: 12 of 1100
-          order: salary ascending, as they come
+          order: salary ascending, already sorted
           window: at most 30 after the first 10
         """)
   }
@@ -142,7 +142,7 @@ struct FetchPlannerTests {
         fetch Employee
           from index on salary: all of it, from its end
           candidates: 1100 of 1100
-          order: salary descending, as they come
+          order: salary descending, already sorted
           window: at most 5
         """)
   }
@@ -233,7 +233,7 @@ struct FetchPlannerTests {
         fetch Company
           from count index on employeeCount, from its end
           candidates: 50 of 50
-          order: employeeCount descending, as they come
+          order: employeeCount descending, already sorted
           window: at most 3
         """)
     #expect(

@@ -242,7 +242,7 @@ struct MergePolicyTests {
   }
 
   @Test(
-    "If a deletion is discarded, the deletions and removed references that its delete rules caused are too")
+    "A policy that discards a deletion also discards the effects of its delete rules")
   func givenUpDeletion() throws {
     let container = try Staff.container()
     let there = container.newContext()

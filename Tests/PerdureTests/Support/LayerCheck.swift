@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-/// Expects that a context's layer equals a layer that is built anew from the same unsaved changes
+/// Expects that a context's layer equals a new layer that is built from the same unsaved changes
 /// (BL1 in LayerBuilder.swift).
 func expectLayer(
   _ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation

@@ -8,7 +8,7 @@ import PerdureLog
 final class PerdureArchive: ArchiveEngine {
   static let name = "Perdure"
   static func settings(_ durability: Durability) -> String {
-    "objects of the example's model, durability \(level(durability)), otherwise as it comes"
+    "objects of the example's model, durability \(level(durability)), otherwise the defaults"
   }
   /// With a new context for each traversal, every object is a fault. With a kept context, objects
   /// of earlier traversals are in memory.

@@ -5,7 +5,7 @@ import PerdureLog
 /// The graph as objects of Perdure, with classes as users write them.
 final class PerdureGraph: GraphEngine {
   static let name = "Perdure"
-  static let settings = "objects by macros, a new context for each workload, otherwise as it comes"
+  static let settings = "objects by macros, a new context for each workload, otherwise the defaults"
   static let workloads = Workload.allCases
 
   let data: GraphData
