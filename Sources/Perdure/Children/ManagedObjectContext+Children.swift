@@ -1,21 +1,22 @@
 // Child contexts: what a program makes of them. How they work: ParentStore.swift.
 
 extension ManagedObjectContext {
-  /// Makes a context whose saves go into this one: a draft that can be thrown away.
+  /// Makes a context that saves into this one: a draft that can be discarded.
   ///
   ///     let draft = try context.newChildContext()
   ///     try draft.existingObject(with: person.objectID).setValue("Ada", forKey: "name")
   ///     try draft.save()  // pending in `context` now, and in no store
   ///     try context.save()
   ///
-  /// The child sees this context with its unsaved changes, as they are now. Like every context it
-  /// stays at that state, and advances when it saves, rolls back or refreshes. A save is validated
-  /// and checked like a save into a store. Properties that both contexts changed are merged by the
-  /// child's own `mergePolicy`; otherwise the save throws 133020 or 133021. It is one step for this
-  /// context, whose observers receive `objectsDidChange`. New objects keep their ids at every
-  /// level.
+  /// The child sees the current state of this context, including its unsaved changes. Like every
+  /// context it stays at that state, and advances when it saves, rolls back or refreshes. A save is
+  /// validated and checked like a save into a store. Properties that both contexts changed are
+  /// merged by the child's own `mergePolicy`; otherwise the save throws 133020 or 133021. The save
+  /// is one step for this context, and its observers receive `objectsDidChange`. New objects keep
+  /// their ids at every level.
   ///
-  /// It lives in the isolation of this context, and keeps it alive. It may have children too.
+  /// The child belongs to the isolation of this context, and retains this context. It may have
+  /// children too.
   ///
   /// - Throws: `PerdureError` 134070 if the container has several stores: contexts of such
   ///   containers have no children so far.

@@ -7,8 +7,8 @@ internal import Dispatch
 internal import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// Whether the context automatically merges the saves of other contexts of the container. False
-  /// at first.
+  /// Whether the context automatically merges the saves of other contexts of the container.
+  /// Initially false.
   ///
   /// A context on a queue or of the main actor merges soon after the save. Every context merges at
   /// its next fetch or `processPendingChanges()`. A context that is pinned to a state merges after
@@ -19,10 +19,10 @@ extension ManagedObjectContext {
     set { core.mergeAutomatically(newValue) }
   }
 
-  /// Advances to the newest state, which has the saves of other contexts of the container. Unsaved
-  /// changes of the objects that they changed are applied to the new values. A save no longer
-  /// conflicts with those saves. A context that is pinned to a state advances too, and stays at the
-  /// newest one then.
+  /// Advances to the newest state, which has the saves of other contexts of the container. If these
+  /// saves changed an object with unsaved changes, its changes are applied to the new values. So a
+  /// later save does not conflict with those saves. A context that is pinned to a state advances
+  /// too, and is then pinned to the newest state.
   ///
   /// - Parameter event: An event from another context's sequence; it must be a `didSave`.
   public func mergeChanges(fromContextDidSave event: ContextEvent) {
@@ -30,12 +30,12 @@ extension ManagedObjectContext {
     core.merge([event])
   }
 
-  /// Makes the next save check whether another context has changed an object that this one has not
-  /// changed: then it throws as for changed ones. Until a save that writes has checked it, or the
-  /// context is rolled back or reset.
+  /// Makes the next save check an object that this context has not changed. If another context has
+  /// changed it, the save throws, as for a changed object. The request ends when a save that writes
+  /// has checked it, or when the context is rolled back or reset.
   ///
-  /// The version that it is compared with is that of the context's state. Objects without a row are
-  /// not checked.
+  /// The check compares with the version in the context's state. Objects without a row are not
+  /// checked.
   public func detectConflicts(for object: ManagedObject) { core.detectConflicts(object) }
 }
 

@@ -4,17 +4,17 @@ internal import PerdurePredicates
 
 extension ManagedObjectContext {
   /// Whether the context retains every registered object until it is reset, this property changes,
-  /// or the context is released. If false, as at first, it keeps those with unsaved changes; the
-  /// others are freed when they are released.
+  /// or the context is released. Initially false: the context then retains only objects with
+  /// unsaved changes, and other objects are freed when they are released.
   public var retainsRegisteredObjects: Bool {
     get { core.retained != nil }
     set { core.retainObjects(newValue) }
   }
 
   /// Whether a fault whose row another context has removed counts as deleted and reads as having no
-  /// values. If false, it does not count as deleted when it is touched. Then the next fetch or save
-  /// of the context throws `PerdureError.Code.objectNotFound`, 133000, and so do later ones until
-  /// the context is rolled back or reset. True at first.
+  /// values. If false, such a fault does not count as deleted. When it is touched, the next fetch
+  /// or save of the context throws `PerdureError.Code.objectNotFound`, 133000, and so do later ones
+  /// until the context is rolled back or reset. Initially true.
   public var shouldDeleteInaccessibleFaults: Bool {
     get { core.deletesInaccessibleFaults }
     set { core.deletesInaccessibleFaults = newValue }
@@ -23,10 +23,10 @@ extension ManagedObjectContext {
   /// Makes the ids of new objects permanent before they are saved: `ManagedObjectID.isTemporaryID`
   /// of later ids is false, and the objects can no longer be assigned to another store. The numbers
   /// do not change: they are final from the insertion on, and never reused. Objects that have rows
-  /// are passed over.
+  /// are skipped.
   ///
-  /// - Throws: `PerdureError`, and nothing has changed: 134030 with `objectIDs` when a store had no
-  ///   ids for them; 133010 with `objectIDs` for objects that are not of this context.
+  /// - Throws: `PerdureError`, and nothing has changed: 134030 with `objectIDs` if a store had no
+  ///   ids for them; 133010 with `objectIDs` for objects that do not belong to this context.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws(PerdureError) {
     try core.obtainPermanentIDs(objects)
   }

@@ -192,12 +192,12 @@ extension ContextCore {
 }
 
 extension ManagedObjectContext {
-  /// Chooses the store that a new object is saved into. By default that is the first store of the
-  /// container that has the object's entity and can be written.
+  /// Chooses the store of a new object. The default is the first writable store of the container
+  /// that has the object's entity.
   ///
   /// The object gets its id in that store: the id that `objectID` returned before becomes invalid.
-  /// Call it before the object is connected with others, which must be of the same store. An object
-  /// whose initializer or `awakeFromInsert` connects it is connected already.
+  /// Call it before the object is connected with other objects, which must be in the same store. An
+  /// object whose initializer or `awakeFromInsert` connects it is connected already.
   ///
   /// - Throws: `PerdureError`, and nothing has changed: 134070 when the object is not new or is
   ///   connected already, or when the store is not one of this context's, is opened for reading, or

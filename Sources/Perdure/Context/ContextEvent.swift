@@ -18,22 +18,22 @@ public enum ContextEventKind: Hashable, Sendable {
   case didMerge
 }
 
-/// An event in a context, as a value: ids and values, no objects.
+/// An event in a context, as a value. It contains ids and values, but no objects.
 public struct ContextEvent: Sendable {
   /// The kind of event.
   public let kind: ContextEventKind
-  /// The objects that are new: to be saved, saved, or made in the event.
+  /// The new objects: objects to save, saved objects, or objects inserted in the event.
   public internal(set) var insertedObjectIDs: Set<ManagedObjectID> = []
-  /// The objects that were changed, those included that a delete rule has changed.
+  /// The changed objects, including those that a delete rule changed.
   public internal(set) var updatedObjectIDs: Set<ManagedObjectID> = []
-  /// The objects that were deleted, those included that a delete rule has taken along.
+  /// The deleted objects, including those that a delete rule deleted.
   public internal(set) var deletedObjectIDs: Set<ManagedObjectID> = []
-  /// The objects that were given other values as a whole.
+  /// The objects whose values were replaced as a whole.
   public internal(set) var refreshedObjectIDs: Set<ManagedObjectID> = []
-  /// Whether the context was reset: none of its objects belongs to it any more.
+  /// Whether the context was reset. Its objects then no longer belong to it.
   public internal(set) var invalidatesAllObjects = false
-  /// What inserted and updated objects have in the columns that were set: attributes by their
-  /// names, and to-one relationships as ids. Null where they have no value.
+  /// The values of the columns that were set, for inserted and updated objects: attributes by their
+  /// names, and to-one relationships as ids. Null means no value.
   public internal(set) var values: [ManagedObjectID: [String: Value]] = [:]
 
   /// The sequence number of the commit that a `didSave` reports; nil if it is not known exactly.
@@ -48,7 +48,7 @@ public struct ContextEvent: Sendable {
   }
 }
 
-/// An event in a context, with the objects: for observers in the context's isolation.
+/// An event in a context, with its objects, for observers in the context's isolation.
 public struct ContextNotification {
   /// The kind of event.
   public let kind: ContextEventKind
@@ -58,12 +58,12 @@ public struct ContextNotification {
   public internal(set) var insertedObjects: Set<ManagedObject> = []
   /// As in `ContextEvent`.
   public internal(set) var updatedObjects: Set<ManagedObject> = []
-  /// As in `ContextEvent`. Those that a save has deleted can be read still, and belong to no
+  /// As in `ContextEvent`. Objects that a save has deleted can still be read, and belong to no
   /// context.
   public internal(set) var deletedObjects: Set<ManagedObject> = []
   /// As in `ContextEvent`.
   public internal(set) var refreshedObjects: Set<ManagedObject> = []
-  /// Whether the context was reset: none of its objects belongs to it any more.
+  /// Whether the context was reset. Its objects then no longer belong to it.
   public internal(set) var invalidatesAllObjects = false
 
   init(_ kind: ContextEventKind, _ context: ManagedObjectContext) {
@@ -75,7 +75,7 @@ public struct ContextNotification {
 @available(*, unavailable)
 extension ContextNotification: Sendable {}
 
-/// Keeps an observer of a context, until it is cancelled or freed.
+/// Retains an observer of a context until this observation is cancelled or freed.
 public final class ContextObservation {
   private weak var observers: ContextObservers?
   private let number: Int
@@ -121,16 +121,16 @@ final class ContextObservers {
 }
 
 extension ManagedObjectContext {
-  /// Calls a closure when something happens in the context, at once and in the context's isolation.
+  /// Calls a closure for each event of the context, at once and in the context's isolation.
   ///
   ///     let observation = context.observe { notification in
   ///       if notification.kind == .didSave { print(notification.insertedObjects.count) }
   ///     }
   ///
-  /// Its changes belong to the save that has begun, or are pending after the finished one. It must
-  /// not save. A context without observers has no extra cost.
+  /// Changes that the closure makes belong to a save that has begun, or are pending after a
+  /// finished one. The closure must not save. A context without observers has no additional cost.
   ///
-  /// - Returns: What keeps the observer. It ends with that.
+  /// - Returns: The observation. It ends when this value is freed.
   public func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
     core.observe(observer)
   }
@@ -138,8 +138,8 @@ extension ManagedObjectContext {
   /// The later events of the context, as values for any isolation. The sequence ends with the
   /// context, or with the task that iterates.
   ///
-  /// - Parameter bufferCount: How many events are kept for a slow subscriber; beyond that the
-  ///   oldest are lost.
+  /// - Parameter bufferCount: The maximum number of events that wait for a slow subscriber. Above
+  ///   it, the oldest are dropped.
   public func events(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {
     core.streams.make(bufferCount)
   }
@@ -153,12 +153,14 @@ extension BackgroundContext {
 }
 
 extension PersistentContainer {
-  /// The later saves of all contexts of the container. The saves of one context are in order; those
-  /// of several contexts arrive after their commits and hooks. The store must have been loaded.
-  /// Contexts made before stores were added or removed are reported to sequences of that time.
+  /// The later saves of all contexts of the container. The saves of one context arrive in order.
+  /// Each save arrives after its commit and its hooks. The store must have been loaded. Saves of
+  /// contexts that were made before stores were added or removed are reported only to sequences
+  /// from that time.
   ///
   /// - Parameters:
-  ///   - bufferCount: How many saves are kept for a slow subscriber; beyond that the oldest are lost.
+  ///   - bufferCount: The maximum number of saves that wait for a slow subscriber. Above it, the
+  ///     oldest are dropped.
   ///   - file: The caller's file, for the message of a stop.
   ///   - line: The caller's line.
   public func saves(

@@ -23,16 +23,16 @@ public struct ContextLogEntry: Sendable {
 
   /// The logged operation.
   public let kind: Kind
-  /// The entity, predicate, order and window of a request (`explain(_:)` says how it is fetched).
-  /// For a save, the numbers of objects that it was to insert, update and delete, before delete
-  /// rules and hooks, and how many of the new ones it merged into others. Or the text of a warning.
+  /// The entity, predicate, order and window of a request (`explain(_:)` describes its plan). For a
+  /// save, the numbers of objects to insert, update and delete, before delete rules and hooks, and
+  /// the number of new objects that were merged into others. For a warning, its text.
   public let subject: String
-  /// How many objects were found or counted, or pending as `subject` says when they were saved; 0
-  /// if it failed.
+  /// The number of objects that were found, counted or pending (see `subject`); 0 if the operation
+  /// failed.
   public let objectCount: Int
-  /// Its duration, by a monotonic clock. What observers and hooks did meanwhile is part of it.
+  /// The duration by a monotonic clock, including the time of observers and hooks.
   public let duration: Duration
-  /// The requests to the store meanwhile.
+  /// The requests to the store during the operation.
   public let requests: ContextStatistics
   /// The error, in words; nil if there was none.
   public let failure: String?
@@ -50,11 +50,11 @@ extension ContextLogEntry: CustomStringConvertible {
 
 extension PersistentContainer {
   /// Calls a closure after each fetch and each save of the container's contexts, existing ones
-  /// included. Nil, as at first, stops that. The closure runs on the context's thread before the
-  /// fetch or the save returns, which its duration delays.
+  /// included. Nil, the initial value, stops the calls. The closure runs on the context's thread
+  /// before the fetch or save returns, so its duration delays the caller.
   ///
   /// The warnings of the container's model are logged at once, each as an entry of its own. They
-  /// are logged once for each model, however often and for how many containers this is called.
+  /// are logged once for each model, even after several calls or for several containers.
   ///
   ///     container.log { print($0) }
   public func log(_ log: (@Sendable (ContextLogEntry) -> Void)?) {

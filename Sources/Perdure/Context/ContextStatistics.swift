@@ -1,5 +1,5 @@
-/// The numbers of a context's requests to its store, since it was made. For tests that assert the
-/// number of requests of a loop, and for finding the cause of slow code.
+/// The numbers of a context's requests to its store since the context was made. For tests that
+/// assert the number of requests of a loop, and for finding the cause of slow code.
 ///
 ///     let workers = try context.fetch(Worker.fetchRequest())
 ///     let before = context.statistics
@@ -10,28 +10,29 @@
 /// The row of a fault and the other end of a relationship are requested for 64 siblings at a time.
 /// Siblings are the objects of one fetch (`FetchRequest.fetchBatchSize` sets another number), of
 /// one to-many relationship, or of the same relationship of siblings. For a relationship that is
-/// looked up in an index, the first lookup is alone, and a request ends after 4,096 objects; rows
-/// of more than 4 KiB are read one by one.
+/// looked up in an index, the first lookup is for one object, and a request returns at most 4,096
+/// objects. Rows of more than 4 KiB are read one by one.
 public struct ContextStatistics: Hashable, Sendable {
-  /// How many requests asked the store for objects, ids, a number of objects, or a plan.
+  /// The number of requests to the store for objects, ids, a count of objects, or a plan.
   public internal(set) var fetchRequestCount = 0
-  /// How often rows were read because a fault fired, or a request prefetched them. Rows that a
-  /// fetch read to find its objects do not count.
+  /// The number of reads of rows for faults that fired and for prefetching. Rows that a fetch read
+  /// to find its objects do not count.
   public internal(set) var rowRequestCount = 0
-  /// Rows that these requests gave, one an object.
+  /// The number of rows that these requests returned, one for each object.
   public internal(set) var rowCount = 0
-  /// Rows that were read of objects without an instance: by delete rules and plans of deletions,
-  /// when a save writes or checks them, and where a relationship is changed at its other end.
+  /// The number of rows read for objects without an instance: by delete rules and plans of
+  /// deletions, by saves that write or check them, and for changes of a relationship at its other
+  /// end.
   public internal(set) var uninstantiatedRowCount = 0
-  /// How often the other end of a relationship was looked up in an index, for one object or for
+  /// The number of index lookups of the other end of a relationship, each for one object or for
   /// many.
   public internal(set) var relationshipRequestCount = 0
-  /// How often the store counted the objects at the other end of a relationship.
+  /// The number of counts of the objects at the other end of a relationship.
   public internal(set) var relationshipCountRequestCount = 0
-  /// How often the store was asked to commit.
+  /// The number of commits that were requested.
   public internal(set) var commitRequestCount = 0
 
-  /// Nothing counted.
+  /// Makes statistics in which all counts are 0.
   public init() {}
 
   /// The counts since an earlier moment: the difference of each number.

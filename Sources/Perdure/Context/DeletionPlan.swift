@@ -4,12 +4,12 @@
 ///     let plan = try context.plan(delete: company)
 ///     if plan.isDenied { print(plan.denied) } else { print("\(plan.deletedObjectIDs.count) objects would go") }
 ///
-/// It is about the moment in which it was made, unsaved changes included. A save may still find
-/// that another context was faster, and checks more than a plan: rules of other properties, a
-/// required relationship that lost its object (`Link.isRequired`), and the classes'
+/// The plan describes the state at the time of the call, including unsaved changes. A save may
+/// still conflict with another context. It also checks more than a plan: rules of other properties,
+/// a required relationship that lost its object (`Link.isRequired`), and the classes'
 /// `prepareForDeletion()`.
 public struct DeletionPlan: Hashable, Sendable {
-  /// One object that another one has at an end of a relationship.
+  /// A link from an owner to an object by a relationship.
   public struct Link: Hashable, Sendable {
     /// The owner of the relationship.
     public let owner: ManagedObjectID
@@ -17,34 +17,34 @@ public struct DeletionPlan: Hashable, Sendable {
     public let property: String
     /// The object at its other end.
     public let objectID: ManagedObjectID
-    /// Whether the owner must have an object there.
+    /// Whether the relationship requires an object.
     public let isRequired: Bool
   }
 
   /// The requested objects, each once, without those that are already deleted or absent.
   public internal(set) var requested: [ManagedObjectID] = []
-  /// The objects that cascades delete, each once: the owner is deleted, and with it the objects of
-  /// its relationship.
+  /// The links by which cascades delete further objects, each object once: the owner is deleted,
+  /// and so is the object.
   public internal(set) var cascaded: [Link] = []
-  /// The references to be removed: the owner stays, and its relationship loses a deleted object.
+  /// The links to remove: the owner stays, and its relationship loses a deleted object.
   /// Relationships without an inverse are included.
   public internal(set) var nullified: [Link] = []
-  /// The rules that deny it: a relationship of an owner to be deleted has the rule deny, and its
-  /// object stays.
+  /// The links that deny the deletion: the owner would be deleted, its relationship has the rule
+  /// deny, and the object stays.
   public internal(set) var denied: [Link] = []
-  /// The references that the rule no action leaves: the owner stays, and still leads to a deleted
+  /// The links that the rule no action leaves: the owner stays, and still leads to a deleted
   /// object.
   public internal(set) var leftBehind: [Link] = []
 
   /// Whether a save would refuse the deletion because of a rule.
   public var isDenied: Bool { !denied.isEmpty }
 
-  /// The objects that would be deleted: the requested ones, and those of cascades.
+  /// The objects that would be deleted: the requested objects and those that cascades delete.
   public var deletedObjectIDs: [ManagedObjectID] { requested + cascaded.map(\.objectID) }
 }
 
 extension DeletionPlan: CustomStringConvertible {
-  /// How many objects each part has, in one line.
+  /// The number of objects of each part, in one line.
   public var description: String {
     "deletes \(requested.count) and \(cascaded.count) by cascades, nullifies \(nullified.count), "
       + "leaves \(leftBehind.count) behind, denied by \(denied.count)"
@@ -52,19 +52,18 @@ extension DeletionPlan: CustomStringConvertible {
 }
 
 extension DeletionPlan.Link: CustomStringConvertible {
-  /// The owner, its relationship, and the object there.
+  /// The owner, its relationship and the object.
   public var description: String { "\(owner.uri).\(property): \(objectID.uri)" }
 }
 
 extension ManagedObjectContext {
-  /// The effects of deleting objects, without changes: nothing is deleted and no instance is made.
-  /// Deletions that are pending have their delete rules applied first, as by
-  /// `processPendingChanges()`.
+  /// Determines the effects of deleting objects. Nothing is deleted, and no instance is made. The
+  /// delete rules of pending deletions are applied first, as by `processPendingChanges()`.
   ///
   /// - Parameter objects: Objects of this context.
   /// - Throws: `PerdureError` 134060 when the store could not be read.
-  /// - Complexity: O(k log n) for k objects that would go or are linked with them. Reads at most
-  ///   one row for each deleted object (`ContextStatistics.uninstantiatedRowCount`).
+  /// - Complexity: O(k log n) for k objects that would be deleted or are linked with them. Reads at
+  ///   most one row for each deleted object (`ContextStatistics.uninstantiatedRowCount`).
   public func plan<T: ManagedObject>(
     delete objects: some Sequence<T>
   ) throws(PerdureError) -> DeletionPlan { try core.plan(delete: Array(objects)) }

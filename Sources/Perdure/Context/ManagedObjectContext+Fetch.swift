@@ -1,13 +1,12 @@
 public import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// The objects that a request asks for, unsaved changes of this context included.
+  /// Fetches the objects of a request. The result includes unsaved changes of this context.
   ///
   ///     let rich = try context.fetch(Worker.fetchRequest { $0.salary > 1000 })
   ///
-  /// Objects whose rows were read for the fetch come loaded, others as faults. Objects that are
-  /// registered already keep their unsaved changes. Delete rules that are pending are applied
-  /// first.
+  /// Objects whose rows the fetch has read are loaded; others are faults. Registered objects keep
+  /// their unsaved changes. Pending delete rules are applied first.
   ///
   /// - Throws: `FetchError` when the request does not fit the model; `PredicateEvaluationError`
   ///   when its predicate has no answer for some object; `PerdureError` with code 134060 when the
@@ -21,17 +20,17 @@ extension ManagedObjectContext {
     return unsafeBitCast(objects, to: [T].self)
   }
 
-  /// All objects of a class's entity, unsaved changes of this context included.
+  /// Fetches the objects of a class's entity. The result includes unsaved changes of this context.
   ///
   ///     let workers = try context.fetch(Worker.self)
   ///     let first = try context.fetch(Worker.self, order: [FetchOrder(\Worker.name)], limit: 10)
   ///
   /// - Parameters:
   ///   - type: The class of the objects. Objects of sub-entities are included.
-  ///   - predicate: What the objects must satisfy; nil for all.
+  ///   - predicate: The condition for the objects; nil for all.
   ///   - order: The order, most significant criterion first; empty for no particular order.
-  ///   - limit: The most objects wanted; 0 for all.
-  /// - Throws: as `fetch(_:)` with a request.
+  ///   - limit: The maximum number of objects; 0 for all.
+  /// - Throws: The errors of `fetch(_:)` with a request.
   public func fetch<T: ManagedObject>(
     _ type: T.Type, predicate: FetchPredicate? = nil, order: [FetchOrder] = [], limit: Int = 0
   ) throws -> [T] {
@@ -40,7 +39,7 @@ extension ManagedObjectContext {
     return try fetch(request)
   }
 
-  /// The objects of a class's entity that a query holds for.
+  /// Fetches the objects of a class's entity for which a query holds.
   ///
   ///     let rich = try context.fetch(Worker.self) { $0.salary > 1000 }
   ///     let first = try context.fetch(Worker.self, order: [FetchOrder(\Worker.name)], limit: 10) {
@@ -50,10 +49,9 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - type: The class of the objects. Objects of sub-entities are included.
   ///   - order: The order, most significant criterion first; empty for no particular order.
-  ///   - limit: The most objects wanted; 0 for all.
-  ///   - query: Runs once, on a stand-in for the object; it may name properties, and nothing is
-  ///     read.
-  /// - Throws: what the query throws; as `fetch(_:)` with a request.
+  ///   - limit: The maximum number of objects; 0 for all.
+  ///   - query: Runs once, on a stand-in for the object. It may name properties, and reads nothing.
+  /// - Throws: The errors of the query, and those of `fetch(_:)` with a request.
   public func fetch<T: ManagedObject>(
     _ type: T.Type, order: [FetchOrder] = [], limit: Int = 0,
     where query: (EntityRef<T>) throws -> FetchPredicate
@@ -61,10 +59,9 @@ extension ManagedObjectContext {
     try fetch(type, predicate: FetchPredicate.query(type, query), order: order, limit: limit)
   }
 
-  /// The objects of a class's entity of which a truth value is true:
-  /// `context.fetch(Book.self) { $0.isLent }`.
+  /// Fetches the objects whose Boolean property is true: `context.fetch(Book.self) { $0.isLent }`.
   ///
-  /// - Throws: as the other overload.
+  /// - Throws: The errors of the other overload.
   @_disfavoredOverload
   public func fetch<T: ManagedObject>(
     _ type: T.Type, order: [FetchOrder] = [], limit: Int = 0,
@@ -73,7 +70,7 @@ extension ManagedObjectContext {
     try fetch(type, predicate: FetchPredicate.query(type, query), order: order, limit: limit)
   }
 
-  /// The identities of the objects that a request asks for; makes no instances.
+  /// Fetches the identities of the objects of a request. Makes no instances.
   ///
   /// - Throws: as `fetch(_:)`.
   public func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
@@ -82,17 +79,17 @@ extension ManagedObjectContext {
     }
   }
 
-  /// How many objects match a request. Without predicate O(1), by an index O(log n).
+  /// Counts the objects that match a request. O(1) without a predicate, O(log n) with an index.
   ///
   /// - Throws: as `fetch(_:)`.
   public func count<T: ManagedObject>(for request: FetchRequest<T>) throws -> Int {
     try core.logged(.count, core.subject(request), count: { $0 }) { try core.count(ClassedRequest(request)) }
   }
 
-  /// The plan of a request, in words; over several stores, for each of them.
+  /// Describes the plan of a request in words, for each of the stores.
   ///
-  /// Of an entity that several stores have, an index with a reference beside other components
-  /// serves the store alone that the container has first.
+  /// If several stores have the entity, an index with a reference and other components serves only
+  /// the first store of the container.
   ///
   /// - Throws: `FetchError` when the request does not fit the model.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
@@ -104,19 +101,19 @@ extension QueryableObject where Self: ManagedObject {
   /// A request for all objects of the class's entity.
   public static func fetchRequest() -> FetchRequest<Self> { FetchRequest<Self>() }
 
-  /// A request for the objects of the class's entity that a query holds for.
+  /// A request for the objects of the class's entity for which a query holds.
   ///
   ///     let request = Worker.fetchRequest { $0.salary > 1000 && $0.company != nil }
   ///
-  /// - Parameter query: Runs once, on a stand-in for the object; it may name properties, and nothing
-  ///   is read.
+  /// - Parameter query: Runs once, on a stand-in for the object. It may name properties, and reads
+  ///   nothing.
   public static func fetchRequest(
     where query: (EntityRef<Self>) throws -> FetchPredicate
   ) rethrows -> FetchRequest<Self> {
     try FetchRequest<Self>(where: query)
   }
 
-  /// A request for the objects of which a truth value is true: `Book.fetchRequest { $0.isLent }`.
+  /// A request for the objects whose Boolean property is true: `Book.fetchRequest { $0.isLent }`.
   @_disfavoredOverload
   public static func fetchRequest(
     where query: (EntityRef<Self>) throws -> PropertyRef<Bool>

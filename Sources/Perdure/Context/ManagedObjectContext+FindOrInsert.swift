@@ -8,9 +8,9 @@ extension ManagedObjectContext {
   ///
   ///     let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com")
   ///
-  /// Finds unsaved objects of this context too. The inserted object is pending: other contexts see
-  /// it after a save. If another context saves an object with the same key first, the save conflicts
-  /// or merges both, as `mergePolicy` says. Delete rules that are pending are applied first.
+  /// Also finds unsaved objects of this context. The inserted object is pending: other contexts see
+  /// it after a save. If another context saves an object with the same key first, the save
+  /// conflicts or merges both, according to `mergePolicy`. Pending delete rules are applied first.
   ///
   /// - Parameters:
   ///   - type: The class. Objects of sub-entities are found too; the class's own entity is inserted.
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// As the other overload, for an attribute that may have no value.
+  /// The same as the other overload, for an optional attribute.
   public func findOrInsert<T: ManagedObject, Key: AttributeValue>(
     _ type: T.Type, where keyPath: ReferenceWritableKeyPath<T, Key?>, equals value: Key
   ) throws -> T {

@@ -10,14 +10,15 @@ public import PerdureModel
 // the end of the handle can be told from the end of the last object, and unsaved changes that keep each
 // other alive are let go.
 
-/// A scratch pad for objects: it returns them, tracks changes, and saves all changes at once.
+/// Returns objects, tracks their changes, and saves all changes at once.
 ///
-/// A context sees one consistent state of the store and its own changes on top. The state advances
-/// only when the context saves, rolls back, refreshes, merges or is set to a query generation, and
-/// at the start of each `perform`. Saves of other contexts in between are not visible.
+/// A context sees one consistent state of the store, overlaid with its own changes. The state
+/// advances only when the context saves, rolls back, refreshes, merges or is set to a query
+/// generation, and at the start of each `perform`. Saves of other contexts in between are not
+/// visible.
 ///
-/// A context is not `Sendable` and stays in one isolation with its objects: local to a function, a
-/// property of an actor, inside `BackgroundContext.perform`, or the main actor's
+/// A context is not `Sendable` and stays in one isolation with its objects: it is local to a
+/// function, a property of an actor, inside `BackgroundContext.perform`, or the main actor's
 /// `PersistentContainer.viewContext`.
 ///
 ///     let context = container.newContext()
@@ -29,7 +30,7 @@ public import PerdureModel
 /// followed. The unsaved changes of a released context are lost.
 public final class ManagedObjectContext {
   let core: ContextCore
-  /// The context that this one saves into; nil for one that saves into the container's store.
+  /// The context into which this one saves; nil if it saves into the container's store.
   public let parent: ManagedObjectContext?
 
   init(_ source: ContextSource, ownership: ContextOwnership, parent: ManagedObjectContext? = nil) {
@@ -52,16 +53,16 @@ extension ManagedObjectContext {
   /// Whether the context has unsaved changes, or a refused change that the next save reports.
   public var hasChanges: Bool { core.hasChanges }
 
-  /// The objects that the next save makes rows for.
+  /// The objects for which the next save creates rows.
   public var insertedObjects: Set<ManagedObject> { core.objects(in: .inserted) }
 
-  /// The objects with unsaved changes to properties, relationships included. They may include
-  /// objects that a delete rule changed and that the program never requested; these are made here,
-  /// as faults.
+  /// The objects with unsaved changes to properties, including relationships. They include objects
+  /// that a delete rule changed and that the program never requested; this property makes them, as
+  /// faults.
   public var updatedObjects: Set<ManagedObject> { core.objects(in: .updated) }
 
-  /// The objects that the next save removes, those included that a delete rule takes along once
-  /// `processPendingChanges()` has run.
+  /// The objects that the next save removes. After `processPendingChanges()`, they include the
+  /// objects that delete rules delete.
   public var deletedObjects: Set<ManagedObject> { core.objects(in: .deleted) }
 
   /// The instances in use: retained ones, and those with unsaved changes.
@@ -74,7 +75,7 @@ extension ManagedObjectContext {
 // MARK: - Objects
 
 extension ManagedObjectContext {
-  /// Inserts a new object of a class's entity; the same as `T(context:)`.
+  /// Inserts a new object of a class's entity, like `T(context:)`.
   @discardableResult
   public func insert<T: ManagedObject>(_ type: T.Type) -> T { core.insert(type) }
 
@@ -89,17 +90,16 @@ extension ManagedObjectContext {
     core.insertNewObject(forEntityName: entityName, file, line)
   }
 
-  /// Marks an object for deletion. Its row, and the effects of its delete rules, follow at the next
-  /// save.
+  /// Marks an object for deletion. The next save removes its row and applies its delete rules.
   ///
   /// The object can be read until then. Deleting an object that is already deleted or absent
-  /// changes nothing. Delete rules are applied by `processPendingChanges()`, by a fetch and by the
-  /// save; until then the other ends still lead to the object.
+  /// changes nothing. `processPendingChanges()`, a fetch and the save apply delete rules. Until
+  /// then, the other ends still lead to the object.
   public func delete(_ object: ManagedObject) { core.delete(object) }
 
-  /// Applies the delete rules of everything that is marked for deletion, so that the other ends and
-  /// `deletedObjects` show the outcome. Fetching and saving do this by themselves. Besides, the
-  /// current event ends (`ManagedObject.changedValuesForCurrentEvent()`).
+  /// Applies the delete rules of all objects that are marked for deletion, so that the other ends
+  /// and `deletedObjects` show the result. Fetches and saves do this too. The current event also
+  /// ends (`ManagedObject.changedValuesForCurrentEvent()`).
   public func processPendingChanges() {
     core.checkOwner()
     core.mergeWaiting()
@@ -107,33 +107,32 @@ extension ManagedObjectContext {
     core.endEvent()
   }
 
-  /// The object with an identity, as a fault unless it is registered. Nothing is read: the object's
-  /// existence is checked when it is touched. An absent object then reads as having no values and
-  /// counts as deleted.
+  /// Returns the object with an identity, as a fault unless it is registered. Reads nothing: the
+  /// object's existence is checked when it is touched. An absent object then reads as having no
+  /// values, and counts as deleted.
   ///
   /// The id must belong to a store of this context: any other id stops the program. For ids from
-  /// outside of the program use `existingObject(with:)`, which throws, or
-  /// `managedObjectID(forURI:)`, which returns nil.
+  /// outside the program, use `existingObject(with:)`, which throws, or `managedObjectID(forURI:)`,
+  /// which returns nil.
   public func object(with id: ManagedObjectID) -> ManagedObject { core.object(with: id) }
 
-  /// The object with an identity, after making sure that it exists. A context that merges
-  /// automatically first merges waiting saves, if it does not see the object.
+  /// Returns the object with an identity, after a check that it exists. If a context that merges
+  /// automatically does not see the object, it first merges waiting saves.
   ///
   /// - Throws: `PerdureError`: `.objectNotFound`, `.unknownObjectID`, `.readFailed`.
   public func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
     try core.existingObject(with: id)
   }
 
-  /// The instance with an identity, if there is one in this context. Reads nothing.
+  /// Returns the instance with an identity, if this context has one. Reads nothing.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     core.registeredObject(for: id)
   }
 }
 
 extension ManagedObjectContext {
-  /// The id with a URI, as this context's store knows it; nil when it belongs to another store or
-  /// to an entity that the model does not have. The object's existence is not checked:
-  /// `existingObject(with:)` checks that.
+  /// Returns the id with a URI; nil if it belongs to another store, or to an entity that the model
+  /// does not have. `existingObject(with:)` also checks whether the object exists.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     core.graph.managedObjectID(ManagedObjectID(uri: uri))
   }
@@ -158,16 +157,16 @@ extension EntityDescription {
 // MARK: - Saving and moving on
 
 extension ManagedObjectContext {
-  /// Saves all changes as one commit: all of them or none. With several stores there is one for
-  /// each, after all of them have been asked whether they can.
+  /// Saves all changes as one commit: all of them or none. With several stores there is one commit
+  /// for each, after checks in all of them.
   ///
-  /// The save reports refused changes: properties that were set on an object which the context no
-  /// longer has, and values by name that an attribute cannot hold. It throws before it writes
-  /// anything. The error is thrown once: the next save writes everything else.
+  /// The save reports refused changes: changes of objects that the context no longer has, and
+  /// values set by name that an attribute cannot hold. It throws before it writes anything. The
+  /// error is thrown once: the next save writes all other changes.
   ///
-  /// After it returns the changes are as durable as the container's store description says, and
-  /// other contexts see them once they advance. The context sees them, and whatever others have
-  /// saved before.
+  /// After the save, the changes have the durability of the container's store description. Other
+  /// contexts see them when they advance. The context also advances, and sees earlier saves of
+  /// others.
   ///
   /// If other contexts have saved changes to the same objects meanwhile, `mergePolicy` decides.
   /// Then hooks and validation run again, on the merged values.
@@ -176,14 +175,14 @@ extension ManagedObjectContext {
   ///   for both, with `details` of at most 100 changes. Validation: 1550 to 1690 with `details`.
   ///   Conflicts with other saves: 133020 or 133021 with `conflicts`. A failure of the store:
   ///   134030 with its error as `cause`. In each case nothing is saved, and all changes except
-  ///   refused ones are still pending; repair the cause and save again, or roll back. If
+  ///   refused ones are still pending; remove the cause and save again, or roll back. If
   ///   `isOutcomeUnknown` is true, only reopening the store shows whether the changes were saved.
-  ///   If only some of several stores have saved: 134040, and the changes for the other stores are
-  ///   pending.
+  ///   If only some of several stores have saved, the error is 134040, and the changes for the
+  ///   other stores are pending.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.loggedSave() }
 
-  /// Checks all unsaved changes as a save does, and saves nothing. It may be called any number of
+  /// Checks all unsaved changes as a save does, but saves nothing. It may be called any number of
   /// times.
   ///
   /// It applies the delete rules first, as `processPendingChanges()` does. Then it calls the
@@ -197,24 +196,24 @@ extension ManagedObjectContext {
   ///   that did not change.
   public func validate() throws(PerdureError) { try core.validate() }
 
-  /// Forgets all unsaved changes and moves on to the newest state of the store, also where another
+  /// Discards all unsaved changes and advances to the newest state of the store, even if another
   /// process writes it.
   ///
-  /// Inserted objects are removed; others have the store's values.
+  /// Inserted objects are removed; other objects get the store's values.
   public func rollback() { core.rollback() }
 
-  /// Moves on to the newest state of the store and brings one object up to it.
+  /// Advances to the newest state of the store and updates one object.
   ///
   /// - Parameters:
   ///   - object: An object of this context.
-  ///   - mergeChanges: Whether the object keeps its unsaved changes, on top of the newest row. Then
-  ///     the save does not conflict with earlier saves of other contexts. If false, the changes are
-  ///     lost, and the object becomes a fault.
+  ///   - mergeChanges: Whether the object keeps its unsaved changes, applied to the newest row.
+  ///     Then the save does not conflict with earlier saves of other contexts. If false, the
+  ///     changes are lost, and the object becomes a fault.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     core.refresh(object, mergeChanges: mergeChanges)
   }
 
-  /// Moves on to the newest state of the store. Unsaved changes stay, on top of the newest rows;
+  /// Advances to the newest state of the store. Unsaved changes stay, applied to the newest rows;
   /// all other objects become faults. A context that could not read throws until it is rolled back
   /// or reset: changes may depend on the missing data.
   public func refreshAllObjects() { core.refreshAllObjects() }

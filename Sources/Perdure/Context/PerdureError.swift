@@ -2,8 +2,9 @@ public import PerdureModel
 public import PerdurePredicates
 
 /// The reason why an operation of a context or a container failed. Nothing has changed: pending
-/// changes are still pending. One case is open: a save whose write or sync has failed
-/// (`isOutcomeUnknown`). With several stores, some may have saved (`incompleteSave`).
+/// changes are still pending. There are two exceptions: the outcome of a save whose write or sync
+/// failed is unknown (`isOutcomeUnknown`), and some of several stores may have saved
+/// (`incompleteSave`).
 ///
 ///     do {
 ///       try context.save()
@@ -12,7 +13,7 @@ public import PerdurePredicates
 ///       for conflict in error.conflicts { print(conflict) }
 ///     }
 public struct PerdureError: Error, Sendable {
-  /// What kind of failure it is; the numbers are Core Data's.
+  /// The kind of failure. The numbers are those of Core Data.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The number.
     public let rawValue: Int
@@ -30,23 +31,24 @@ public struct PerdureError: Error, Sendable {
     public static let relationshipLacksMinimumCount = Code(rawValue: 1580)
     /// A to-many relationship has more objects than it may have.
     public static let relationshipExceedsMaximumCount = Code(rawValue: 1590)
-    /// An object was to be deleted while a relationship with the rule deny has objects.
+    /// The deletion of an object was requested while a relationship with the rule deny has objects.
     public static let relationshipDeniedDelete = Code(rawValue: 1600)
-    /// A number is above the greatest that its attribute takes.
+    /// A number is greater than the maximum of its attribute.
     public static let numberTooLarge = Code(rawValue: 1610)
-    /// A number is below the least that its attribute takes.
+    /// A number is less than the minimum of its attribute.
     public static let numberTooSmall = Code(rawValue: 1620)
-    /// A date is later than the latest that its attribute takes.
+    /// A date is after the maximum of its attribute.
     public static let dateTooLate = Code(rawValue: 1630)
-    /// A date is earlier than the earliest that its attribute takes.
+    /// A date is before the minimum of its attribute.
     public static let dateTooSoon = Code(rawValue: 1640)
-    /// A text, or data, is longer than its attribute takes.
+    /// A text or data is longer than its attribute allows.
     public static let stringTooLong = Code(rawValue: 1660)
-    /// A text, or data, is shorter than its attribute takes.
+    /// A text or data is shorter than its attribute allows.
     public static let stringTooShort = Code(rawValue: 1670)
     /// A text does not match the pattern of its attribute.
     public static let stringPatternMatching = Code(rawValue: 1680)
-    /// A URI does not match the pattern of its attribute, or is longer or shorter than it takes.
+    /// A URI does not match the pattern of its attribute, or is longer or shorter than the
+    /// attribute allows.
     public static let invalidURI = Code(rawValue: 1690)
     /// The object does not exist in the store.
     public static let objectNotFound = Code(rawValue: 133_000)
@@ -54,7 +56,7 @@ public struct PerdureError: Error, Sendable {
     public static let unknownObjectID = Code(rawValue: 133_010)
     /// A relationship would lead from an object of one store to one of another.
     public static let externalRelationship = Code(rawValue: 133_010)
-    /// Another context has changed, deleted or linked what this save is about.
+    /// Another context has changed, deleted or linked the objects of this save.
     public static let mergeConflict = Code(rawValue: 133_020)
     /// A uniqueness constraint would be broken.
     public static let constraintConflict = Code(rawValue: 133_021)
@@ -71,14 +73,14 @@ public struct PerdureError: Error, Sendable {
     /// An object cannot be assigned to the store: it is saved already, is linked, or the store is
     /// not open or is opened for reading.
     public static let storeOperation = Code(rawValue: 134_070)
-    /// The hooks of a save changed objects without end: `objectIDs`. The number is Perdure's own;
-    /// Core Data raises an exception.
+    /// The hooks of a save changed objects without end: `objectIDs`. Core Data does not use this
+    /// number; it raises an exception.
     public static let endlessChanges = Code(rawValue: 139_000)
-    /// An entity has no property of a name, the property cannot be set, or a path cannot be
-    /// followed. The number is Perdure's own; Core Data raises an exception.
+    /// An entity has no property with a name, the property cannot be set, or a path cannot be
+    /// followed. Core Data does not use this number; it raises an exception.
     public static let unknownKey = Code(rawValue: 139_001)
-    /// JSON does not fit the model, or a value has no JSON; the message names the place. The number
-    /// is Perdure's own.
+    /// JSON does not fit the model, or a value has no JSON; the message names the place. Core Data
+    /// does not use this number.
     public static let invalidJSON = Code(rawValue: 139_002)
     /// The store could not be opened; `cause` has the reason.
     public static let openFailed = Code(rawValue: 134_080)
@@ -87,9 +89,9 @@ public struct PerdureError: Error, Sendable {
     public static let incompatibleModel = Code(rawValue: 134_100)
   }
 
-  /// One property of one object that is in the way.
+  /// One property of one object that prevents the operation.
   public struct Detail: Hashable, Sendable {
-    /// The error in it.
+    /// The code of the error.
     public let code: Code
     /// The object.
     public let objectID: ManagedObjectID
@@ -117,14 +119,14 @@ public struct PerdureError: Error, Sendable {
       self.cause = cause
     }
 
-    /// Whether both are equal, ignoring their causes.
+    /// Whether both details are equal, ignoring their causes.
     public static func == (left: Detail, right: Detail) -> Bool {
       left.code == right.code && left.objectID == right.objectID && left.property == right.property
         && left.value == right.value && left.rule == right.rule
         && left.validationRule == right.validationRule
     }
 
-    /// Hashes everything but the cause.
+    /// Hashes all parts except the cause.
     public func hash(into hasher: inout Hasher) {
       hasher.combine(code)
       hasher.combine(objectID)
@@ -133,7 +135,7 @@ public struct PerdureError: Error, Sendable {
     }
   }
 
-  /// One thing that this context and another disagree about.
+  /// A conflict between this context and another one.
   public struct Conflict: Hashable, Sendable {
     /// The changes of both sides.
     public enum Kind: Hashable, Sendable {
@@ -149,18 +151,17 @@ public struct PerdureError: Error, Sendable {
 
     /// The changes of both sides.
     public let kind: Kind
-    /// The object that is in the way.
+    /// The object that has the conflict.
     public let objectID: ManagedObjectID
     /// The values of both objects, for each property of the constraint; empty if no constraint is
     /// violated.
     public internal(set) var values: [Value] = []
-    /// For a target that is missing: the objects with unsaved links to it. Their relationships read
-    /// as nil there since the context has advanced; set them, to nil or to another object, or
-    /// discard their changes.
+    /// For a missing target: the objects with unsaved links to it. Their relationships read as nil
+    /// since the context advanced. Set them to nil or to another object, or discard their changes.
     public internal(set) var linkedFrom: [ManagedObjectID] = []
-    /// For an object that both have changed: the properties that each side changed, with the
-    /// earlier value, the value here and the store's value. For an object that was deleted there:
-    /// all properties that were changed here.
+    /// For an object that both sides changed: the changed properties, with the earlier value, the
+    /// local value and the store's value. For an object that the other side deleted: all properties
+    /// that were changed here.
     public internal(set) var properties: [PropertyVersions] = []
     /// Whether the object is deleted here, and was changed by others.
     public internal(set) var isDeletedHere = false
@@ -173,20 +174,20 @@ public struct PerdureError: Error, Sendable {
     }
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public let code: Code
   /// The error and the remedy, in a sentence.
   public let message: String
   /// For validation: every broken rule.
   public var details: [Detail] = []
-  /// For conflicts: every one.
+  /// For conflicts: all of them.
   public var conflicts: [Conflict] = []
-  /// Whether a failed save may have taken effect: a write or a sync has failed, and only opening
-  /// the store again shows the result. False whenever it is known that nothing was saved.
+  /// Whether a failed save may have taken effect: a write or a sync has failed, and only another
+  /// opening of the store shows the result. False if certainly nothing was saved.
   public internal(set) var isOutcomeUnknown = false
-  /// For changes without end: the objects that still change.
+  /// For endless changes: the objects that still change.
   public internal(set) var objectIDs: [ManagedObjectID] = []
-  /// For a save that only some stores have made: which.
+  /// For an incomplete save: the stores that have saved.
   public internal(set) var savedStoreIdentifiers: [String] = []
   /// The error of the layer below.
   public var cause: (any Error)?
@@ -206,9 +207,9 @@ extension PerdureError {
   ///
   /// - Parameters:
   ///   - object: The object with the invalid value.
-  ///   - key: The property that is in the way.
+  ///   - key: The name of the invalid property.
   ///   - rule: The violated requirement, in words that follow the property's name.
-  ///   - code: What kind of rule it is.
+  ///   - code: The kind of rule.
   public static func invalid(
     _ object: ManagedObject, _ key: String, _ rule: String, code: Code = .validation
   ) -> PerdureError {

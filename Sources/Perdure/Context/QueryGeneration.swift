@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// A state of a store that contexts can be set to. It may be sent to any isolation; while it is
+/// A state of a store to which contexts can be set. It may be sent to any isolation. While it is
 /// retained, the store keeps the data of the state.
 public struct QueryGenerationToken: Sendable {
   enum State: Sendable {
@@ -12,12 +12,12 @@ public struct QueryGenerationToken: Sendable {
 
   let state: State
 
-  /// The newest state there is when a context is set to it.
+  /// The state that is newest when a context is set to it.
   public static let current = QueryGenerationToken(state: .current)
 }
 
 extension QueryGenerationToken: Hashable {
-  /// Whether both mean the same state of the same store.
+  /// Whether both are the same state of the same store.
   public static func == (left: QueryGenerationToken, right: QueryGenerationToken) -> Bool {
     switch (left.state, right.state) {
     case (.current, .current): true
@@ -34,16 +34,16 @@ extension QueryGenerationToken: Hashable {
 }
 
 extension ManagedObjectContext {
-  /// The state that the context is pinned to; nil when it is not. Another context that is set to it
-  /// sees the same state.
+  /// The state to which the context is pinned; nil if it is not pinned. Another context that is set
+  /// to this state sees the same data.
   public var queryGenerationToken: QueryGenerationToken? {
     core.isPinned ? QueryGenerationToken(state: .view(core.view, of: core.store)) : nil
   }
 
-  /// Pins the context to a state of the store: neither a refresh nor a rollback nor the beginning
-  /// of a `perform` advances it, and the saves of others are not merged automatically. A save, a
-  /// reset, `mergeChanges(fromContextDidSave:)` and this method do, and it stays at that state
-  /// then.
+  /// Pins the context to a state of the store. A refresh, a rollback and the beginning of a
+  /// `perform` then do not advance the context, and saves of others are not merged automatically. A
+  /// save, a reset, `mergeChanges(fromContextDidSave:)` and this method change the state, and the
+  /// context is then pinned to the new state.
   ///
   ///     try context.setQueryGeneration(from: .current)
   ///     // … reads that belong together, however long they take
@@ -51,11 +51,10 @@ extension ManagedObjectContext {
   ///     try context.setQueryGeneration(from: nil)
   ///
   /// - Parameter token: A state; `.current` for the newest; nil to unpin the context without
-  ///   advancing. The context can return to an older state than its own while it has no changes.
-  ///   Objects that were absent in that state and are touched meanwhile stay invalid, and must be
-  ///   fetched again.
+  ///   advancing. Without unsaved changes, the context can return to an older state. Objects that
+  ///   are absent in that state become invalid if they are touched, and must then be fetched again.
   /// - Throws: `PerdureError` 134070, and nothing has changed: the state belongs to another store,
-  ///   or is older while there are unsaved changes.
+  ///   or it is older and the context has unsaved changes.
   public func setQueryGeneration(from token: QueryGenerationToken?) throws(PerdureError) {
     try core.setQueryGeneration(token)
   }

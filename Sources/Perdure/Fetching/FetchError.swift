@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// A fetch request does not fit the model. Nothing was read; correct the request.
+/// The error of a request that does not fit the model. Nothing was read; correct the request.
 public struct FetchError: Error, Hashable, Sendable {
   /// The kind of mistake.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -21,17 +21,17 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let otherClass = Code(kind: .otherClass)
     /// The entity has no property of that name.
     public static let unknownProperty = Code(kind: .unknownProperty)
-    /// The attribute or relationship is transient: no store has its values, so nothing can be found
-    /// or sorted by them, and nothing prefetched.
+    /// The attribute or relationship is transient: no store has its values, so no fetch can use
+    /// them in conditions or orders, or prefetch them.
     public static let transientAttribute = Code(kind: .transientAttribute)
-    /// A path continues after a property that is not a relationship, or an operator needs one.
+    /// A path continues after a property that is not a relationship, or an operator needs a
+    /// relationship.
     public static let notARelationship = Code(kind: .notARelationship)
     /// An attribute is compared with a value of another type, so the comparison is always false.
     public static let typeMismatch = Code(kind: .typeMismatch)
     /// Objects cannot be sorted by a path that leads to many values.
     public static let toManyOrder = Code(kind: .toManyOrder)
-    /// A path to many values is compared like a path to one: without ANY, ALL, NONE or an aggregate
-    /// such as `@count`.
+    /// A path to many values is compared without ANY, ALL, NONE or an aggregate such as `@count`.
     public static let manyValues = Code(kind: .manyValues)
     /// A `$variable` was not replaced by a value.
     public static let unboundVariable = Code(kind: .unboundVariable)
@@ -48,8 +48,8 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let tooDeep = Code(kind: .tooDeep)
     /// A limit or an offset is negative.
     public static let invalidWindow = Code(kind: .invalidWindow)
-    /// A row in the store is no row of its entity: verify the store, restore it from a backup or
-    /// salvage it.
+    /// A row in the store is not a valid row of its entity: verify the store, restore it from a
+    /// backup or salvage it.
     public static let damagedRow = Code(kind: .damagedRow)
     /// The predicate names an object of another store, or of an entity that the store does not
     /// have.

@@ -1,6 +1,6 @@
 public import PerdurePredicates
 
-/// A description of the objects wanted: which, in which order, and which part of them.
+/// Describes the objects to fetch: the condition, the order and the window.
 ///
 ///     var request = Worker.fetchRequest { $0.salary > 1000 && $0.company.name == "Acme" }
 ///     request.sortDescriptors = [FetchOrder(\Worker.name)]
@@ -11,9 +11,9 @@ public import PerdurePredicates
 ///     let request = FetchRequest<Worker>(
 ///       predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "li"))
 ///
-/// A request is a value: it reads nothing and belongs to no context until it is fetched, and may be
-/// sent to any isolation. The fetch checks whether it fits the model.
-/// `ManagedObjectContext.explain(_:)` shows the index that it uses.
+/// A request is a value. It reads nothing, belongs to no context, and may be sent to any isolation.
+/// The fetch checks whether it fits the model. `ManagedObjectContext.explain(_:)` shows the index
+/// that it uses.
 ///
 /// In a query, attributes, to-one paths and numbers of objects are compared with values and with
 /// each other:
@@ -29,31 +29,32 @@ public struct FetchRequest<Root> {
   public var predicate: FetchPredicate?
   /// The order, most significant criterion first; empty for no particular order.
   public var sortDescriptors: [FetchOrder] = []
-  /// The most objects wanted; 0 for all. Not negative.
+  /// The maximum number of objects; 0 for all. Not negative.
   public var fetchLimit = 0
-  /// The number of objects to skip at the front. Not negative.
+  /// The number of objects to skip at the beginning. Not negative.
   public var fetchOffset = 0
-  /// Whether objects of sub-entities are wanted too.
+  /// Whether the result includes objects of sub-entities.
   public var includesSubentities = true
-  /// Whether unsaved changes of the context count. When they do, limit and offset are of the
-  /// objects as the context shows them.
+  /// Whether the result includes unsaved changes of the context. If so, limit and offset apply to
+  /// the objects as the context shows them.
   public var includesPendingChanges = true
   /// The stores to search; nil for all of the context's. Another store is an error.
   public var affectedStores: [LoadedStore]?
   /// The relationships to prefetch, as paths such as `company` or `workers.projects`. The fetch
   /// makes one request for each relationship and one for the rows at its other end. The result is
   /// cached while any of the objects is retained and the context does not advance. A path that the
-  /// entity does not have is a `FetchError` of the fetch. `prefetch(_:)` adds one by properties.
+  /// entity does not have is a `FetchError` of the fetch. `prefetch(_:)` adds a path by properties.
   public var relationshipKeyPathsForPrefetching: [String] = []
-  /// Whether the fetch takes over the rows that it reads. If not, the objects come as faults, whose
-  /// rows are read together when they are touched; for requests of which few objects will be.
+  /// Whether the objects get the rows that the fetch reads. If not, all objects are faults, and
+  /// their rows are read together when they are touched. That suits requests whose objects are
+  /// rarely touched.
   public var includesPropertyValues = true
-  /// Whether objects may come as faults. They do where the fetch has not read their rows. If not,
-  /// all rows are there when it returns, and `awakeFromFetch()` has been called.
+  /// Whether objects may be faults. They are faults if the fetch has not read their rows. If false,
+  /// all objects are loaded when the fetch returns, and `awakeFromFetch()` was called.
   public var returnsObjectsAsFaults = true
-  /// How many rows are read together when a fault among the objects is touched: then all come as
-  /// faults. 0: the fetch takes over the rows that it reads, and those that it has not read are
-  /// read 64 at a time. Not negative.
+  /// The number of rows that are read together when a fault is touched. All objects are then
+  /// faults. With 0, the objects get the rows that the fetch reads, and other rows are read 64 at a
+  /// time. Not negative.
   public var fetchBatchSize = 0
 
   /// A request for the objects of the class's entity, or of the entity with a name.
@@ -69,13 +70,13 @@ public struct FetchRequest<Root> {
 extension FetchRequest: Sendable {}
 
 extension FetchRequest where Root: QueryableObject {
-  /// A request for the objects that a query holds for.
+  /// A request for the objects for which a query holds.
   public init(where query: (EntityRef<Root>) throws -> FetchPredicate) rethrows {
     self.init()
     predicate = try FetchPredicate.query(Root.self, query)
   }
 
-  /// A request for the objects of which a truth value is true: `FetchRequest<Book> { $0.isLent }`.
+  /// A request for the objects whose Boolean property is true: `FetchRequest<Book> { $0.isLent }`.
   @_disfavoredOverload
   public init(where query: (EntityRef<Root>) throws -> PropertyRef<Bool>) rethrows {
     self.init()

@@ -18,11 +18,11 @@ extension PropertyRef {
     self.init(.function(function, arguments))
   }
 
-  /// The value of the property, or another one where it has none.
+  /// The value of the property, or another value if it has none.
   ///
   /// - Parameters:
   ///   - left: An optional property.
-  ///   - right: The value in place of a missing one.
+  ///   - right: The value for an absent one.
   public static func ?? (left: Self, right: V) -> Self where V: PredicateArgument {
     // Only this operator makes a conditional. The left side is in it twice, so a repetition would
     // double its size, and with a value in it nothing is missing any more.
@@ -44,9 +44,9 @@ extension PropertyRef where V: PredicateArgument & Numeric {
   public static func - (left: Self, right: Self) -> Self {
     Self(.subtract, left.expression, right.expression)
   }
-  /// A property less a value.
+  /// A property minus a value.
   public static func - (left: Self, right: V) -> Self { left - constant(right) }
-  /// A value less a property.
+  /// A value minus a property.
   public static func - (left: V, right: Self) -> Self { constant(left) - right }
 
   /// The product of two properties.
@@ -72,17 +72,17 @@ extension Float: FractionalArgument {}
 extension Decimal: FractionalArgument {}
 
 extension PropertyRef where V: FractionalArgument {
-  /// The quotient of two properties; no value where the right one is 0.
+  /// The quotient of two properties; no value if the right one is 0.
   public static func / (left: Self, right: Self) -> Self { Self(.divide, left.expression, right.expression) }
-  /// A property divided by a value; no value for 0.
+  /// A property divided by a value; no value if the value is 0.
   public static func / (left: Self, right: V) -> Self { left / constant(right) }
-  /// A value divided by a property; no value where the property is 0.
+  /// A value divided by a property; no value if the property is 0.
   public static func / (left: V, right: Self) -> Self { constant(left) / right }
 }
 
 extension PropertyRef where V: PredicateArgument & BinaryInteger {
-  /// The remainder of a division of two properties, with the sign of the left one; no value where
-  /// the right one is 0.
+  /// The remainder of a division of two properties, with the sign of the left one; no value if the
+  /// right one is 0.
   public static func % (left: Self, right: Self) -> Self { Self(.modulus, left.expression, right.expression) }
   /// The remainder of a division by a value, with the sign of the property; no value for 0.
   public static func % (left: Self, right: V) -> Self { left % constant(right) }

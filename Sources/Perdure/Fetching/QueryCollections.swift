@@ -11,7 +11,7 @@ extension ToManyRef {
   /// Whether there is no object.
   public var isEmpty: FetchPredicate { count == 0 }
 
-  /// Whether the object is one of them.
+  /// Whether the relationship contains the object.
   public func contains(_ object: some PredicateArgument) -> FetchPredicate {
     .comparison(
       FetchComparison(expression, .equal, .constant(object.predicateValue), modifier: .any))
@@ -51,7 +51,7 @@ extension ToManyRef {
       FetchComparison(path, comparison.op, comparison.right, modifier: .any, options: comparison.options))
   }
 
-  /// Whether the query holds for every object; so it holds when there is none.
+  /// Whether the query holds for every object. True if there is no object.
   public func all(_ query: (EntityRef<Element>) throws -> FetchPredicate) rethrows -> FetchPredicate {
     try count { !(try query($0)) } == 0
   }

@@ -15,7 +15,7 @@ extension PropertyRef where V: PredicateArgument {
     .comparison(FetchComparison(left.expression, op, right.expression))
   }
 
-  /// Whether the property has this value; `nil` tests that it has none.
+  /// Whether the property has this value; `nil` tests for an absent value.
   public static func == (left: Self, right: V?) -> FetchPredicate { compare(left, .equal, right) }
   /// Whether the property has another value, or none.
   public static func != (left: Self, right: V?) -> FetchPredicate { compare(left, .notEqual, right) }
@@ -86,7 +86,7 @@ extension PropertyRef where V: PredicateArgument & Comparable {
 }
 
 extension Sequence where Element: PredicateArgument {
-  /// Whether one of these values is that of the property, as in `["a", "b"].contains($0.name)`.
+  /// Whether these values contain the value of the property, as in `["a", "b"].contains($0.name)`.
   public func contains(_ property: PropertyRef<Element>) -> FetchPredicate { property.in(self) }
 }
 
@@ -105,7 +105,7 @@ extension PropertyRef<Bool> {
     .comparison(FetchComparison(expression, .equal, .constant(.bool(true))))
   }
 
-  /// Whether the property is false. One without a value is neither true nor false.
+  /// Whether the property is false. A property without a value is neither true nor false.
   public static prefix func ! (operand: Self) -> FetchPredicate {
     .comparison(FetchComparison(operand.expression, .equal, .constant(.bool(false))))
   }
@@ -125,11 +125,11 @@ extension PropertyRef<Bool> {
 }
 
 extension EntityRef {
-  /// Whether the object is this one; `nil` tests that there is none.
+  /// Whether the object is this one; `nil` tests for an absent object.
   public static func == (left: Self, right: (some QueryableObject & PredicateArgument)?) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .equal, .constant(right.predicateValue)))
   }
-  /// Whether the object is another one, or none.
+  /// Whether the object is a different one, or absent.
   public static func != (left: Self, right: (some QueryableObject & PredicateArgument)?) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .notEqual, .constant(right.predicateValue)))
   }
@@ -152,7 +152,7 @@ extension EntityRef {
 
   /// Whether the object is the one with this identity.
   public static func == (left: Self, right: ManagedObjectID) -> FetchPredicate { left.is(right) }
-  /// Whether the object has another identity than this, or is absent.
+  /// Whether the object does not have this identity, or is absent.
   public static func != (left: Self, right: ManagedObjectID) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .notEqual, .constant(right.predicateValue)))
   }
@@ -170,12 +170,12 @@ extension EntityRef {
 }
 
 extension FetchPredicate {
-  /// Whether both hold.
+  /// Whether both predicates hold.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     .and(left.joinable(ofAnd: true) + right.joinable(ofAnd: true))
   }
 
-  /// Whether at least one holds.
+  /// Whether at least one predicate holds.
   public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     .or(left.joinable(ofAnd: false) + right.joinable(ofAnd: false))
   }

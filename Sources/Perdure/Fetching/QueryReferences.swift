@@ -10,8 +10,8 @@
 
 public import PerdurePredicates
 
-/// A class whose properties can be named in a query. Managed object classes are; their `@Entity`
-/// macro writes the table.
+/// A class whose properties can be named in a query. Managed object classes conform; their
+/// `@Entity` macro writes the table.
 public protocol QueryableObject: AnyObject {
   /// The property names of this class and its superclasses, by key paths whose root is this very class.
   static var _propertyNamesByKeyPath: [AnyKeyPath: String] { get }
@@ -83,7 +83,7 @@ public struct EntityRef<Root: QueryableObject> {
     CompositeRef(path(keyPath))
   }
 
-  /// The identity of the object, for comparisons with ids that were kept: `$0.objectID == id`.
+  /// The identity of the object, for comparisons with stored ids: `$0.objectID == id`.
   public var objectID: PropertyRef<ManagedObjectID> {
     PropertyRef(.path(from: expression, PropertyPath("objectID")))
   }
@@ -173,7 +173,7 @@ extension FetchPredicate {
     try query(EntityRef<Root>())
   }
 
-  /// The predicate that a query denotes which is a truth value alone: whether it is true.
+  /// The predicate of a query that is only a Boolean property: whether it is true.
   ///
   /// - Parameters:
   ///   - root: The class of the fetched objects.

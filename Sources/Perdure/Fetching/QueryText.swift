@@ -9,10 +9,10 @@ extension PropertyRef<String> {
     .comparison(FetchComparison(expression, op, .constant(.string(text)), options: options))
   }
 
-  /// The number of characters; no value where there is no text.
+  /// The number of characters; no value if there is no text.
   public var length: PropertyRef<Int> { PropertyRef<Int>(.path(from: expression, PropertyPath("length"))) }
 
-  /// Whether there is a text and it has no characters. `== nil` tests that there is none.
+  /// Whether there is a text without characters. `== nil` tests for an absent text.
   public var isEmpty: FetchPredicate { self == "" }
 
   /// The text in lower case.
@@ -21,37 +21,37 @@ extension PropertyRef<String> {
   /// The text in upper case.
   public func uppercased() -> Self { Self(.function(.uppercase, [expression])) }
 
-  /// Whether the text equals one of several under the options.
+  /// Whether the text equals one of several texts under the options.
   public func `in`(_ texts: some Sequence<String>, _ options: StringOptions) -> FetchPredicate {
     let list = Value.list(texts.map(\.predicateValue))
     return .comparison(FetchComparison(expression, .in, .constant(list), options: options))
   }
 
-  /// Whether the text equals another under the options.
+  /// Whether the text equals another text under the options.
   public func equals(_ text: String, _ options: StringOptions) -> FetchPredicate {
     ask(.equal, text, options)
   }
 
-  /// Whether the text has this part.
+  /// Whether the text contains another text.
   public func contains(_ part: String, _ options: StringOptions = []) -> FetchPredicate {
     ask(.contains, part, options)
   }
 
-  /// Whether the text begins so.
+  /// Whether the text begins with another text.
   public func hasPrefix(_ prefix: String, _ options: StringOptions = []) -> FetchPredicate {
     ask(.beginsWith, prefix, options)
   }
 
-  /// Whether the text begins so. The same as ``hasPrefix(_:_:)``.
+  /// Whether the text begins with another text. The same as ``hasPrefix(_:_:)``.
   public func starts(with prefix: String) -> FetchPredicate { hasPrefix(prefix) }
 
-  /// Whether the text has this part, without regard to case and diacritics. The rules are those of
+  /// Whether the text contains another text, ignoring case and diacritics. The rules are those of
   /// Unicode, not those of a language.
   public func localizedStandardContains(_ part: String) -> FetchPredicate {
     contains(part, [.caseInsensitive, .diacriticInsensitive])
   }
 
-  /// Whether the text ends so.
+  /// Whether the text ends with another text.
   public func hasSuffix(_ suffix: String, _ options: StringOptions = []) -> FetchPredicate {
     ask(.endsWith, suffix, options)
   }

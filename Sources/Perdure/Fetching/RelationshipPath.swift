@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// A path of relationships, as `prefetch` of a request is given one: `{ $0.workers.projects }`.
+/// A path of relationships for `prefetch` of a request: `{ $0.workers.projects }`.
 @dynamicMemberLookup
 public struct RelationshipPath<End: QueryableObject> {
   let names: [String]
@@ -30,12 +30,12 @@ public struct RelationshipPath<End: QueryableObject> {
 }
 
 extension FetchRequest where Root: QueryableObject {
-  /// Adds a path to be prefetched (`relationshipKeyPathsForPrefetching`):
+  /// Adds a path to prefetch (`relationshipKeyPathsForPrefetching`):
   ///
   ///     var request = Company.fetchRequest()
   ///     request.prefetch { $0.workers.projects }
   ///
-  /// A fetch throws `FetchError.unknownProperty` for a property that is no relationship of the
+  /// A fetch throws `FetchError.unknownProperty` for a property that is not a relationship of the
   /// class.
   ///
   /// - Parameter path: Runs once, on a stand-in for the object.

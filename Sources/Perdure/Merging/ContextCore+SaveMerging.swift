@@ -94,8 +94,8 @@ extension PerdureError {
 
 extension ManagedObjectContext {
   /// The behaviour of `save()` when other contexts have saved meanwhile; `MergePolicy.error` unless
-  /// it is set. The policy may name only entities and properties of the model: others stop the
-  /// program.
+  /// it is set. The policy may name only entities and properties of the model; any other name stops
+  /// the program.
   public var mergePolicy: MergePolicy {
     get { core.mergePolicy }
     set {

@@ -1,11 +1,11 @@
 // What a save does about conflicts with what others have saved.
 
-/// What a save does when another save came first: when both changed a property, when one deleted an
-/// object and the other changed it, and when both would violate a uniqueness constraint.
+/// Decides the result of a save after another save: if both changed a property, if one deleted an
+/// object that the other changed, or if both together violate a uniqueness constraint.
 ///
-/// Changes of different properties of one object are no conflict, nor are additions and removals of
-/// different objects in a to-many relationship: under every policy but `overwrite` and `rollback`,
-/// which are about objects as a whole, both are saved.
+/// Changes of different properties of one object do not conflict, nor do additions and removals of
+/// different objects in a to-many relationship. Every policy saves both, except `overwrite` and
+/// `rollback`, which apply to whole objects.
 ///
 ///     context.mergePolicy = .mergeByPropertyObjectTrump
 ///     context.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)
@@ -23,23 +23,24 @@ public struct MergePolicy: Sendable {
 
   private init(_ general: General) { self.general = general }
 
-  /// The save is refused, with every conflict and the values of all sides. The policy of a new
+  /// Refuses the save with all conflicts and the values of all sides. This is the policy of a new
   /// context.
   public static let error = MergePolicy(.error)
-  /// For a property that both have changed the store's value stays. An object deleted there is
-  /// deleted; one deleted here and changed there stays.
+  /// For a property that both changed, the store's value stays. An object that the other context
+  /// deleted is deleted. An object that was deleted here and changed there stays.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// For a property that both have changed the value from here is saved. An object deleted here is
-  /// deleted; one changed here and deleted there exists again, with the same id.
+  /// For a property that both changed, the local value is saved. An object that was deleted here is
+  /// deleted. An object that was changed here and deleted there is inserted again, with the same
+  /// id.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
-  /// An object that others have changed too is saved as it is here, as a whole: their changes of
-  /// its other properties are undone.
+  /// Saves a changed object as a whole, even if others changed it: their changes of its other
+  /// properties are lost.
   public static let overwrite = MergePolicy(.overwrite)
-  /// The changes of an object that others have changed too are dropped; the object has the other
-  /// context's values.
+  /// Discards the changes of an object that others changed too. The object gets the other context's
+  /// values.
   public static let rollback = MergePolicy(.rollback)
 
-  /// The same, with another policy for the objects of an entity and its subentities.
+  /// The same policy, with a different policy for the objects of an entity and its subentities.
   ///
   /// - Parameters:
   ///   - entityName: The entity. Its sub-entities have the same policy.
@@ -50,11 +51,11 @@ public struct MergePolicy: Sendable {
     return copy
   }
 
-  /// The same, with a rule for one property of an entity and its subentities. It decides where both
-  /// have changed the property, under every policy but `rollback`.
+  /// The same policy, with a rule for one property of an entity and its subentities. The rule
+  /// decides if both changed the property, under every policy except `rollback`.
   ///
-  /// A rule for a to-many relationship applies to many-to-many ones: `error`, `store`, `object` or
-  /// `union`. For a relationship whose inverse is to-one, the rule belongs to the inverse.
+  /// A many-to-many relationship can have the rule `error`, `store`, `object` or `union`. For a
+  /// to-many relationship whose inverse is to-one, set the rule of the inverse.
   public func merging(
     _ property: String, of entityName: String, by rule: PropertyMergeRule
   ) -> MergePolicy {

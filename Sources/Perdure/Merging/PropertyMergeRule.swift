@@ -21,22 +21,22 @@ public struct PropertyMergeRule: Sendable {
   public static let store = PropertyMergeRule(kind: .store)
   /// The value that was set here is saved.
   public static let object = PropertyMergeRule(kind: .object)
-  /// Both changes of a number are added: the difference made here is added to the store's value.
-  /// Without a value before, both began at 0. The save is refused if one of the two is not a
-  /// number, or the sum does not fit the attribute.
+  /// Adds both changes of a number: the local difference is added to the store's value. An absent
+  /// earlier value counts as 0. The save is refused if one of the two is not a number, or the sum
+  /// does not fit the attribute.
   public static let sum = PropertyMergeRule(kind: .sum)
-  /// The greater of the two values; no value is below all others.
+  /// The greater of the two values. An absent value is less than any value.
   public static let maximum = PropertyMergeRule(kind: .maximum)
-  /// The smaller of the two values, which any value is of a value and none.
+  /// The smaller of the two values. If one side has no value, the other side's value.
   public static let minimum = PropertyMergeRule(kind: .minimum)
-  /// For a to-many relationship: every object that either has, also if the other removed it.
-  /// Without a rule, additions and removals of both are done.
+  /// For a to-many relationship: all objects of both sides, even those that one side removed.
+  /// Without a rule, the additions and removals of both sides are applied.
   public static let union = PropertyMergeRule(kind: .union)
 
-  /// A function computes the value from the three values; the save is refused if it returns nil, or
-  /// a value that the property cannot hold. It is called by the save, in the context's isolation,
-  /// without locks, and perhaps more than once: it should depend on its arguments alone. An object
-  /// is passed and returned as its id.
+  /// A function computes the value from the three values. If it returns nil or a value that the
+  /// property cannot hold, the save is refused. The save calls it in the context's isolation,
+  /// without locks, and possibly more than once, so it should depend only on its arguments. An
+  /// object is passed and returned as its id.
   public static func custom(_ merge: @escaping @Sendable (PropertyVersions) -> Value?) -> PropertyMergeRule {
     PropertyMergeRule(kind: .custom(merge))
   }

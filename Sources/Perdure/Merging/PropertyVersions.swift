@@ -14,7 +14,7 @@ public struct PropertyVersions: Hashable, Sendable {
   public let base: Value
   /// The unsaved value that was set here.
   public let local: Value
-  /// The store's present value; `.null` also if the object does not exist.
+  /// The store's current value; also `.null` if the object does not exist.
   public let store: Value
 
   init(_ objectID: ManagedObjectID, _ property: String, base: Value, local: Value, store: Value) {
@@ -27,7 +27,7 @@ public struct PropertyVersions: Hashable, Sendable {
 }
 
 extension PropertyVersions: CustomStringConvertible {
-  /// The property with the beginnings of its three values.
+  /// The property and its three values, shortened.
   public var description: String {
     let (base, local, store) = ("\(base)".shortened, "\(local)".shortened, "\(store)".shortened)
     return "\(property): was \(base), is \(local) here and \(store) in the store"

@@ -4,10 +4,10 @@ public import PerdureModel
 public import PerdurePredicates
 
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
-  /// Stored as the raw value is.
+  /// The type of the raw value.
   public static var attributeType: AttributeType { RawValue.attributeType }
 
-  /// The value whose raw value was stored; nil for a raw value that the type does not know.
+  /// The value whose raw value was stored; nil for a raw value that the type does not have.
   public init?(attributeValue: Value) {
     guard let raw = RawValue(attributeValue: attributeValue) else { return nil }
     self.init(rawValue: raw)
@@ -21,7 +21,7 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
 }
 
 extension AttributeValue where Self: RawRepresentable & CaseIterable, RawValue: AttributeValue {
-  /// The case whose raw value is zero or empty, else the first case.
+  /// The case whose raw value is zero or empty; otherwise the first case.
   public static var zeroValue: Self {
     if let zero = Self(rawValue: RawValue.zeroValue) { return zero }
     guard let first = allCases.first else {

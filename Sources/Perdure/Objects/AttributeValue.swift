@@ -17,7 +17,7 @@ public import PerdurePredicates
 /// The store may hold a value that the type does not have, written by another version of the
 /// program. Then an optional property reads as nil, and any other as `zeroValue`. The stored value
 /// stays, `value(forKey:)` returns it, and it is only replaced when the property is set. A type
-/// that must distinguish such values has its own `init?(attributeValue:)`.
+/// that must distinguish such values defines its own `init?(attributeValue:)`.
 public protocol AttributeValue: PredicateArgument {
   /// How values are stored.
   static var attributeType: AttributeType { get }
@@ -31,9 +31,9 @@ public protocol AttributeValue: PredicateArgument {
 extension Int64: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .int64 }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Int64 { 0 }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .integer(let integer) = attributeValue else { return nil }
     self = integer
@@ -43,9 +43,9 @@ extension Int64: AttributeValue {
 extension Int: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .int64 }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Int { 0 }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .integer(let integer) = attributeValue else { return nil }
     self.init(exactly: integer)
@@ -55,9 +55,9 @@ extension Int: AttributeValue {
 extension Int32: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .int32 }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Int32 { 0 }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .integer(let integer) = attributeValue else { return nil }
     self.init(exactly: integer)
@@ -67,9 +67,9 @@ extension Int32: AttributeValue {
 extension Int16: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .int16 }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Int16 { 0 }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .integer(let integer) = attributeValue else { return nil }
     self.init(exactly: integer)
@@ -79,9 +79,9 @@ extension Int16: AttributeValue {
 extension Bool: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .boolean }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Bool { false }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .bool(let bool) = attributeValue else { return nil }
     self = bool
@@ -91,10 +91,10 @@ extension Bool: AttributeValue {
 extension Double: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .double }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Double { 0 }
-  /// The stored value; nil for one of another kind. A date gives its seconds since the reference
-  /// date, so that a `TimeInterval` can be the accessor of an attribute that holds dates.
+  /// The stored value; nil for a value of another kind. A date gives its seconds since the
+  /// reference date, so that a `TimeInterval` can be the accessor of an attribute that holds dates.
   public init?(attributeValue: Value) {
     switch attributeValue {
     case .double(let double): self = double
@@ -107,9 +107,9 @@ extension Double: AttributeValue {
 extension Float: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .float }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Float { 0 }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .double(let double) = attributeValue else { return nil }
     self = Float(double)
@@ -119,9 +119,9 @@ extension Float: AttributeValue {
 extension Decimal: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .decimal }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Decimal { 0 }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .decimal(let decimal) = attributeValue else { return nil }
     self = decimal
@@ -131,9 +131,9 @@ extension Decimal: AttributeValue {
 extension String: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .string }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: String { "" }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .string(let text) = attributeValue else { return nil }
     self = text
@@ -143,9 +143,9 @@ extension String: AttributeValue {
 extension Date: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .date }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Date { Date(timeIntervalSinceReferenceDate: 0) }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .date(let date) = attributeValue else { return nil }
     self = date
@@ -155,9 +155,9 @@ extension Date: AttributeValue {
 extension UUID: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .uuid }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .uuid(let uuid) = attributeValue else { return nil }
     self = uuid
@@ -167,9 +167,9 @@ extension UUID: AttributeValue {
 extension Data: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .binary }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: Data { Data() }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .data(let data) = attributeValue else { return nil }
     self = data
@@ -179,9 +179,9 @@ extension Data: AttributeValue {
 extension URL: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .uri }
-  /// The value that a missing value reads as.
+  /// The value that is read if no value is stored.
   public static var zeroValue: URL { URL(fileURLWithPath: "") }
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .url(let url) = attributeValue else { return nil }
     self = url

@@ -17,10 +17,10 @@ public import PerdurePredicates
 ///     }
 ///
 /// Changing a part of the value through the property (`account.preferences.size = 14`) sets the
-/// whole. Predicates test whether there is a value, and compare it as a whole: the same bytes of
-/// JSON, with keys in order. Sets, and dictionaries with keys that are neither text nor whole
-/// numbers, have no order of bytes: equal ones may differ in them from one run to the next, so
-/// compare values with such parts in memory.
+/// whole value. Predicates test whether there is a value, and compare whole values by the bytes of
+/// their JSON, with keys in order. Sets, and dictionaries whose keys are neither text nor whole
+/// numbers, have no fixed order. Their bytes may differ between runs, so compare values with such
+/// parts in memory.
 ///
 /// A property that is not optional needs an initial value, or a type with a `zeroValue`; otherwise
 /// the description of its class stops the program. JSON that the type cannot decode, for example
@@ -48,12 +48,12 @@ extension CodableAttributeValue {
     self = value
   }
 
-  /// The JSON; a value that has none cannot be saved.
+  /// The JSON. A value without JSON cannot be saved.
   public var predicateValue: Value { StoredJSON.stored(self) }
 }
 
-/// A transformer for a Codable type that is no `CodableAttributeValue`, or whose entity has no
-/// class: its JSON.
+/// A transformer that stores JSON, for a Codable type that is not a `CodableAttributeValue`, or for
+/// an entity without a class.
 public struct CodableTransformer<Content: Codable>: ValueTransformer {
   /// Makes a transformer, to be registered under a name.
   public init(_ type: Content.Type) {}
@@ -69,9 +69,9 @@ public struct CodableTransformer<Content: Codable>: ValueTransformer {
     return try StoredJSON.data(content)
   }
 
-  /// The value that JSON says.
+  /// The value of JSON.
   ///
-  /// - Throws: What decoding throws.
+  /// - Throws: The errors of decoding.
   public func value(from data: Data) throws -> Any { try StoredJSON.value(Content.self, data) }
 }
 

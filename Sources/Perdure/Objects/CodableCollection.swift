@@ -20,14 +20,14 @@ public import PerdurePredicates
 ///     }
 ///
 /// Without a value, a property that is not optional reads as empty; a save refuses the object until
-/// the property was set or has an initial value. JSON that the type cannot be read from, for
-/// example of an earlier version of the program, reads in the same way. It stays stored until the
-/// property is set, and `ManagedObject.checkedValue(forKey:)` throws for it. Queries in Swift ask
-/// whether there is a value, and whether it is another one as a whole (`$0.tags == ["a"]`).
+/// the property was set or has an initial value. JSON that the type cannot decode, for example of
+/// an earlier version of the program, reads in the same way. It stays stored until the property is
+/// set, and `ManagedObject.checkedValue(forKey:)` throws for it. Queries in Swift test whether
+/// there is a value, and compare whole values (`$0.tags == ["a"]`).
 ///
-/// Each reading decodes, and each change encodes the whole collection: O(n) for n bytes of JSON.
-/// Read the property once before a loop. Collections that grow large or whose elements a fetch
-/// must find are better objects of a to-many relationship.
+/// Each read decodes the whole collection, and each change encodes it: O(n) for n bytes of JSON.
+/// Read the property once before a loop. For large collections, or if a fetch must find elements,
+/// use objects of a to-many relationship.
 public protocol CodableCollection: Codable {
   /// The empty collection.
   init()
@@ -192,14 +192,14 @@ extension PropertyRef where V: CodableCollection {
     .comparison(FetchComparison(expression, op, .constant(value?.storedValue ?? .null)))
   }
 
-  /// Whether the property has this value as a whole; `nil` asks whether it has none.
+  /// Whether the property has this value as a whole; `nil` tests for an absent value.
   public static func == (left: Self, right: V?) -> FetchPredicate { left.compare(.equal, right) }
   /// Whether the property has another value, or none.
   public static func != (left: Self, right: V?) -> FetchPredicate { left.compare(.notEqual, right) }
 }
 
 extension PropertyRef where V: CodableCollection & PredicateArgument {
-  /// Whether the property has this value as a whole; `nil` asks whether it has none.
+  /// Whether the property has this value as a whole; `nil` tests for an absent value.
   public static func == (left: Self, right: V?) -> FetchPredicate { left.compare(.equal, right) }
   /// Whether the property has another value, or none.
   public static func != (left: Self, right: V?) -> FetchPredicate { left.compare(.notEqual, right) }

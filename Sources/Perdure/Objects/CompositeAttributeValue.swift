@@ -12,9 +12,10 @@ public import PerdurePredicates
 ///       @Attribute(.composite) var address: Address?
 ///     }
 ///
-/// Fetches, indexes and errors name the parts by their paths: `address.street`. A composite without
-/// a value in any of its elements is none: an optional variable reads as nil then, whatever it was
-/// set to. Changing a part through the variable (`shop.address?.street = "Rue A"`) sets the whole.
+/// Fetches, indexes and errors name the parts by their paths: `address.street`. If no element has a
+/// value, the composite is absent: an optional variable then reads as nil, even if it was set to a
+/// composite. Changing a part through the variable (`shop.address?.street = "Rue A"`) sets the
+/// whole composite.
 ///
 /// `@Composite` writes these members, which a type may also implement itself:
 ///
@@ -46,17 +47,17 @@ public protocol CompositeAttributeValue {
 
 /// The values of a composite attribute's elements.
 public struct CompositeContent: Sendable, Hashable {
-  /// The values that are there, by path within the composite.
+  /// The existing values, by path within the composite.
   public internal(set) var values: [String: Value] = [:]
 
   /// The type that reads stored elements, which has initial values for absent ones; nil for content
   /// that a program made. It is no part of the value.
   var reader: Any.Type?
 
-  /// Begins without any.
+  /// Makes content without values.
   public init() {}
 
-  /// Whether both have the same elements.
+  /// Whether both have the same values.
   public static func == (left: CompositeContent, right: CompositeContent) -> Bool {
     left.values == right.values
   }

@@ -28,10 +28,10 @@ public struct _CustomValue {
 
   private var value: Value? { if case .value(let value) = content { value } else { nil } }
 
-  /// The value as the type of a variable; nil if the variable cannot have it.
+  /// The value, converted to the type of a variable; nil if the variable cannot have it.
   public func typed<T: AttributeValue>(_ type: T.Type) -> T? { value.flatMap(T.init(attributeValue:)) }
 
-  /// The value as the type of an optional variable; nil if the variable cannot have it.
+  /// The value, converted to the type of an optional variable; nil if the variable cannot have it.
   public func typed<T: AttributeValue>(_ type: T?.Type) -> T?? {
     guard let value else { return nil }
     if value.isNull { return .some(nil) }

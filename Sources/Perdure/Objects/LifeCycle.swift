@@ -58,13 +58,13 @@ public struct SnapshotEventType: OptionSet, Sendable {
 
   /// An insertion was undone. Not used so far.
   public static let undoInsertion = SnapshotEventType(rawValue: 2)
-  /// A deletion was taken back: together with `rollback`.
+  /// A deletion was undone; together with `rollback`.
   public static let undoDeletion = SnapshotEventType(rawValue: 4)
   /// A change was undone. Not used so far.
   public static let undoUpdate = SnapshotEventType(rawValue: 8)
   /// The context was rolled back, and with it the object's unsaved changes.
   public static let rollback = SnapshotEventType(rawValue: 16)
-  /// The object has the newest row, by a refresh or because the context has moved on.
+  /// The object has a newer row, after a refresh or because the context has advanced.
   public static let refresh = SnapshotEventType(rawValue: 32)
   /// A merge policy has decided. Not used so far.
   public static let mergePolicy = SnapshotEventType(rawValue: 64)

@@ -3,14 +3,14 @@
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The properties with values other than those that were last read or saved, and their values
-  /// now, as `value(forKey:)` gives them; nil inside where a property has no value.
+  /// The properties whose values differ from the last read or saved ones, with their current
+  /// values, as `value(forKey:)` returns them. A property without a value has nil.
   ///
-  /// A property that was set to its earlier value is not among them, though the object counts as
-  /// updated. For a new object they are the differences from the defaults; defaults that were made
-  /// for it (`DefaultValue.now`) count as changes. Derived attributes are not among them. Transient
-  /// ones are, also if two values of their type cannot be compared and it was set. A composite
-  /// attribute counts as a whole.
+  /// A property that was set to its earlier value is not included, although the object counts as
+  /// updated. For a new object, the result has the differences from the defaults; defaults that
+  /// were made for it (`DefaultValue.now`) count as changes. Derived attributes are not included.
+  /// Transient attributes are included; one whose values cannot be compared is included if it was
+  /// set. A composite attribute counts as a whole.
   ///
   /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are
   ///   made as faults.
@@ -24,15 +24,15 @@ extension ManagedObject {
     return values
   }
 
-  /// The properties that have been changed in the current event, and the values that they had when
-  /// it began; nil inside for those without one. Transient attributes are among them as among
-  /// `changedValues()`; transformable ones without a named transformer have been their bytes.
+  /// The properties that were changed in the current event, with their values at its beginning. A
+  /// property without a value has nil. Transient attributes are included as in `changedValues()`.
+  /// Transformable attributes without a named transformer have their bytes.
   ///
   /// An event ends with `processPendingChanges()` of the context, with a successful save, and with
   /// a `perform` of a background context. If objects have hooks or the context is observed, any
   /// save ends it before the first `willSave()`, even one that fails. A rollback and a reset
-  /// discard it. For an object that was inserted in the event they are the differences from the
-  /// defaults, with the defaults.
+  /// discard it. For an object that was inserted in the event, the result has the properties that
+  /// differ from the defaults, with the defaults.
   ///
   /// - Complexity: O(number of properties), one look at the store, and one for each to-many
   ///   relationship that has changed.
@@ -94,13 +94,14 @@ extension ManagedObject {
     return overlay.isBeforeEvent ? nil : overlay.eventStart ?? EventStart()
   }
 
-  /// The values that properties were last read or saved with; nil inside for those without one.
+  /// The values of properties when they were last read or saved. A property without a value has
+  /// nil.
   ///
-  /// They are those of the state of the store that the context sees. A new object has none: its
-  /// attributes give nil, its to-many relationships nothing. A transient attribute has none either;
-  /// a transient relationship has the value after the last save. An object that the context no
-  /// longer has gives its attributes, and the to-one relationships of its row, as they were last
-  /// read.
+  /// These are the values in the state of the store that the context sees. A new object has none:
+  /// its attributes have nil, and its to-many relationships are empty. A transient attribute has
+  /// none either; a transient relationship has its value after the last save. An object that the
+  /// context no longer has returns its attributes, and the to-one relationships of its row, as they
+  /// were last read.
   ///
   /// Transformable attributes without a named transformer give their bytes.
   ///
@@ -122,8 +123,8 @@ extension ManagedObject {
     return values
   }
 
-  /// Whether the next save would write a value that differs from the stored one: false when the set
-  /// value equals it, and for transient properties. True of new objects.
+  /// Whether the next save would write a value that differs from the stored one. False if the set
+  /// value equals the stored one, and for transient properties. True for new objects.
   public var hasPersistentChangedValues: Bool {
     core.checkOwner()
     guard let context, let overlay else { return false }
@@ -279,11 +280,11 @@ extension ManagedObject {
     wakeForAccess()
   }
 
-  /// The other end of `willAccessValue(forKey:)`. Does nothing.
+  /// The counterpart of `willAccessValue(forKey:)`. Does nothing.
   public func didAccessValue(forKey key: String?) {}
 
-  /// Fires the fault, for an accessor that then calls `setPrimitiveValue(_:forKey:)`. From here on
-  /// a transient attribute counts as changed, and a rollback restores its present value.
+  /// Fires the fault, for an accessor that then calls `setPrimitiveValue(_:forKey:)`. From now on,
+  /// a transient attribute counts as changed, and a rollback restores its current value.
   public func willChangeValue(forKey key: String) {
     let slots = shape.slots(named: key)
     wakeForAccess()
@@ -292,7 +293,7 @@ extension ManagedObject {
     }
   }
 
-  /// Counts an attribute as changed that `setPrimitiveValue(_:forKey:)` has set.
+  /// Marks an attribute as changed that `setPrimitiveValue(_:forKey:)` has set.
   public func didChangeValue(forKey key: String) {
     for slot in shape.slots(named: key) {
       switch shape.properties[slot] {
@@ -357,8 +358,8 @@ extension ManagedObject {
     return OrderedToMany(objects.source)
   }
 
-  /// The identities of the objects at the other end of a relationship, unsaved changes included.
-  /// Makes no instances, and reads no rows but this object's. The entity must have the
+  /// The identities of the objects at the other end of a relationship, including unsaved changes.
+  /// Makes no instances, and reads only the row of this object. The entity must have the
   /// relationship.
   public func objectIDs(forRelationshipNamed key: String) -> [ManagedObjectID] {
     let slot = relationshipSlot(key)
@@ -367,9 +368,10 @@ extension ManagedObject {
     return context.targets(of: reference, shape.relationship(slot)).map { context.objectID(of: $0) }
   }
 
-  /// Whether following a relationship queries the store. If its reference is in this object's row:
-  /// until the row is loaded. If it is transient: never. Otherwise always, unless the object is
-  /// new. Queries nothing. The entity must have the relationship.
+  /// Whether following a relationship queries the store. A relationship whose reference is in this
+  /// object's row does so until the row is loaded. A transient relationship never does. Any other
+  /// relationship always does, unless the object is new. The call itself does not query the store.
+  /// The entity must have the relationship.
   public func hasFault(forRelationshipNamed key: String) -> Bool {
     let slot = relationshipSlot(key)
     if header.pointee.isGone || overlay?.isNew == true { return false }

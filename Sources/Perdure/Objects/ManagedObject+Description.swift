@@ -13,7 +13,7 @@ extension ManagedObject: CustomStringConvertible {
   /// The class, the identity, the state, and the values that are loaded; reads no row.
   ///
   /// For example `<Worker x-perdure://…/Worker/p1 updated; name = "Ada", company = Company/p7>`.
-  /// Text is cut after 40 characters, of data the length is shown.
+  /// Text is truncated after 40 characters; for data, the length is shown.
   public var description: String {
     let values = loadedValues.map { "\($0.name) = \($0.text)" }.joined(separator: ", ")
     return "<\(type(of: self)) \(objectID.uri)\(stateSuffix)\(values.isEmpty ? "" : "; " + values)>"

@@ -18,7 +18,7 @@ extension ManagedObject {
   /// A path through a to-many relationship gives an array of its objects' values, without absent
   /// values. A path through a to-one relationship without an object gives nil.
   ///
-  /// An operator makes one value of many. It is before the attribute or after it:
+  /// An operator reduces many values to one. It is before or after the attribute:
   ///
   /// | operator | gives |
   /// |---|---|

@@ -2,13 +2,13 @@ public import PerdureModel
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The context, while it exists and has the object: nil after `reset()`, and after a deletion was
-  /// saved or an insertion rolled back.
+  /// The context, as long as it exists and has the object. Nil after `reset()`, after a saved
+  /// deletion, and after an insertion was rolled back.
   public var managedObjectContext: ManagedObjectContext? {
     header.pointee.savedState == nil ? context?.handle : core.handle
   }
 
-  /// The object's identity: fixed at insertion, never changed by saving.
+  /// The object's identity. It is fixed at insertion, and a save does not change it.
   public var objectID: ManagedObjectID {
     ManagedObjectID(
       shape.identity, number: header.pointee.reference.id, isTemporary: overlay?.hasTemporaryID ?? false)
@@ -17,12 +17,13 @@ extension ManagedObject {
   /// The description of the object's entity: the concrete one.
   public var entity: EntityDescription { shape.description }
 
-  /// Whether the object is new and the next save makes its row.
+  /// Whether the object is new, so that the next save creates its row.
   public var isInserted: Bool { shownState == .inserted }
 
-  /// Whether the object is not new and has unsaved changes, its relationships included. If another
-  /// context has removed the object (`isDeleted`), they stay, and the save refuses them. Changes of
-  /// transient attributes alone, which a save does not write, stay until a refresh or a save.
+  /// Whether the object is not new and has unsaved changes, including changes of relationships. If
+  /// another context has removed the object (`isDeleted`), the changes stay, and the save refuses
+  /// them. Changes of transient attributes alone are not written by a save; they stay until a
+  /// refresh or a save.
   public var isUpdated: Bool { shownState == .updated }
 
   /// Whether the next save removes the object, or another context has removed it. False after a
@@ -36,7 +37,7 @@ extension ManagedObject {
   /// Whether the object is inserted, updated or deleted.
   public var hasChanges: Bool { shownState.isPending }
 
-  /// Whether the row has yet to be loaded. Asking does not load it.
+  /// Whether the row is not loaded yet. Reading this property does not load it.
   public var isFault: Bool {
     if header.pointee.isGone || overlay?.isNew == true { return false }
     core.dropStaleRow(of: self)

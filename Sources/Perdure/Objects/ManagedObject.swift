@@ -1,7 +1,7 @@
 public import PerdureModel
 public import PerdurePredicates
 
-/// The parts of a managed object. Only contexts make these; programs have no use for the content.
+/// The parts of a managed object. Only contexts make these; programs do not need the content.
 public struct ObjectSeed {
   let header: UnsafeMutablePointer<ObjectHeader>
 
@@ -25,12 +25,13 @@ extension ObjectSeed: Sendable {}
 /// identity.
 ///
 /// An instance is at first a *fault*: it has its identity and no values. Touching a property loads
-/// its row, of the state of the store that the context sees. Properties cannot throw: a row that
-/// cannot be read reads as having no values, and the next fetch or save of the context throws why.
+/// its row from the state of the store that the context sees. Properties cannot throw: if the row
+/// cannot be read, the object reads as having no values, and the next fetch or save of the context
+/// throws the error.
 ///
-/// A set value is visible at once to all code with this context, fetches included. It is visible to
-/// other contexts once it is saved and they have advanced. It is not in the store before
-/// `ManagedObjectContext.save()`.
+/// A set value is visible at once to all code with this context, including fetches. Other contexts
+/// see it after a save, when they have advanced. Before `ManagedObjectContext.save()`, the store
+/// does not contain it.
 ///
 ///     let person = Person(context: context)
 ///     person.name = "Ada"
@@ -39,12 +40,12 @@ extension ObjectSeed: Sendable {}
 ///
 /// Objects belong to their context and stay in its isolation; they are not `Sendable`. Send
 /// `objectID` instead, and ask the other context for `existingObject(with:)`. Two instances are
-/// equal when they are identical; two contexts have separate instances for one identity.
+/// equal if they are the same instance. Two contexts have separate instances for one identity.
 open class ManagedObject {
   // All that an instance has of its own is this pointer: there are many of them.
   let header: UnsafeMutablePointer<ObjectHeader>
 
-  /// Makes the instance for an identity. Called by contexts.
+  /// Makes the instance for an identity. Only contexts call it.
   public required init(_ seed: ObjectSeed) {
     header = seed.header
     uncountedCore._withUnsafeGuaranteedRef { $0.didMake(self) }
@@ -53,10 +54,10 @@ open class ManagedObject {
   /// Inserts a new object of this class's entity into a context. Properties have their defaults.
   ///
   /// The object is visible to fetches in this context at once and to others after the save. The
-  /// class must have been given to the container, and its entity must not be abstract.
+  /// container must have been made with the class, and its entity must not be abstract.
   ///
-  /// Generic code can call it, as in `T(context: context)` where `T: ManagedObject`. A class that
-  /// declares an initializer with these parameters itself marks it `required`.
+  /// Generic code can call it, as in `T(context: context)` where `T: ManagedObject`. If a class
+  /// declares an initializer with these parameters, it must mark it `required`.
   public required convenience init(context: ManagedObjectContext) {
     self.init(context.core.seedForInserting(Self.self))
     core.didInsert(self)
@@ -72,14 +73,15 @@ open class ManagedObject {
     withExtendedLifetime(transients) {}
   }
 
-  /// The description of this class's entity. Overridden by every class that has accessors.
+  /// The description of this class's entity. Every class with accessors overrides it.
   ///
-  /// A class without an override has the empty description, without a name. It can be between the
-  /// classes of entities and `ManagedObject`, and be the class of any entities that the container
-  /// or their descriptions name it for; it accesses properties by their names.
+  /// A class without an override has the empty description, without a name. Such a class can be a
+  /// superclass of entity classes. It can also be the class of any entities for which the container
+  /// or their descriptions name it. It accesses properties by name.
   ///
   /// Name other entities as text: two static descriptions that read each other wait forever. A
-  /// container then stops the program with a message. Code that reads descriptions itself waits.
+  /// container detects this and stops the program with a message. A program that reads such
+  /// descriptions itself hangs.
   open class var entityDescription: EntityDescription { EntityDescription("", properties: []) }
 
   /// The name of this class's entity, by itself: descriptions may name each other's entities in a
@@ -141,73 +143,74 @@ open class ManagedObject {
 
   // MARK: Hooks
 
-  /// Called once in an object's life, when it has been inserted; properties have their defaults.
-  /// Changes made here are saved like any others. The default does nothing, as do those of all
-  /// hooks.
+  /// Called once for an object, after its insertion. Its properties have their defaults. Changes
+  /// made here are saved like any other changes. The default implementation of every hook does
+  /// nothing.
   open func awakeFromInsert() {}
 
-  /// Called when a fault is touched and its row has been loaded, before the access returns. Again
-  /// each time the object has been a fault since.
+  /// Called when a touched fault has loaded its row, before the access returns. It is called again
+  /// each time the object has become a fault in between.
   ///
-  /// Attributes that are set here do not count as changed: the object has them until its row is
-  /// read again, and they are saved with another change of the object. Leave relationships alone:
-  /// objects at the other ends would change.
+  /// Attributes that are set here do not count as changed. The object has them until its row is
+  /// read again, and they are saved together with any other change of the object. Do not set
+  /// relationships here: objects at the other ends would change.
   open func awakeFromFetch() {}
 
-  /// Called when the values of an object that was no fault were replaced as a whole.
+  /// Called when all values of a loaded object were replaced.
   ///
   /// - Parameter events: `rollback` after `rollback()`, together with `undoDeletion` if the object
-  ///   was to be deleted; `refresh` after a refresh that merges changes, and when the object is
-  ///   touched after the context has moved on to a state in which its row is another. Unsaved
-  ///   changes are on top already.
+  ///   was marked for deletion. `refresh` after a refresh that merges changes, and when the object
+  ///   is touched after the context has advanced to a state with a newer row of the object. The
+  ///   unsaved changes are already applied.
   open func awake(fromSnapshotEvents events: SnapshotEventType) {}
 
-  /// Called before values go: by a refresh that does not merge changes, by `refreshAllObjects()` if
-  /// the object has no changes, by `reset()`, and by `rollback()` if the object is new. They can
-  /// still be read. Not called when the instance is freed: that is what `deinit` is for.
+  /// Called before the object loses its values: by a refresh that does not merge changes, by
+  /// `refreshAllObjects()` if the object has no changes, by `reset()`, and by `rollback()` if the
+  /// object is new. The values can still be read. Not called when the instance is freed; use
+  /// `deinit` for that.
   open func willTurnIntoFault() {}
 
-  /// Called after what `willTurnIntoFault()` was called before.
+  /// Called after the object has lost its values, in the cases of `willTurnIntoFault()`.
   open func didTurnIntoFault() {}
 
-  /// Called before the object is deleted: by `delete`, before it is marked, and when a delete rule
-  /// deletes it too, while delete rules are being applied. Not called for an object that is already
-  /// deleted. When delete rules call it, it must not save.
+  /// Called before the object is deleted: by `delete` before it marks the object, and by a delete
+  /// rule that deletes the object. Not called for an object that is already deleted. If a delete
+  /// rule calls it, it must not save.
   open func prepareForDeletion() {}
 
-  /// Called by a save before it validates, for each object that is inserted, updated or deleted;
-  /// `isInserted` and its like say which. Not called for an object that was inserted and deleted
-  /// since the last save.
+  /// Called by a save before validation, for each object that is inserted, updated or deleted
+  /// (`isInserted`, `isUpdated`, `isDeleted`). Not called for an object that was inserted and
+  /// deleted since the last save.
   ///
-  /// Its changes are validated and saved. An object that changes after its `willSave` began is
-  /// called again, also by its own change: so set a value only if it differs, or with
+  /// Changes made here are validated and saved. If an object changes after its `willSave` began, it
+  /// is called again, even if `willSave` made the change. So set a value only if it differs, or use
   /// `setPrimitiveValue(_:forKey:)`. After 1,000 rounds the save throws
-  /// `PerdureError.Code.endlessChanges`, with the objects that still change. It may insert, delete,
-  /// refresh, roll back and reset, but must not save.
+  /// `PerdureError.Code.endlessChanges`, with the objects that still change. The hook may insert,
+  /// delete, refresh, roll back and reset, but must not save.
   open func willSave() {}
 
-  /// Called after the commit, for those that `willSave()` is called for. `isInserted`, `isUpdated`
-  /// and `isDeleted` still show the saved state, and a deleted object can be read. Its changes are
-  /// pending for the next save. It must not save.
+  /// Called after the commit, for the objects of `willSave()`. `isInserted`, `isUpdated` and
+  /// `isDeleted` still show the saved state, and a deleted object can be read. Changes made here
+  /// are pending for the next save. The hook must not save.
   open func didSave() {}
 
   // MARK: Validation
 
-  /// Whether the object may be saved for the first time. Called by a save after `willSave()`.
+  /// Checks whether the object may be saved for the first time. A save calls it after `willSave()`.
   ///
-  /// An error becomes part of the save's error, together with the others: a `PerdureError` (see
-  /// `PerdureError.invalid`) with its details, any other with code 1550 and as `cause`. Changes are
-  /// allowed; then the save restarts with `willSave()`.
+  /// An error becomes part of the save's error, together with other errors. A `PerdureError` (see
+  /// `PerdureError.invalid`) adds its details; any other error has the code 1550 and is the
+  /// `cause`. The method may change objects; the save then restarts with `willSave()`.
   ///
   /// The default checks the declared rules. Outside of a save, it also calls
   /// `validateValue(_:forKey:)` for `validatedKeys` and sets the replacements. A save does both
   /// itself, so overriding methods need not call the default.
   open func validateForInsert() throws { try core.validateByHand(self) }
 
-  /// Whether the object may be saved with its changes; as `validateForInsert()`.
+  /// Checks whether the object may be saved with its changes; like `validateForInsert()`.
   open func validateForUpdate() throws { try core.validateByHand(self) }
 
-  /// Whether the object may be deleted; like `validateForInsert()`.
+  /// Checks whether the object may be deleted; like `validateForInsert()`.
   open func validateForDelete() throws { try core.checkRules(of: self) }
 
   /// Checks a value of a property, and may replace it. A save calls it for ``validatedKeys``,
@@ -251,6 +254,6 @@ extension ManagedObject: Hashable {
 }
 
 extension ManagedObject: PredicateArgument {
-  /// The object's identity as a value. A fetch looks it up, and refuses an object of another store.
+  /// The object's identity as a value. A fetch refuses an object of another store.
   public var predicateValue: Value { .objectID(objectID.uri) }
 }

@@ -7,16 +7,15 @@ public import PerdurePredicates
   public import Foundation
 #endif
 
-/// The identity of an object: which store, which entity, which object.
+/// The identity of an object: its store, its entity and its number.
 ///
-/// An id is fixed when an object is inserted and never changes, also not by saving. Unlike the
-/// object it names it may be sent anywhere, kept for ever, and written down: its coded form is its
-/// URI.
+/// An id is fixed when an object is inserted and never changes, not even by a save. Unlike the
+/// object, an id may be sent to any isolation and stored permanently: its coded form is its URI.
 public struct ManagedObjectID: Sendable {
   let entity: EntityIdentity
   let number: UInt64
   /// Whether the object had no row in the store when this id was requested. It is not part of the
-  /// identity: ids that differ only in it are equal.
+  /// identity: ids that differ only in this property are equal.
   public let isTemporaryID: Bool
 
   init(_ entity: EntityIdentity, number: UInt64, isTemporary: Bool = false) {
@@ -34,7 +33,7 @@ public struct ManagedObjectID: Sendable {
   /// The identity as text: `x-perdure://<store>/<Entity>/p<n>`.
   public var uri: String { "x-perdure://\(entity.storeIdentifier)/\(entity.entityName)/p\(number)" }
 
-  /// The identity as a URL: the text form, with everything escaped that is no letter, digit or
+  /// The identity as a URL: the text form, with all characters escaped except letters, digits and
   /// `-._~`.
   public func uriRepresentation() -> URL? {
     let (store, entity) = (Self.escaped(entity.storeIdentifier), Self.escaped(entity.entityName))
@@ -45,8 +44,8 @@ public struct ManagedObjectID: Sendable {
 
   /// Reads the text form.
   ///
-  /// - Returns: nil when the text does not have that form. The existence of the store, the entity
-  ///   and the object is not checked.
+  /// - Returns: Nil if the text does not have that form. The existence of the store, the entity and
+  ///   the object is not checked.
   public init?(uri: String) {
     self.init(parts: Self.parts(of: uri).map(String.init))
   }
@@ -66,7 +65,7 @@ public struct ManagedObjectID: Sendable {
       EntityIdentity(storeIdentifier: parts[0], entityName: parts[1], number: 0), number: number)
   }
 
-  /// Reads the form as a URL; as `init(uri:)`.
+  /// Reads the text form from a URL; like `init(uri:)`.
   public init?(uriRepresentation url: URL) {
     // Taken apart first: what was escaped may be a slash.
     let parts = Self.parts(of: url.absoluteString)
@@ -130,7 +129,7 @@ extension ManagedObjectID: CustomStringConvertible {
 
 extension ManagedObjectID: Codable {
   /// Reads the text form.
-  /// - Throws: `DecodingError` when it is not one.
+  /// - Throws: `DecodingError` for any other text.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
@@ -153,14 +152,14 @@ extension ManagedObjectID: Codable {
 extension ManagedObjectID: AttributeValue {
   /// How values are stored.
   public static var attributeType: AttributeType { .objectID }
-  /// The id that an attribute without a value reads as. No store has an object with it, and no save
-  /// accepts it.
+  /// The id that is read if an attribute has no value. No store has an object with this id, and no
+  /// save accepts it.
   public static var zeroValue: ManagedObjectID { absent }
 
   /// The id of no object. The identifier of a store is a UUID, so no store has this one.
   static let absent = ManagedObjectID(
     EntityIdentity(storeIdentifier: "none", entityName: "none", number: 0), number: 1)
-  /// The stored value; nil for one of another kind.
+  /// The stored value; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .objectID(let text) = attributeValue else { return nil }
     self.init(uri: text)
@@ -168,6 +167,6 @@ extension ManagedObjectID: AttributeValue {
 }
 
 extension ManagedObjectID: PredicateArgument {
-  /// The identity as a value. A fetch looks it up, and refuses one of another store.
+  /// The identity as a value. A fetch refuses an id of another store.
   public var predicateValue: Value { .objectID(uri) }
 }

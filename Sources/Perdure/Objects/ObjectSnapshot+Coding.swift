@@ -29,7 +29,7 @@ extension ObjectSnapshot: Codable {
   }
 
   /// Writes the identity and all properties, with the kinds of their values. Use an encoder with
-  /// sorted keys where equal snapshots have to become equal text.
+  /// sorted keys if equal snapshots must give equal text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(objectID, forKey: .id)

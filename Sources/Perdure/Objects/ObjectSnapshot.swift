@@ -1,7 +1,7 @@
 public import PerdurePredicates
 
-/// The state of an object at one moment, as a value. It can be sent to any isolation, compared, and
-/// encoded as JSON, and does not change.
+/// The state of an object at one moment, as a value. It never changes, and can be sent to any
+/// isolation, compared, and encoded as JSON.
 ///
 ///     let picture = try worker.snapshot(including: ["company", "projects.members"])
 ///     let text = try JSONEncoder().encode(picture)
@@ -41,10 +41,11 @@ public struct ObjectSnapshot: Sendable, Hashable {
   public let objectID: ManagedObjectID
   /// The values of its properties by name: attributes, including derived ones and transient ones
   /// with a type of the model, to-one relationships, and the requested to-many relationships and
-  /// fetched properties. Parts of composite attributes are there by their paths: `address.street`.
+  /// fetched properties. Elements of composite attributes are included by their paths:
+  /// `address.street`.
   public let properties: [String: Property]
 
-  /// The value of a property; nil for one that the entity does not have, and for a to-many
+  /// The value of a property; nil for a property that the entity does not have, and for a to-many
   /// relationship or fetched property that was not included.
   public subscript(key: String) -> Property? { properties[key] }
 
@@ -60,16 +61,16 @@ extension ManagedObject {
   ///
   /// - Parameters:
   ///   - paths: The relationships and fetched properties to follow, names joined by dots:
-  ///     `company.workers` has the company, and with it its workers. An object that is reached
-  ///     twice is there twice. The entities must have them. Behind a relationship it is enough that
-  ///     its destination or a subentity of it has them; objects without them are included without
-  ///     their values.
+  ///     `company.workers` includes the company and its workers. An object that is reached twice is
+  ///     included twice. The entity must have these properties. After a relationship, it is enough
+  ///     that its destination or a subentity has them; objects without them are included without
+  ///     these values.
   ///   - file: The caller's file, for the message of a stop.
   ///   - line: The caller's line.
-  /// - Throws: `PerdureError` 134060 when a part of it could not be read or fetched, or when an
-  ///   accessor met an error before and could not throw it; `objectNotFound` for an object whose
-  ///   row is absent and was not loaded before.
-  /// - Complexity: O(objects that are met). Faults fire.
+  /// - Throws: `PerdureError` 134060 if a part of the snapshot could not be read or fetched, or if
+  ///   an accessor had an error before that it could not throw; `objectNotFound` for an object
+  ///   whose row is absent and was not loaded before.
+  /// - Complexity: O(n) for n included objects. Faults fire.
   public func snapshot(
     including paths: [String] = [], file: StaticString = #fileID, line: UInt = #line
   ) throws(PerdureError) -> ObjectSnapshot {
@@ -197,11 +198,11 @@ struct PathTree {
 ///     let picture = try TypedSnapshot(worker, including: ["company", "projects"])
 ///     Task { print(picture.name, picture.company?.name ?? "-", picture.projects.count) }
 ///
-/// Reading a relationship that was not included stops the program. `contents` has the identities
-/// that to-one relationships lead to, and the included fetched properties.
+/// Reading a relationship that was not included stops the program. `contents` has the identities at
+/// the other end of to-one relationships, and the included fetched properties.
 @dynamicMemberLookup
 public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
-  /// The same without types; this can be encoded.
+  /// The snapshot without types, which can be encoded.
   public let contents: ObjectSnapshot
 
   /// The object as a value, with its unsaved changes.
@@ -209,7 +210,7 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   /// - Parameters:
   ///   - object: The object to copy.
   ///   - paths: The relationships to follow, as for `ManagedObject.snapshot(including:)`.
-  /// - Throws: As that.
+  /// - Throws: The errors of that function.
   public init(_ object: Root, including paths: [String] = []) throws(PerdureError) {
     contents = try object.snapshot(including: paths)
   }
@@ -221,7 +222,7 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
     contents = try object.snapshot(including: relationships.map(Self.name))
   }
 
-  /// The encoded values, with types again.
+  /// Makes a typed snapshot from a snapshot without types.
   ///
   /// - Parameter contents: A snapshot of an object of the class's entity or of a sub-entity.
   ///   Reading a property that it lacks stops the program.
@@ -230,7 +231,7 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
   /// The object's identity.
   public var objectID: ManagedObjectID { contents.objectID }
 
-  /// An attribute's value; its zero if it was absent, as the object's property reads.
+  /// An attribute's value. An absent value reads as zero, as in the object's property.
   public subscript<V: AttributeValue>(dynamicMember keyPath: KeyPath<Root, V>) -> V {
     property(keyPath).value.flatMap(V.init(attributeValue:)) ?? Root.absentValue(Self.name(keyPath))
   }
@@ -240,7 +241,7 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
     property(keyPath).value.flatMap(V.init(attributeValue:))
   }
 
-  /// A composite attribute; without a value its elements read as absent.
+  /// A composite attribute. If it has no value, its elements read as absent.
   public subscript<C: CompositeAttributeValue>(dynamicMember keyPath: KeyPath<Root, C>) -> C {
     C(reading: composite(keyPath))
   }
@@ -267,9 +268,9 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
     target(keyPath).map { TypedSnapshot<D>($0) }
   }
 
-  /// The object of a to-one relationship that was followed. If it had none, for example because
-  /// another context deleted the object, a snapshot without values, as the object's property shows
-  /// it.
+  /// The object of a to-one relationship that was followed. If there was none, for example because
+  /// another context deleted it, the result is a snapshot without values, as in the object's
+  /// property.
   public subscript<D: ManagedObject>(dynamicMember keyPath: KeyPath<Root, D>) -> TypedSnapshot<D> {
     TypedSnapshot<D>(target(keyPath) ?? .absent)
   }

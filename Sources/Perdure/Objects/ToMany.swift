@@ -3,18 +3,18 @@ internal import PerdurePredicates
 /// The objects at the other end of a to-many relationship: a live view, not a copy.
 ///
 /// Each read asks the object's context, so the result is always current, including unsaved changes
-/// on either side. Objects come as faults, in no particular order, each once. When the fault of one
-/// fires, the rows of the following ones are read too, so that a loop over many makes few requests
+/// on either side. The objects are faults, in no particular order, each once. When a fault fires,
+/// the rows of the following objects are read too. So a loop over many objects makes few requests
 /// to the store.
 ///
 ///     company.workers.insert(worker)
 ///     for colleague in company.workers { print(colleague.name) }
 ///     company.workers.replace(with: [worker])
 ///
-/// Changing it connects both sides at once. Inserting a present object, and removing an absent one,
-/// change nothing. Changes are saved with the context; the cost of a connection does not depend on
-/// the number of connections. If the store cannot be read, it shows no objects, and the next fetch
-/// or save of the context throws the error.
+/// A change connects both sides at once. Inserting a connected object or removing an absent one
+/// changes nothing. Changes are saved with the context; the cost of a connection does not depend on
+/// the number of connections. If the store cannot be read, the relationship reads as empty, and the
+/// next fetch or save of the context throws the error.
 ///
 /// A literal, or `ToMany(found)` of any sequence, lists objects to be assigned to a relationship:
 ///
@@ -22,7 +22,7 @@ internal import PerdurePredicates
 ///     company.workers = ToMany(try context.fetch(request))
 ///
 /// The assignment connects exactly the listed objects. A list itself belongs to no relationship. It
-/// can be read, and an attempt to change it stops the program.
+/// can be read, but an attempt to change it stops the program.
 public struct ToMany<Element: ManagedObject> {
   @usableFromInline let source: ToManySource
 
@@ -49,14 +49,14 @@ public struct ToMany<Element: ManagedObject> {
 
   /// The first object in the order of iteration; nil if there is none. No other object is loaded.
   ///
-  /// - Complexity: That of the beginning of an iteration.
+  /// - Complexity: That of beginning an iteration.
   public var first: Element? {
     var objects = makeIterator()
     return objects.next()
   }
 
-  /// Whether an object is at the other end. O(log n): nothing is loaded. An object of another
-  /// store, or of a wrong entity, is not.
+  /// Whether an object is at the other end. O(log n): nothing is loaded. False for an object of
+  /// another store or of a wrong entity.
   public func contains(_ object: Element) -> Bool {
     guard case .relationship(let owner, let slot) = source else { return lists(object.objectID) }
     let relationship = owner.shape.relationship(slot)
@@ -108,7 +108,7 @@ public struct ToMany<Element: ManagedObject> {
     for object in objects { insert(object) }
   }
 
-  /// Connects the objects of a collection of any values, such as an `NSSet`. A value that is no
+  /// Connects the objects of a collection of any values, such as an `NSSet`. A value that is not an
   /// object of the relationship's class stops the program.
   @_disfavoredOverload
   public func insert(contentsOf objects: some Sequence<Any>) {
@@ -129,8 +129,8 @@ public struct ToMany<Element: ManagedObject> {
     for object in objects { remove(object) }
   }
 
-  /// Disconnects the objects of a collection of any values, such as an `NSSet`. A value that is no
-  /// object of the relationship's class stops the program.
+  /// Disconnects the objects of a collection of any values, such as an `NSSet`. A value that is not
+  /// an object of the relationship's class stops the program.
   @_disfavoredOverload
   public func remove(contentsOf objects: some Sequence<Any>) {
     for object in objects { remove(Self.element(object)) }
@@ -174,7 +174,7 @@ public struct ToMany<Element: ManagedObject> {
 extension ToMany: Sendable {}
 
 extension ToMany: Sequence {
-  /// Hands out the objects that are connected when the iteration begins.
+  /// Iterates over the objects that are connected when the iteration begins.
   public struct Iterator: IteratorProtocol {
     @usableFromInline var walk: SiblingWalk
 
@@ -188,7 +188,7 @@ extension ToMany: Sequence {
     public mutating func next() -> Element? { walk.next()?.typed(Element.self) }
   }
 
-  /// The objects that are connected now; changes during the iteration do not disturb it.
+  /// The objects that are connected now; changes during the iteration do not affect it.
   @inlinable
   public func makeIterator() -> Iterator { Iterator(source.makeWalk()) }
 }

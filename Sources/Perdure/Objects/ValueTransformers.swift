@@ -17,7 +17,7 @@ internal import Synchronization
   public import Foundation
 #endif
 
-/// What makes bytes of the values of a transformable attribute, and values of the bytes.
+/// Converts the values of a transformable attribute into bytes, and back.
 ///
 ///     struct ColorTransformer: ValueTransformer {
 ///       func data(from value: Any) throws -> Data { try (value as! Color).archived() }
@@ -25,9 +25,8 @@ internal import Synchronization
 ///     }
 ///     ValueTransformers.register(ColorTransformer(), named: "Color")
 ///
-/// Both functions may be called on any thread. Equal values should give equal bytes, where
-/// predicates are to find them. For types that are Codable, `CodableAttributeValue` does without a
-/// transformer.
+/// Both functions may be called on any thread. If predicates compare the attribute, equal values
+/// should give equal bytes. A Codable type needs no transformer: use `CodableAttributeValue`.
 public protocol ValueTransformer: Sendable {
   /// The bytes that a store keeps of a value.
   ///
@@ -42,13 +41,13 @@ public protocol ValueTransformer: Sendable {
 
 /// The value transformers of the program, by name.
 ///
-/// A container looks its model's transformers up when it opens its store: register them before
+/// A container looks up its model's transformers when it opens its store, so register them before
 /// that.
 public enum ValueTransformers {
   private static let registered = Mutex<[String: any ValueTransformer]>([:])
 
-  /// Registers a transformer under a name; it replaces an earlier one of that name. Containers that
-  /// are open keep theirs.
+  /// Registers a transformer under a name; it replaces an earlier one of that name. Open containers
+  /// keep the earlier one.
   public static func register(_ transformer: any ValueTransformer, named name: String) {
     registered.withLock { $0[name] = transformer }
   }
