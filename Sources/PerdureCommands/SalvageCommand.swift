@@ -6,7 +6,7 @@ import PerdureText
 /// Makes a new store from the readable records of a damaged one.
 struct SalvageCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
-    commandName: "salvage", abstract: "Makes a new store of everything that a damaged one still holds.",
+    commandName: "salvage", abstract: "Makes a new store from the readable records of a damaged one.",
     discussion: """
       The damaged store is not changed. No process may have it open for writing. Exit codes: 0 no damage was \
       found; 1 there is damage, and the new store has the readable records; 2 nothing was done.
@@ -62,7 +62,7 @@ struct SalvageCommand: ConsoleCommand {
     for lost in report.commitsLost {
       let numbers =
         lost.count == 1 ? "commit \(lost.lowerBound)" : "commits \(lost.lowerBound) to \(lost.upperBound)"
-      try console.print("\(numbers): no record certainly restored")
+      try console.print("\(numbers): no record is known to be restored")
     }
     if report.recordsUnfinished > 0 {
       let records = counted(report.recordsUnfinished, "record")

@@ -32,7 +32,7 @@ extension FetchRequestCheck {
     case .value(.undefined), .value(.objectID): return .any
     case .value(let type):
       note(
-        "\"\(name.shortened)\" is asked of a value of type \(type), which has no properties.",
+        "\"\(name.shortened)\" is read from a value of type \(type), which has no properties.",
         "End the path at the attribute.")
       return .any
     case .composite(let entity, let path): return property("\(path).\(name)", of: entity)

@@ -31,8 +31,8 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   /// disk first occurred. It is 0 for a power cut during the workload, 1 for a cut during the
   /// recovery after it, and so on.
   public internal(set) var distinctImageCounts: [Int]
-  /// The number of checks. Each distinct disk is checked once, and again when more had been
-  /// acknowledged.
+  /// The number of checks. Each distinct disk is checked once, and checked again if it occurs when
+  /// more steps were acknowledged.
   public internal(set) var checkedCount = 0
   /// The number of recoveries during which the power was cut again.
   public internal(set) var recoveryCount = 0
@@ -88,7 +88,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
         acknowledgedCount == 0
         ? "the workload has acknowledged no step. Call marker.begin(n) before a step, and marker.acknowledge(n) when it "
           + "must stay."
-        : "the workload has acknowledged \(acknowledgedCount) steps, but no disk was checked that was left after one. "
+        : "the workload has acknowledged \(acknowledgedCount) steps, but all checked disks were from before these steps. "
           + "Look at checksMax and operationsOneIn."
       mistakes.append(
         SuiteMistake(.noAcknowledgement, "This suite would pass whatever data a power cut loses: \(cause)"))

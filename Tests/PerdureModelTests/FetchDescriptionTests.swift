@@ -115,7 +115,7 @@ struct TemplateDescriptionTests {
       found.map(\.message) == [
         "The limit -1 is impossible.", "Worker has no property \"nmae\".",
         "Worker.mood is transient, so no store has its values.",
-        "\"size\" is asked of a value of type int32, which has no properties.", "company has no order.",
+        "\"size\" is read from a value of type int32, which has no properties.", "company has no order.",
         "company.workers.age has any number of values.",
         "The path company.name to prefetch does not end at a relationship.",
       ])

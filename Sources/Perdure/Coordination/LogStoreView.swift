@@ -121,7 +121,7 @@ extension LogStoreView {
   ) throws {
     try checkIsOpen()
     guard case .derived(let derived) = keyspaces.places[index.rawValue] else {
-      preconditionFailure("Positions are asked of derived indexes.")
+      preconditionFailure("Only derived indexes have positions.")
     }
     try snapshot.withEntry(at: position, of: range.inLog, in: derived) { key, reference in
       try body(key, ObjectReference(rawValue: reference))

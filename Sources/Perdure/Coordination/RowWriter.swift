@@ -53,7 +53,9 @@ package struct RowWriter {
     isGiven: UnsafeBufferPointer<Bool>
   ) {
     let layout = layouts.current
-    precondition(values.count == layout.slotCount && isGiven.count == layout.slotCount, "Not all slots.")
+    precondition(
+      values.count == layout.slotCount && isGiven.count == layout.slotCount,
+      "Each slot has a value and a flag.")
     let start = bytes.count
     bytes.append(contentsOf: layouts.nullBytes)
     let variableStart = bytes.count

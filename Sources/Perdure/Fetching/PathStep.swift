@@ -37,7 +37,7 @@ extension StoreSchema {
       if kind == .string, name == "length", rest.isEmpty { return .value(.int64) }
       throw FetchError(
         .notARelationship,
-        "\(name.shortened) is asked of an attribute of \(asked.name), which has no properties of its own.",
+        "\(name.shortened) is read from an attribute of \(asked.name), which has no properties of its own.",
         entity: asked.name, key: name)
     case .object(let entity):
       guard let slot = entity.slot(named: name) else {

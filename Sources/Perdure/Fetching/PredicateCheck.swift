@@ -105,7 +105,7 @@ struct PredicateCheck {
     }
     return FetchError(
       .notARelationship,
-      "\(name.shortened) is asked of \(value.kindName), a constant in a predicate about \(entity.name). Pass the "
+      "\(name.shortened) is read from \(value.kindName), a constant in a predicate about \(entity.name). Pass the "
         + "property's value, or replace the variable by the object itself.", entity: entity.name, key: name)
   }
 }

@@ -224,7 +224,7 @@ struct KeyPathWalk {
   private func element(_ name: String, of value: Any) throws(KeyedProblem) -> Any? {
     guard let elements = value as? [String: Any?] else {
       throw .mistake(
-        "\(path.shortened): \"\(name.shortened)\" is asked of a \(type(of: value)), "
+        "\(path.shortened): \"\(name.shortened)\" is read from a \(type(of: value)), "
           + "which has no properties.")
     }
     if let element = elements[name] { return element }

@@ -104,7 +104,7 @@ extension PredicateEvaluator {
       case .collection, .value(.list): return try followEach(operand.spread, [name] + names)
       case .value(let value):
         throw PredicateEvaluationError(
-          .unknownProperty, "\(name) was asked of \(value.kindName), which has no properties.")
+          .unknownProperty, "\(name) was read from \(value.kindName), which has no properties.")
       }
     }
     return operand
