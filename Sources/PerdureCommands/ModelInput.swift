@@ -49,7 +49,7 @@ struct ModelInput: ParsableArguments {
   }
 }
 
-/// The model that was read has not got what the command names.
+/// The model does not have the entity that the command names.
 struct NotInModel: Error, CustomStringConvertible {
   let description: String
 

@@ -45,7 +45,7 @@ struct RotSalvage: Sendable {
   private let layout: RotLayout
   private let canary: RotCanary?
   private let seed: UInt64
-  /// The words that a violation names before the number of the salvage.
+  /// The words before the number of the salvage in the part that a violation names.
   var prefix = ""
   /// The number of the only salvage to try; nil: all.
   var only: Int?

@@ -30,7 +30,7 @@ package struct RowColumn: Hashable, Sendable {
   package let kind: FieldKind
 
   package init(property: UInt32, kind: FieldKind) {
-    precondition(kind != .absent, "A column holds something.")
+    precondition(kind != .absent, "A column holds a value.")
     self.property = property
     self.kind = kind
   }
@@ -206,8 +206,8 @@ package final class RowLayouts: @unchecked Sendable {
   /// - Parameter defaults: For each slot what it reads as where a layout does not know it; `.null` throughout
   ///   when empty.
   package init(current: RowLayout, all: [RowLayout], defaults: [Value] = []) {
-    precondition(all.contains { $0 === current }, "The current layout is one of all layouts.")
-    precondition(defaults.isEmpty || defaults.count == current.slotCount, "One default for each slot.")
+    precondition(all.contains { $0 === current }, "The layouts include the current one.")
+    precondition(defaults.isEmpty || defaults.count == current.slotCount, "Each slot has one default.")
     self.current = current
     self.all = all
     self.defaults =

@@ -88,7 +88,7 @@ extension RowLayouts {
         }, slots: slots, entityOffset: offset.entity)
     }
     guard let current = all.first(where: { $0.number == current.number }) else {
-      preconditionFailure("The current layout is one of all.")
+      preconditionFailure("The layouts include the current one.")
     }
     return RowLayouts(current: current, all: all, defaults: defaults)
   }

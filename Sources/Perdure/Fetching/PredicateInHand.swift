@@ -35,7 +35,7 @@ extension Sequence where Element: ManagedObject {
   ///
   ///     let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
   ///
-  /// - Parameter predicate: A predicate without variables that have no value.
+  /// - Parameter predicate: A predicate in which every variable has a value.
   /// - Throws: As `FetchPredicate.evaluate(with:variables:)`. No error changes anything.
   /// - Complexity: O(n) evaluations for n objects. The predicate is checked once for each entity
   ///   and context.
@@ -62,7 +62,7 @@ private struct PredicateInHand {
     guard let core = object.context else {
       throw FetchError(
         .noContext,
-        "The object has no context any more, so it has no values. Ask an object of a context.",
+        "The object no longer has a context, so it has no values. Use an object of a context.",
         entity: object.entity.name)
     }
     let entity = Entity(core: ObjectIdentifier(core), number: object.reference.entityNumber)

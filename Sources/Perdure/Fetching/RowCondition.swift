@@ -36,7 +36,7 @@ private final class NoView: StoreView {
   var sequence: UInt64 { 0 }
 
   private func unasked() -> Never {
-    preconditionFailure("The condition of an index asks nothing but its row.")
+    preconditionFailure("The condition of an index uses only its row.")
   }
 
   func row(_ reference: ObjectReference) throws -> StoredRow? { unasked() }

@@ -53,7 +53,7 @@ struct CountingRun {
     }
   }
 
-  /// A file system in memory where there is one, because a disk would only make the run slower.
+  /// A file system in memory, if the system has one, because a disk would only make the run slower.
   private static var memory: URL {
     let shared = "/dev/shm"
     return FileManager.default.isWritableFile(atPath: shared)
