@@ -92,7 +92,7 @@ extension ModelValidation {
       if let optional = end.optional, !attribute.isOptional {
         note(
           .init(
-            "The attribute always has a value, and it follows from \(optional), which may have none.",
+            "The attribute always has a value, but it follows from \(optional), which may have none.",
             "Make the attribute optional, or \(optional) not."))
       }
       return (end.place, derivation.names.count)
@@ -186,7 +186,7 @@ extension ModelValidation {
     }
     if !relationship.isToMany { return try stored(relationship, place) }
     throw .init(
-      "\(place) leads to many objects, and a derived attribute has one value.",
+      "\(place) leads to many objects, but a derived attribute has one value.",
       "Make a count or a sum of it: \(name).@count.")
   }
 
@@ -227,7 +227,7 @@ extension ModelValidation {
     else { return nil }
     func words(_ name: String?) -> String { name.map { "by \"\($0)\"" } ?? "without a name" }
     return .init(
-      "The attribute is transformed \(words(copy.valueTransformerName)), and its source "
+      "The attribute is transformed \(words(copy.valueTransformerName)), but its source "
         + "\(words(source.valueTransformerName)).", "Name the same value transformer for both, or none.")
   }
 
@@ -239,7 +239,7 @@ extension ModelValidation {
     case .saveTime, .count: return nil
     case .value:
       if type == source { return nil }
-      return .init("The attribute is \(type), and its source is \(source).", "Make it \(source).")
+      return .init("The attribute is \(type), but its source is \(source).", "Make it \(source).")
     case .text:
       if source != .string {
         return .init("The function is given \(source).", "Name an attribute with text.")

@@ -6,7 +6,7 @@ extension ModelValidation {
         if relationship.isOrdered, !relationship.isToMany {
           error(
             .orderedToOne, entity.name, relationship.name,
-            "The relationship leads to one object, and is ordered.",
+            "The relationship leads to one object, but is ordered.",
             "Remove the order, or make it to-many.")
         }
         if relationship.isOrdered, relationship.isTransient {
@@ -82,7 +82,7 @@ extension ModelValidation {
     } else if inverse.isTransient != relationship.isTransient {
       error(
         .transientRelationship, entity, relationship.name,
-        "The relationship is \(relationship.isTransient ? "transient" : "stored"), and its inverse "
+        "The relationship is \(relationship.isTransient ? "transient" : "stored"), but its inverse "
           + "\(owner).\(inverseName) is \(inverse.isTransient ? "transient" : "stored").",
         "Make both transient, or neither.")
     } else if inverse.deleteRule == .nullify, !relationship.isOptional, !relationship.isToMany {

@@ -187,7 +187,7 @@ struct AccessorClassTests {
     #expect(error?.code == .openFailed)
     #expect(
       error?.message.hasPrefix(
-        "Misspelt.lastNam is an accessor, and the entity Word has no property \"lastNam\". Correct the name, or add "
+        "Misspelt.lastNam is an accessor, but the entity Word has no property \"lastNam\". Correct the name, or add "
           + "the property to the model.") == true)
     #expect(error?.message.contains("lastName") == true)
   }
@@ -206,12 +206,12 @@ struct AccessorClassTests {
     #expect(error?.code == .openFailed)
     let said = error?.message ?? ""
     for sentence in [
-      "Mistyped.age has the type String, and Thing.age is an attribute of the type int16. Declare it as Int16.",
-      "Mistyped.all has the type Mistyped?, and Thing.all is a relationship to many objects.",
-      "Mistyped.name has the type Double?, and Thing.name is an attribute of the type string.",
-      "Mistyped.next has the type ToMany<Mistyped>, and Thing.next is a relationship to one object.",
-      "Mistyped.place has the type String?, and Thing.place is a composite attribute.",
-      "Mistyped.some has the type OrderedToMany<Mistyped>, and Thing.some is a relationship to many objects.",
+      "Mistyped.age has the type String, but Thing.age is an attribute of the type int16. Declare it as Int16.",
+      "Mistyped.all has the type Mistyped?, but Thing.all is a relationship to many objects.",
+      "Mistyped.name has the type Double?, but Thing.name is an attribute of the type string.",
+      "Mistyped.next has the type ToMany<Mistyped>, but Thing.next is a relationship to one object.",
+      "Mistyped.place has the type String?, but Thing.place is a composite attribute.",
+      "Mistyped.some has the type OrderedToMany<Mistyped>, but Thing.some is a relationship to many objects.",
     ] { #expect(said.contains(sentence), "\(said)") }
   }
 
@@ -230,9 +230,9 @@ struct AccessorClassTests {
     #expect(error?.code == .openFailed)
     let said = error?.message ?? ""
     for sentence in [
-      "Unsuited.recent is an accessor, and Thing.recent is a fetched property, which has none. Read it with "
+      "Unsuited.recent is an accessor, but Thing.recent is a fetched property, which has none. Read it with "
         + "fetchedObjects(forKey:as:).",
-      "Unsuited.colour is an accessor without .transformed(by:), and Thing.colour has the value transformer "
+      "Unsuited.colour is an accessor without .transformed(by:), but Thing.colour has the value transformer "
         + "AccessorClassTests. Mark the variable with @Attribute(.transformed(by: \"AccessorClassTests\")).",
       "Unsuited.sound is an accessor without .transformed(by:)",
     ] { #expect(said.contains(sentence), "\(said)") }
@@ -244,7 +244,7 @@ struct AccessorClassTests {
     let error = #expect(throws: PerdureError.self) { try Sandbox(ByHand.self) }
     #expect(
       error?.message.contains(
-        "ByHand.age has the type Int64, and ByHand.age is an attribute of the type int16")
+        "ByHand.age has the type Int64, but ByHand.age is an attribute of the type int16")
         == true)
   }
 

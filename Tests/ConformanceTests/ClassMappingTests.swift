@@ -160,7 +160,7 @@ struct ClassMappingTests {
     let unknown = PersistentContainer(
       name: "P", model: model, classesByEntityName: ["Rock": Named.self], description: .inMemory)
     let other = #expect(throws: PerdureError.self) { try unknown.loadPersistentStores() }
-    #expect(other?.message.contains("\"Rock\", and the model has no entity of that name") == true)
+    #expect(other?.message.contains("\"Rock\", but the model has no entity of that name") == true)
   }
 
   @Test("M6 Subentities at any depth inherit properties and are fetched with a superentity")

@@ -60,12 +60,12 @@ struct TemplateParameterTests {
     let error = #expect(throws: PerdureError.self) { try Sandbox(Misfit.self, Clerk.self, Bureau.self) }
     #expect(error?.code == .openFailed)
     let expected = [
-      "Misfit.wrong has the parameter least of the type String, and its predicate compares $least as a double. "
+      "Misfit.wrong has the parameter least of the type String, but its predicate compares $least as a double. "
         + "Change the type of the parameter, or the predicate.",
-      "Misfit.wrong has the parameter other of the type Bureau, and its predicate compares $other as a Misfit.",
-      "Misfit.lists has the parameter list of the type Array<String>, and its predicate compares $list as a list "
+      "Misfit.wrong has the parameter other of the type Bureau, but its predicate compares $other as a Misfit.",
+      "Misfit.lists has the parameter list of the type Array<String>, but its predicate compares $list as a list "
         + "of Misfit.",
-      "Misfit.lists has the parameter wages of the type Double, and its predicate compares $wages as a list of "
+      "Misfit.lists has the parameter wages of the type Double, but its predicate compares $wages as a list of "
         + "double.",
     ]
     for message in expected { #expect(error?.message.contains(message) == true, "\(error?.message ?? "")") }

@@ -165,7 +165,7 @@ struct CompositeMacroTests {
   func markers() {
     #expect(
       complaints("@Relationship var a: B?")
-        == ["\"a\" is part of a value, and a value leads to no objects @ @Relation"])
+        == ["\"a\" is part of a value, but a value leads to no objects @ @Relation"])
     for option in ["unique", "indexed"] {
       #expect(
         complaints("@Attribute(.\(option)) var a: Int").first?

@@ -141,7 +141,7 @@ struct PropertiesExtensionTests {
         == ["\"a\" has an inverse, which leads to one entity, and each subclass has its own @ @Relatio"])
     #expect(
       complaints("@EntityBase class A: B { @FetchTemplate static func f() -> FetchRequest<A> }")
-        == ["\"f\" fetches objects of one entity, and \"A\" has none @ f() -> F"])
+        == ["\"f\" fetches objects of one entity, but \"A\" has none @ f() -> F"])
     #expect(
       complaints("@EntityBase struct A {}") == [
         "@EntityBase belongs on a class: objects of an entity have identity @ struct A"

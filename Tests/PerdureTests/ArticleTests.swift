@@ -341,7 +341,7 @@ private enum Modelling {
     let error = #expect(throws: PerdureError.self) { try container.loadPersistentStores() }
     #expect(
       error?.message.contains(
-        ".length has the type String, and River.length is an attribute of the type double. Declare it as Double."
+        ".length has the type String, but River.length is an attribute of the type double. Declare it as Double."
       )
         == true)
   }

@@ -46,12 +46,12 @@ struct AccessorCheck {
     }
     if fetchedProperties.contains(name) {
       return
-        "\(type).\(name) is an accessor, and \(schema.name).\(name) is a fetched property, which has none. Read it "
+        "\(type).\(name) is an accessor, but \(schema.name).\(name) is a fetched property, which has none. Read it "
         + "with fetchedObjects(forKey:as:)."
     }
     let known = schema.properties.map(\.name) + schema.composites.map(\.name)
     return
-      "\(type).\(name) is an accessor, and the entity \(schema.name) has no property \"\(name)\". Correct "
+      "\(type).\(name) is an accessor, but the entity \(schema.name) has no property \"\(name)\". Correct "
       + "the name, or add the property to the model.\(NearMisses.question(name, in: known))"
   }
 
@@ -83,7 +83,7 @@ struct AccessorCheck {
       !type._transformedAccessors.contains(name)
     else { return nil }
     return
-      "\(type).\(name) is an accessor without .transformed(by:), and \(schema.name).\(name) has the value "
+      "\(type).\(name) is an accessor without .transformed(by:), but \(schema.name).\(name) has the value "
       + "transformer \(transformer). Mark the variable with @Attribute(.transformed(by: \"\(transformer)\"))."
   }
 
@@ -97,7 +97,7 @@ struct AccessorCheck {
   ) -> String {
     let plain = keyPath.plainValueType
     let mark = Swift.type(of: keyPath).valueType == plain ? "" : "?"
-    return "\(type).\(name) has the type \(plain)\(mark), and \(schema.name).\(name) is \(what). "
+    return "\(type).\(name) has the type \(plain)\(mark), but \(schema.name).\(name) is \(what). "
       + "Declare it as \(fitting)."
   }
 

@@ -31,7 +31,7 @@ struct ClassResolution {
     if let name = byEntityName.keys.sorted().first(where: { model.entitiesByName[$0] == nil }) {
       throw PerdureError(
         .openFailed,
-        "The container has a class for \"\(name)\", and the model has no entity of that name. Correct "
+        "The container has a class for \"\(name)\", but the model has no entity of that name. Correct "
           + "classesByEntityName.\(NearMisses.question(name, in: model.entitiesByName.keys))")
     }
     return try DescriptionWatch.during(given + byEntityName.values) { () throws(PerdureError) in
@@ -54,7 +54,7 @@ struct ClassResolution {
     if different.count > 1 {
       throw PerdureError(
         .openFailed,
-        "The entity \(entity.name) names the class \(entity.managedObjectClassName), and the container has several: "
+        "The entity \(entity.name) names the class \(entity.managedObjectClassName), but the container has several: "
           + "\(named.map { String(reflecting: $0) }.joined(separator: ", ")). Name the module too.")
     }
     return named.first ?? describing
@@ -81,7 +81,7 @@ struct ClassResolution {
     if entity.lineage.contains(where: { $0.slotSignature == signature }) { return }
     throw PerdureError(
       .openFailed,
-      "\(type) describes \(description.name) as \(signature), and the model describes \(entity.name) as "
+      "\(type) describes \(description.name) as \(signature), but the model describes \(entity.name) as "
         + "\(entity.slotSignature). Make the model from the descriptions of the classes, or remove the class."
     )
   }
@@ -114,7 +114,7 @@ extension ClassResolution {
     else { return }
     throw PerdureError(
       .openFailed,
-      "\(type).validatedKeys names \"\(key)\", and \(entity.name) has no such property. Correct the key."
+      "\(type).validatedKeys names \"\(key)\", but \(entity.name) has no such property. Correct the key."
         + NearMisses.question(key, in: schema.properties.map(\.name) + schema.composites.map(\.name)))
   }
 }

@@ -75,7 +75,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   ) {
     if !url.isFileURL {
       stop(
-        "A store is a directory of the file system, and \(url) is not a file URL. Use URL(fileURLWithPath:).",
+        "A store is a directory of the file system, but \(url) is not a file URL. Use URL(fileURLWithPath:).",
         file: file, line: line)
     }
     self.init(path: url.path, isReadOnly: isReadOnly, durability: durability, configuration: configuration)

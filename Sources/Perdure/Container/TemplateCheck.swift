@@ -30,7 +30,7 @@ struct TemplateCheck {
   ) -> String? {
     guard let given = Self.variableType(of: parameter), !fits(given, expected) else { return nil }
     return
-      "\(type).\(template) has the parameter \(name) of the type \(parameter), and its predicate compares "
+      "\(type).\(template) has the parameter \(name) of the type \(parameter), but its predicate compares "
       + "$\(name) as \(expected). Change the type of the parameter, or the predicate."
   }
 

@@ -152,7 +152,7 @@ extension PathType {
       }
       throw FetchError(
         .typeMismatch,
-        "\(operation) works on \(addsUp ? "numbers" : "values"), and \(key) of \(asked.name) gives it "
+        "\(operation) works on \(addsUp ? "numbers" : "values"), but \(key) of \(asked.name) gives it "
           + "\(found), or ask for @count.", entity: asked.name, key: key)
     }
   }

@@ -80,7 +80,7 @@ extension PredicateCheck {
     let key = expression.shortDescription
     return FetchError(
       .manyValues,
-      "\(key) of \(entity.name) has any number of values, and \(comparison.op.rawValue) compares one. Write "
+      "\(key) of \(entity.name) has any number of values, but \(comparison.op.rawValue) compares one. Write "
         + "ANY, ALL or NONE before the comparison, or ask for one value: \(key).@count, .@min, .@max, .@sum "
         + "or .@avg.",
       entity: entity.name, key: key)
@@ -169,7 +169,7 @@ extension PredicateCheck {
     let key = expression.shortDescription
     return FetchError(
       .typeMismatch,
-      "\(op.rawValue) needs \(needs), and \(key) of \(entity.name) is compared with \(words(value)).",
+      "\(op.rawValue) needs \(needs), but \(key) of \(entity.name) is compared with \(words(value)).",
       entity: entity.name, key: key)
   }
 

@@ -19,7 +19,7 @@ extension PredicateCheck {
         let key = bounds.shortDescription
         throw FetchError(
           .typeMismatch,
-          "BETWEEN needs a list of two values, as in {1, 5}, and has \(key) of \(entity.name) on its right.",
+          "BETWEEN needs a list of two values, as in {1, 5}, but has \(key) of \(entity.name) on its right.",
           entity: entity.name, key: key)
       }
     }

@@ -56,7 +56,7 @@ extension PredicateCheck {
     _ isRight: (PathType) -> Bool
   ) throws(FetchError) {
     for (argument, type) in zip(arguments, types) where !isRight(type) {
-      throw mistake(function, "needs \(needed), and \(argument.shortDescription) is \(type.words)")
+      throw mistake(function, "needs \(needed), but \(argument.shortDescription) is \(type.words)")
     }
   }
 
@@ -68,7 +68,7 @@ extension PredicateCheck {
     for (argument, type) in zip(arguments, types) where !argument.isMask && type.isNeverWhole {
       let isConstant = if case .constant = argument { true } else { false }
       let found = isConstant ? "is a real number" : "may have a fraction"
-      throw mistake(function, "needs whole numbers, and \(argument.shortDescription) \(found)")
+      throw mistake(function, "needs whole numbers, but \(argument.shortDescription) \(found)")
     }
   }
 

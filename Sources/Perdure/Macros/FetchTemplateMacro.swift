@@ -54,7 +54,7 @@ public struct _ClassTemplate<Root: ManagedObject>: Sendable {
     let variables = parsed?.variables ?? []
     if parsed != nil || predicate == nil, variables != Set(parameters.keys) {
       stop(
-        "The predicate of the template \(Root.self).\(name) has the variables \(variables.sorted()), and the function "
+        "The predicate of the template \(Root.self).\(name) has the variables \(variables.sorted()), but the function "
           + "has the parameters \(parameters.keys.sorted()). Give the function one parameter for each variable."
       )
     }

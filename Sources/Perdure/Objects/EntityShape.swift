@@ -180,7 +180,7 @@ final class EntityShape: Sendable {
 
   @inline(never)
   private func stopWithoutRelationship(_ slot: Int) -> Never {
-    stop("An accessor reads slot \(slot) of \(name) as a relationship, and it is an attribute. \(slotList)")
+    stop("An accessor reads slot \(slot) of \(name) as a relationship, but it is an attribute. \(slotList)")
   }
 
   /// The message about a program that sets an attribute of `saveTimeSlots`.
@@ -258,7 +258,7 @@ final class EntityShape: Sendable {
       return "\(name).\(key) is a fetched property, which is read-only. Change the objects that it finds."
     }
     if composite(named: key) != nil {
-      return "\(name).\(key) is a composite attribute, and not one property. Name one of its elements."
+      return "\(name).\(key) is a composite attribute, not a property. Name one of its elements."
     }
     let known =
       schema.properties.map(\.name) + schema.composites.map(\.name) + fetchedProperties.keys

@@ -41,7 +41,7 @@ extension ManagedObject {
     if let converted = T(attributeValue: value) { return converted }
     if value.stored(as: FieldKind(T.attributeType)) == nil {
       stop(
-        "\(shape.name).\(shape.propertyName(slot)), slot \(slot), holds \(value.kindName), and an accessor "
+        "\(shape.name).\(shape.propertyName(slot)), slot \(slot), holds \(value.kindName), but an accessor "
           + "of \(type(of: self)) reads it as \(T.self). \(shape.slotList)")
     }
     return nil

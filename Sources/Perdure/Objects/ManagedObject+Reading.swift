@@ -104,7 +104,7 @@ extension ManagedObject {
   @inline(never)
   private func stopAsRelationship(_ slot: Int) -> Never {
     stop(
-      "\(shape.name).\(shape.propertyName(slot)), slot \(slot), is a relationship, and an accessor of "
+      "\(shape.name).\(shape.propertyName(slot)), slot \(slot), is a relationship, but an accessor of "
         + "\(type(of: self)) reads it as an attribute. \(shape.slotList)")
   }
 

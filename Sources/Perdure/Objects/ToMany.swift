@@ -140,7 +140,7 @@ public struct ToMany<Element: ManagedObject> {
   static func element(_ value: Any) -> Element {
     guard let object = value as? Element else {
       stop(
-        "\(value) is a \(type(of: value)), and the relationship is to objects of \(Element.self). Leave it out."
+        "\(value) is a \(type(of: value)), but the relationship has objects of \(Element.self). Leave it out."
       )
     }
     return object

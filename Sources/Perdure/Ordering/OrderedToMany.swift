@@ -57,7 +57,7 @@ public struct OrderedToMany<Element: ManagedObject> {
   /// The object at a position below `count`. O(log n): no other object is loaded.
   public subscript(position: Int) -> Element {
     guard let object = object(at: position) else {
-      stop("\(words) has \(count) objects, and none at \(position).")
+      stop("\(words) has \(count) objects, but none at \(position).")
     }
     return object
   }
@@ -229,7 +229,7 @@ public struct OrderedToMany<Element: ManagedObject> {
   ) {
     if position < 0 || position > last {
       stop(
-        "\(words) has \(count) objects, and \(position) is not a position for one. Use 0 to \(last).",
+        "\(words) has \(count) objects, but \(position) is not a position for one. Use 0 to \(last).",
         file: file, line: line)
     }
   }

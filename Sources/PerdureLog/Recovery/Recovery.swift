@@ -123,7 +123,7 @@ enum Recovery {
           cause: error)
       }
     case .file, .other:
-      throw StoreError(.notAStore, "A store is a directory, and this is not one; check the path", at: path)
+      throw StoreError(.notAStore, "A store is a directory, but this is not one; check the path", at: path)
     }
   }
 

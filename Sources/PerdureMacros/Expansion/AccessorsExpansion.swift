@@ -42,7 +42,7 @@ struct AccessorsExpansion {
     let name = property.name
     if property.defaultValue != nil, let offset = variable.bindings.first?.offset {
       return (
-        "\"\(name)\" has an initial value, and the model has the defaults of a class with @Accessors. Move it "
+        "\"\(name)\" has an initial value, but the model has the defaults of a class with @Accessors. Move it "
           + "there.",
         offset
       )

@@ -94,7 +94,7 @@ struct CompositeElement: Hashable, Sendable {
     let name = variable.bindings.first?.name ?? "This"
     if let marker = variable.attribute("Relationship") {
       return (
-        "\"\(name)\" is part of a value, and a value leads to no objects. Declare the relationship in the "
+        "\"\(name)\" is part of a value, but a value leads to no objects. Declare the relationship in the "
           + "entity's class.", marker.offset
       )
     }

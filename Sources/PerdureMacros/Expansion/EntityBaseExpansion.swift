@@ -16,7 +16,7 @@ enum EntityBaseExpansion {
     if let template = type.templateFunctions.first {
       problems.append(
         (
-          "\"\(template.name)\" fetches objects of one entity, and \"\(type.name)\" has none. Declare it in a "
+          "\"\(template.name)\" fetches objects of one entity, but \"\(type.name)\" has none. Declare it in a "
             + "subclass with @Entity.", template.offset
         ))
     }

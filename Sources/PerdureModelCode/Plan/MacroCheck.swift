@@ -59,14 +59,14 @@ struct MacroCheck {
       if property.form == .transient, property.type == "Any?" {
         return "The type of the values is not known."
       }
-      if !attribute.isOptional { return "The attribute is required, and its type has no first value." }
+      if !attribute.isOptional { return "The attribute is required, but its type has no first value." }
       return attribute.defaultValue == nil ? nil : "The attribute has a default."
     case .plain where attribute.type == .transformable:
       return "No transformer reads the bytes of the transformable attribute."
     case .plain where attribute.isOptional && !property.type.hasSuffix("?"):
-      return "The attribute is optional, and its type is not."
+      return "The attribute is optional, but its type is not."
     case .plain where !attribute.isOptional && property.type.hasSuffix("?"):
-      return "The attribute is required, and its type is optional."
+      return "The attribute is required, but its type is optional."
     default: return nil
     }
   }
@@ -79,7 +79,7 @@ struct MacroCheck {
       return composite.elements.contains(where: \.hasDefault)
         ? "Elements of the optional composite have defaults." : nil
     }
-    return composite.alwaysHasValue ? nil : "The composite is required, and all its elements are optional."
+    return composite.alwaysHasValue ? nil : "The composite is required, but all its elements are optional."
   }
 }
 

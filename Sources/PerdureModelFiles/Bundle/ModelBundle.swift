@@ -122,7 +122,7 @@ extension ModelBundle {
     guard let version else {
       if let currentVersionName { return currentVersionName }
       throw ModelFileError(
-        .version, file: path, "The bundle has \(versionNames.count) versions, and names no current one.",
+        .version, file: path, "The bundle has \(versionNames.count) versions, but names no current one.",
         "Choose one of \(versionNames.joined(separator: ", ")).")
     }
     let name = Self.withoutSuffix(version)

@@ -38,13 +38,13 @@ extension ModelReader {
     let expression = text("derivationExpression", of: element)
     if isDerived, expression == nil {
       error(
-        .missing, at: element, in: place, "The attribute is derived and has no expression.",
+        .missing, at: element, in: place, "The attribute is derived, but has no expression.",
         "Write derivationExpression=\"…\".")
     }
     if !isDerived, expression != nil {
       warning(
         .unused, at: element, attribute: "derivationExpression", in: place,
-        "The attribute has a derivation and is not derived.",
+        "The attribute has a derivation, but is not derived.",
         "Write derived=\"YES\", or remove the derivation; it is not used.")
     }
     return isDerived ? expression : nil

@@ -33,8 +33,8 @@ extension ModelReader {
     error(
       .contradiction, at: element, attribute: "maxCount", in: place,
       isToMany
-        ? "The relationship is to-many, and its greatest count is 1."
-        : "The relationship is to-one, and its greatest count is \(count).",
+        ? "The relationship is to-many, but its greatest count is 1."
+        : "The relationship is to-one, but its greatest count is \(count).",
       isToMany ? "Remove toMany or maxCount." : "Write toMany=\"YES\" or maxCount=\"1\".")
     return count
   }

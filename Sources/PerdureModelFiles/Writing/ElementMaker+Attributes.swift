@@ -88,7 +88,7 @@ extension ElementMaker {
   private mutating func set(_ bound: inout String?, _ value: String?, _ place: String) {
     if bound != nil {
       refuse(
-        place, "The attribute has two rules of the same kind, and a file has one.",
+        place, "The attribute has two rules of the same kind, but a file has one.",
         "Combine them, or use a predicate.")
     }
     bound = value

@@ -37,7 +37,7 @@ struct ElementMaker {
   private mutating func root(of model: ManagedObjectModel) -> ModelElement {
     if model.versionIdentifiers.count > 1 {
       refuse(
-        nil, "The model has \(model.versionIdentifiers.count) version identifiers, and a file has one.",
+        nil, "The model has \(model.versionIdentifiers.count) version identifiers, but a file has one.",
         "Keep one of them.")
     }
     let entities = Self.sorted(model.entities, by: \.name).map { entity($0) }

@@ -90,7 +90,7 @@ struct FetchErrorTests {
     }
     #expect(
       try error("employees.@sum.boss > 1", entity: "Company")?.message
-        == "@sum works on numbers, and employees.@sum.boss of Company gives it objects of Employee: name one of "
+        == "@sum works on numbers, but employees.@sum.boss of Company gives it objects of Employee: name one of "
         + "their attributes, or ask for @count.")
     for format in [
       "employees.@sum.age > 1", "employees.@max.name == 'x'", "employees.@avg.score > 1",

@@ -231,7 +231,7 @@ struct PredicateMistakeTests {
       ("5", "compare 5 with a property"), ("salary + 1", "compare salary + 1 with a property"),
       ("TRUE", "write TRUEPREDICATE"), ("'x'", "compare \"x\" with a property"),
       ("friends.count > 1", "Write @count for the operator"), ("(salary & 1.5) == 0", "1.5 is a real number"),
-      ("lowercase:(salary) == 'x'", "needs text, and salary is"),
+      ("lowercase:(salary) == 'x'", "needs text, but salary is"),
     ] {
       #expect(message(format).contains(expected), "\(format): \(message(format))")
     }

@@ -55,7 +55,7 @@ struct MacroMisuseTests {
     @Accessors final class Listing: ManagedObject { var a: Int; var b: Good?; @Attribute(.transient) var c: Any? }
     @Accessors struct Views { var a: Int } // error: @Accessors belongs on a class
     @Accessors @Entity final class Doubled: ManagedObject { var a: Int } // error: Remove @Accessors
-    @Accessors final class Started: ManagedObject { var a: Int = 1 } // error: "a" has an initial value, and the model
+    @Accessors final class Started: ManagedObject { var a: Int = 1 } // error: "a" has an initial value, but the model
     @Accessors final class Ended: ManagedObject { @Relationship(inverse: "other") var a: Good? } // error: Remove @Rel
     @Accessors final class Kept: ManagedObject { @Attribute(.unique) var a: Int? } // error: Move .unique there
     @Accessors final class Summed: ManagedObject { @Attribute(derived: "b.@count") var a: Int } // error: Move "derived:

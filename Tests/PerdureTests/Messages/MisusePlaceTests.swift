@@ -46,7 +46,7 @@ private enum Mistake: String, CaseIterable {
     case .snapshot:
       "Employee.salary is an attribute, which every snapshot has. Name only relationships and fetched properties "
         + "in including:."
-    case .url: "A store is a directory of the file system, and https://example.org/s is not a file URL."
+    case .url: "A store is a directory of the file system, but https://example.org/s is not a file URL."
     }
   }
 }

@@ -28,16 +28,16 @@ struct SlotMistakeTests {
     ({ $0.beyond = "a" }, "Mistaken has an accessor for slot 7, which its entity does not have."),
     ({ _ = $0.before }, "Mistaken has an accessor for slot -1, which its entity does not have."),
     (
-      { _ = $0.text }, "Mistaken.age, slot 1, holds a number, and an accessor of Mistaken reads it as String."
+      { _ = $0.text }, "Mistaken.age, slot 1, holds a number, but an accessor of Mistaken reads it as String."
     ),
     (
       { _ = $0.count.count },
-      "An accessor reads slot 1 of Mistaken as a relationship, and it is an attribute."
+      "An accessor reads slot 1 of Mistaken as a relationship, but it is an attribute."
     ),
-    ({ _ = $0.friend }, "An accessor reads slot 0 of Mistaken as a relationship, and it is an attribute."),
+    ({ _ = $0.friend }, "An accessor reads slot 0 of Mistaken as a relationship, but it is an attribute."),
     (
       { _ = $0.value },
-      "Mistaken.next, slot 2, is a relationship, and an accessor of Mistaken reads it as an attribute"
+      "Mistaken.next, slot 2, is a relationship, but an accessor of Mistaken reads it as an attribute"
     ),
   ]
 

@@ -168,7 +168,7 @@ struct GraphVerificationTests {
       try put(workerRow("company", leadingTo: company), as: member)
       try change("projects", member, project)
     }
-    #expect(findings() == ["G6 at Project/p1: members has 4, and must have at most 3 objects"])
+    #expect(findings() == ["G6 at Project/p1: members has 4, but must have at most 3 objects"])
     try change("projects", worker, project, adds: false)
     #expect(findings() == [])
     let contract = try #require(store.schema.entity(named: "Contract"))
