@@ -16,7 +16,7 @@ public struct AttributeDescription: Sendable, Hashable {
   /// |---|---|
   /// | `workers.@count` | the number of objects of a to-many relationship, a whole number |
   /// | `workers.salary.@sum`, `workers.@sum.salary` | the sum of an attribute of these objects; 0 without any |
-  /// | `company.name`, `company.owner.name`, `name` | an attribute at the end of to-one relationships, or an own one |
+  /// | `company.name`, `company.owner.name`, `name` | an attribute of the entity, or at the end of to-one relationships |
   /// | `now()` | the time of the last save of the object, a date |
   /// | `canonical:(company.name)`, `lowercase:(name)`, `uppercase:(name)` | a function of text at the end of such a path |
   ///

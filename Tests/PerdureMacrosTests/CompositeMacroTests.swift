@@ -169,12 +169,12 @@ struct CompositeMacroTests {
     for option in ["unique", "indexed"] {
       #expect(
         complaints("@Attribute(.\(option)) var a: Int").first?
-          .hasPrefix("What is \(option) is said by each entity that has the value") == true)
+          .hasPrefix("Only an entity that has the value can declare it as \(option)") == true)
     }
     for option in [".transient", ".transformed(by: \"x\")", "derived: \"x\""] {
       #expect(
         complaints("@Attribute(\(option)) var a: Int")
-          == ["\"a\" is stored as it is, as every element of a composite @ @Attribut"])
+          == ["\"a\" is stored without conversion, like every element of a composite @ @Attribut"])
     }
     #expect(
       complaints("@Attribute(.composite) var a: B")

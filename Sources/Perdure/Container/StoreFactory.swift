@@ -2,8 +2,8 @@ internal import PerdureFileIO
 internal import PerdureLog
 package import PerdureModel
 
-/// Opens the store that a description names. Containers take one, so that tests can supply their
-/// own store; all other code uses `standard`.
+/// Opens the store that a description names. Each container has a factory, so that tests can supply
+/// their own store; all other code uses `standard`.
 package struct StoreFactory: Sendable {
   package let open: @Sendable (PersistentStoreDescription, ManagedObjectModel) throws -> any PersistentStore
 
@@ -17,8 +17,8 @@ package struct StoreFactory: Sendable {
   ///
   /// Less than the engine's own default: each small save changes several indexes, which the next
   /// opening must repeat. With the default of a MiB, opening after many small saves took twenty
-  /// times as long as after a checkpoint (Benchmarks/README.md). A program that opens, saves a
-  /// little and closes still writes none most of the time.
+  /// times as long as after a checkpoint (Benchmarks/README.md). A program that opens the store,
+  /// saves a little and closes it still rarely writes a checkpoint.
   static let closeTailBytes = 128 << 10
 
   /// The store on the log-structured engine. This is the only code in which the graph chooses its

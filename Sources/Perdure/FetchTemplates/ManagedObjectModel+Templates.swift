@@ -69,7 +69,7 @@ extension FetchRequestTemplate {
   ///   - predicateFormat: The condition as a format string without arguments, with `$name` for
   ///     variables; nil for all objects.
   ///   - sortDescriptors: The order, most significant criterion first.
-  ///   - fetchLimit: The most objects wanted; 0 for all.
+  ///   - fetchLimit: The maximum number of objects; 0 for all.
   public init(
     _ name: String, _ root: ManagedObject.Type, _ predicateFormat: String? = nil,
     sortDescriptors: [FetchOrder] = [], fetchLimit: Int = 0

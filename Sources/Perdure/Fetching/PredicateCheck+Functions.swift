@@ -18,7 +18,7 @@ extension PredicateCheck {
     of function: FetchFunction, _ arguments: [FetchExpression], _ variables: [String: PathType]
   ) throws(FetchError) -> PathType {
     guard function.argumentCounts.contains(arguments.count) else {
-      throw mistake(function, "takes other than \(arguments.count) arguments")
+      throw mistake(function, "has a wrong number of arguments: \(arguments.count)")
     }
     let types = try types(of: arguments, variables)
     switch function {
@@ -92,12 +92,12 @@ extension PredicateCheck {
     guard case .constant(.string(let name)) = arguments[1], let kind = Self.castKinds[name] else {
       throw mistake(
         .cast,
-        "does not know \(arguments[1].shortDescription): the type is written out, as NSDate, NSNumber, "
+        "does not support \(arguments[1].shortDescription). Write the type as NSDate, NSNumber, "
           + "NSDecimalNumber, NSString, NSUUID or NSURL")
     }
     if let result = type.cast(to: kind) { return result }
     throw mistake(
-      .cast, "never makes \(name) of \(arguments[0].shortDescription), which is \(type.words)")
+      .cast, "cannot convert \(arguments[0].shortDescription), which is \(type.words), to \(name)")
   }
 
   private static let castKinds: [String: FieldKind] = [

@@ -25,7 +25,7 @@ public import PerdurePredicates
 /// - Parameters:
 ///   - predicate: The condition as a format string without arguments; nil for all objects.
 ///   - order: The order, most significant criterion first.
-///   - limit: The most objects wanted; 0 for all.
+///   - limit: The maximum number of objects; 0 for all.
 @attached(body)
 public macro FetchTemplate(_ predicate: String? = nil, order: [FetchOrder] = [], limit: Int = 0) =
   #externalMacro(module: "PerdureMacros", type: "FetchTemplateMacro")

@@ -23,7 +23,7 @@ public import PerdureModel
 ///   - predicate: The condition as a format string without arguments; nil for all objects.
 ///   - options: Whether an object keeps the result.
 ///   - order: The order, most significant criterion first.
-///   - limit: The most objects wanted; 0 for all.
+///   - limit: The maximum number of objects; 0 for all.
 ///   - userInfo: The program's own data about the property; stored with the model.
 @attached(accessor)
 public macro Fetched(

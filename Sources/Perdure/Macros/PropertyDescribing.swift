@@ -146,7 +146,7 @@ extension _EntityAssembly {
 // MARK: - Attributes with a transformer
 
 extension _EntityAssembly {
-  /// Adds an attribute whose values a transformer knows.
+  /// Adds an attribute whose values a transformer converts.
   public mutating func addTransformed<Other>(
     _ name: String, _ type: Other.Type, _ options: AttributeOption..., derived: String? = nil,
     originalName: String? = nil
@@ -373,7 +373,7 @@ extension _EntityAssembly {
     )
   }
 
-  /// Accepts any other type with the options of a relationship, as the function above.
+  /// Accepts any other type with the options of a relationship, like the function above.
   @_disfavoredOverload
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, inverse: String?, deleteRule: DeleteRule = .nullify,
@@ -385,8 +385,8 @@ extension _EntityAssembly {
 }
 
 extension DefaultValue {
-  /// An initial value as models have it. A default that cannot be stored would be lost without a
-  /// message.
+  /// An initial value in the form that models contain. A default that cannot be stored would be
+  /// lost without a message.
   init?(initial value: Value?, of name: String) {
     guard let value else { return nil }
     if let problem = value.transformationProblem {

@@ -103,7 +103,7 @@ struct CompositeElement: Hashable, Sendable {
     else { return nil }
     if let option = ["unique", "indexed"].first(where: options.has(option:)) {
       return (
-        "What is \(option) is said by each entity that has the value: @Entity("
+        "Only an entity that has the value can declare it as \(option): @Entity("
           + "\(option == "unique" ? "unique" : "indexes"): [[\"….\(name)\"]]). Remove .\(option).",
         marker.offset
       )
@@ -116,13 +116,13 @@ struct CompositeElement: Hashable, Sendable {
     }
     if let option = ["optional", "required"].first(where: options.has(option:)) {
       return (
-        "\"\(name)\" is optional or required by its type, as every element of a composite. Remove .\(option).",
+        "\"\(name)\" is optional or required by its type, like every element of a composite. Remove .\(option).",
         marker.offset
       )
     }
     if options.has(label: "derived") || ["transient", "transformed"].contains(where: options.has(option:)) {
       return (
-        "\"\(name)\" is stored as it is, as every element of a composite. Declare it in the entity's class, or "
+        "\"\(name)\" is stored without conversion, like every element of a composite. Declare it in the entity's class, or "
           + "remove the option.", marker.offset
       )
     }

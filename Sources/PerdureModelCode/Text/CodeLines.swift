@@ -8,7 +8,7 @@ struct CodeLines {
     lines.append(line.isEmpty ? "" : String(repeating: "  ", count: depth) + line)
   }
 
-  /// Adds lines that have been indented among themselves.
+  /// Adds lines that have relative indentation.
   mutating func add(_ other: CodeLines) {
     for line in other.lines { add(line) }
   }

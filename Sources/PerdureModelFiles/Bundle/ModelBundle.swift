@@ -192,7 +192,7 @@ extension ModelBundle {
   /// Makes a version the current one. Durable when the call returns.
   ///
   /// - Throws: `ModelFileError`, if there is no such version, or the file cannot be written. Then
-  ///   the current version is as before.
+  ///   the current version is unchanged.
   public mutating func setCurrentVersion(_ version: String) throws(ModelFileError) {
     let name = try name(ofVersion: version)
     if name == currentVersionName { return }

@@ -84,7 +84,7 @@ private struct Family: RandomEdits {
       note("\(number) is reset")
       context.reset()
     case 78..<79:
-      note("\(number) merges by itself, or does no more")
+      note("\(number) starts or stops merging automatically")
       context.automaticallyMergesChangesFromParent.toggle()
     case 79..<82:
       let (name, policy) = random.pick(Self.policies)

@@ -139,7 +139,7 @@ private final class World {
       move(editor) { editor.context.refreshAllObjects() }
     case 75..<82: refresh(editor)
     case 82..<84:
-      note(editor, "merges by itself, or does no more")
+      note(editor, "starts or stops merging automatically")
       editor.context.automaticallyMergesChangesFromParent.toggle()
     case 84..<87: try pin(editor)
     case 87..<90: try lookBack(editor)
@@ -201,7 +201,7 @@ private final class World {
     run.expect(
       count > 0 && count >= least && count <= most
         && error.details.allSatisfy { Self.codes.contains($0.code) },
-      "refused with \(error), \(error.details); broken are \(least) to \(most)")
+      "refused with \(error), \(error.details); the violations are \(least) to \(most)")
   }
 
   private func validate(_ editor: PartEditor) {
@@ -257,7 +257,7 @@ private final class World {
 
   private func pin(_ editor: PartEditor) throws {
     if run.random.chance(40) {
-      note(editor, "is pinned no more")
+      note(editor, "is no longer pinned")
       return try editor.context.setQueryGeneration(from: nil)
     }
     let before = editor.context.core.view.sequence
@@ -282,7 +282,7 @@ private final class World {
     if context.hasChanges {
       do {
         try context.setQueryGeneration(from: token)
-        run.expect(false, "\(editor.name) has gone back in spite of its changes")
+        run.expect(false, "\(editor.name) has returned to an older state despite its changes")
       } catch {
         run.expect(error.code == .storeOperation, "\(error)")
       }
@@ -326,7 +326,7 @@ private final class World {
       if other !== parent, run.random.chance(20) { try save(other) }
     }
     if run.hasFailed { return }
-    if run.random.chance(25) { return note(child, "is thrown away") }
+    if run.random.chance(25) { return note(child, "is discarded") }
     try save(child, into: parent)
   }
 
