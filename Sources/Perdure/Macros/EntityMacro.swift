@@ -20,9 +20,9 @@ public import PerdureModel
 /// static, lazy and `@Transient` variables are left alone.
 ///
 /// `init(context:)` inserts an object. A second initializer also has a parameter for each property
-/// that its body declares, in the order of the declarations: `Worker(context: c, email: "a")`.
-/// Only required properties without an initial value must be given. Derived, transient and
-/// inherited properties are not parameters, nor are properties that are less visible than the class.
+/// that its body declares, in the order of the declarations: `Worker(context: c, email: "a")`. Only
+/// required properties without an initial value must be given. Derived, transient and inherited
+/// properties are not parameters, and neither are properties that are less visible than the class.
 /// A class with its own initializer whose first label is `context` gets no second one.
 ///
 /// Hooks of an object's life cycle, such as `awakeFromInsert()`, `willSave()` and

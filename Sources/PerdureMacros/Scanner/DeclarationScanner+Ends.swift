@@ -87,8 +87,7 @@ extension DeclarationScanner {
     }
   }
 
-  /// Skips `#if` to the position after its `#endif`, if it contains members of the expression before
-  /// it.
+  /// Skips `#if` to the position after its `#endif`, if it has members of the expression before it.
   private mutating func skipPostfixConditions() -> Bool {
     let isPostfix = lookAhead { ahead in
       repeat { ahead.skipDirective() } while ahead.isNext("#if")
