@@ -17,6 +17,9 @@ package struct CheckedFetchRequest: Sendable {
   package var predicate: FetchPredicate?
   /// The variables of the predicate and their types.
   package var variables: [String: FetchVariableType] = [:]
+  /// The variables for which nil selects objects: `==` or `!=` compares them with a value that can
+  /// be absent.
+  package var nilVariables: Set<String> = []
   /// The errors. Only requests of stored models can have errors: a later version may have written
   /// the request. The store can be read without the request.
   package var flaws: [FetchRequestFlaw] = []

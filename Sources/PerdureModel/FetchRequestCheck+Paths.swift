@@ -25,6 +25,28 @@ extension FetchRequestCheck {
     return here
   }
 
+  /// Whether the value at the end of a path can be absent: an optional property, or a property of
+  /// an optional one. Elements of a collection are not absent.
+  func canBeAbsent(_ path: PropertyPath, from start: Kind) -> Bool {
+    guard path.aggregate == nil else { return false }
+    var walk = self  // The errors of the path are noted where its kind is determined.
+    var (here, isAbsent) = (start, false)
+    for name in path.names {
+      let property = declared(name, by: here.element)
+      here = walk.step(name, from: here.element)
+      if case .many = here { isAbsent = false } else { isAbsent = isAbsent || property?.isOptional == true }
+    }
+    return isAbsent
+  }
+
+  private func declared(_ name: String, by kind: Kind) -> PropertyDescription? {
+    switch kind {
+    case .object(let entity): model.visible[entity][name]?.property
+    case .composite(let entity, let path): model.visible[entity]["\(path).\(name)"]?.property
+    case .any, .value, .many: nil
+    }
+  }
+
   private mutating func step(_ name: String, from start: Kind) -> Kind {
     switch start {
     case .any, .many: return .any

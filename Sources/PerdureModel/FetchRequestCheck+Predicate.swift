@@ -19,6 +19,7 @@ extension FetchRequestCheck {
     let (wantedLeft, wantedRight) = wanted(comparison.op, left, right)
     infer(comparison.left, wantedLeft, bound)
     infer(comparison.right, wantedRight, bound)
+    noteNil(comparison, bound)
   }
 
   /// Notes a comparison that uses a variable of fetched properties and whose operands are never

@@ -70,6 +70,29 @@ extension FetchRequestCheck {
     }
   }
 
+  /// Notes the variables of a comparison for which nil selects objects. Other operators than `==`
+  /// and `!=` compare nil with nothing.
+  mutating func noteNil(_ comparison: FetchComparison, _ bound: [String: Kind]) {
+    guard comparison.op == .equal || comparison.op == .notEqual, source == nil else { return }
+    let (left, right) = (comparison.left, comparison.right)
+    for (operand, other) in [(left, right), (right, left)] {
+      guard case .variable(let name) = operand, bound[name] == nil, canBeAbsent(other, bound) else {
+        continue
+      }
+      result.nilVariables.insert(name)
+    }
+  }
+
+  /// Whether an operand is a path whose value can be absent.
+  private func canBeAbsent(_ expression: FetchExpression, _ bound: [String: Kind]) -> Bool {
+    switch expression {
+    case .keyPath(let path): canBeAbsent(path, from: root)
+    case .member(of: .variable(let name), let path):
+      bound[name].map { canBeAbsent(path, from: $0) } ?? false
+    default: false
+    }
+  }
+
   /// The more general of two entities; nil if neither inherits from the other.
   func relative(_ left: String, _ right: String) -> String? {
     if isKind(left, of: right) { return right }

@@ -20,6 +20,8 @@ private enum Grade: Int16, AttributeValue, CaseIterable { case low, high }
     office: Bureau?, list: [Clerk], range: ClosedRange<Float> = 0...1, part: String
   ) -> FetchRequest<Clerk>
 
+  @FetchTemplate("name == $name") static func named(_ name: String?) -> FetchRequest<Clerk>
+
   @FetchTemplate("office == $id AND name == $text AND wage == $any")
   static func loose(id: ManagedObjectID, text: Substring, any: Decimal) -> FetchRequest<Clerk>
 }
@@ -53,6 +55,16 @@ struct TemplateParameterTests {
     let more = Clerk.more(office: bureau, list: [clerk], range: 0...1, part: "Ad")
     #expect(try context.fetch(more) == [clerk])
     #expect(try context.fetch(Clerk.loose(id: bureau.objectID, text: "Ada", any: 1)) == [clerk])
+  }
+
+  @Test("Nil for an optional parameter finds the objects without a value")
+  func absent() throws {
+    let context = try Sandbox(Clerk.self, Bureau.self).container.newContext()
+    let clerks = ["Ada", nil].map { Clerk(context: context, name: $0) }
+    try context.save()
+    #expect(try context.fetch(Clerk.named(nil)) == [clerks[1]])
+    #expect(try context.fetch(Clerk.named("Ada")) == [clerks[0]])
+    #expect(try context.fetch(Clerk.named("Bob")) == [])
   }
 
   @Test("A container refuses parameters of other types when it loads its stores, and names them")

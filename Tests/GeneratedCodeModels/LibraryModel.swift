@@ -116,6 +116,7 @@ package enum LibraryModelSource {
   private static let templates = [
     FetchRequestTemplate("long books", "Book", "pages > $least AND title BEGINSWITH $start"),
     FetchRequestTemplate("byAuthor", everything),
+    FetchRequestTemplate("placed", "Book", "shelf == $shelf AND price == $price AND pages >= $least"),
     FetchRequestTemplate("all", "Author"),
   ]
 

@@ -74,6 +74,21 @@ struct GeneratedClassTests {
     #expect(try context.count(for: hers) == 1)
   }
 
+  @Test("The function of a request template takes nil for a value that can be absent")
+  func templatesWithNil() throws {
+    let container = try container(LibraryModel.managedObjectModel(), LibraryModel.classes)
+    let context = container.newContext()
+    try fillLibrary(context)
+    let model = container.managedObjectModel
+    let lost = LibraryBook(context: context)
+    lost.price = nil
+    let shelf = try #require(try context.fetch(FetchRequest<Shelf>()).first)
+    let placed = LibraryModel.Requests.placed
+    #expect(try context.fetch(placed(1, nil, nil, model)) == [lost])
+    #expect(try context.fetch(placed(1, 12.5, shelf, model)).map(\.title) == ["Fables"])
+    #expect(try context.count(for: placed(1, nil, shelf, model)) == 0)
+  }
+
   @Test("An object of each class with macros is stored and read")
   func macros() throws {
     let container = try container(StudioModel.managedObjectModel(), StudioModel.classes)

@@ -38,6 +38,10 @@ public enum LibraryModel {
       let request = FetchRequestDescription("Book", "pages > $least AND title BEGINSWITH $start")
       templates.append(FetchRequestTemplate("long books", request))
     }
+    do {
+      let request = FetchRequestDescription("Book", "shelf == $shelf AND price == $price AND pages >= $least")
+      templates.append(FetchRequestTemplate("placed", request))
+    }
     return templates
   }
 
@@ -62,6 +66,13 @@ public enum LibraryModel {
     ) throws(FetchTemplateError) -> FetchRequest<LibraryBook> {
       try _model.fetchRequestFromTemplate(
         withName: "long books", substitutionVariables: ["least": least, "start": start], as: LibraryBook.self)
+    }
+
+    public static func placed(
+      least: Int32, price: Decimal?, shelf: Shelf?, in _model: ManagedObjectModel
+    ) throws(FetchTemplateError) -> FetchRequest<LibraryBook> {
+      try _model.fetchRequestFromTemplate(
+        withName: "placed", substitutionVariables: ["least": least, "price": price, "shelf": shelf], as: LibraryBook.self)
     }
   }
 }

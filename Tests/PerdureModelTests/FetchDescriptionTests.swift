@@ -74,6 +74,21 @@ struct TemplateDescriptionTests {
     #expect(try variables(predicate) == ["x": type])
   }
 
+  @Test(
+    "Nil selects objects where == or != compares a variable with a value that can be absent",
+    arguments: [
+      ("born == $x", true), ("$x != born", true), ("company == $x", true), ("company.name == $x", true),
+      ("address.number == $x", true), ("ANY company.workers.born == $x", true),
+      ("SUBQUERY(company.workers, $w, $w.born == $x).@count > 0", true), ("age > $x OR age == $x", true),
+      ("name == $x", false), ("born > $x", false), ("born IN $x", false), ("SELF == $x", false),
+      ("ANY company.workers.name == $x", false), ("company.workers.@count == $x", false),
+      ("$x IN company.workers", false), ("age + 1 == $x", false), ("$x == 3", false),
+    ])
+  func nilVariables(_ predicate: String, selects: Bool) throws {
+    let request = try model(FetchRequestTemplate("t", "Worker", predicate)).templateRequests["t"]
+    #expect(request?.nilVariables == (selects ? ["x"] : []))
+  }
+
   @Test("The variable of a subquery is not a variable of the template")
   func bound() throws {
     let found = try variables("SUBQUERY(company.workers, $w, $w.age > 3).@count > $n")

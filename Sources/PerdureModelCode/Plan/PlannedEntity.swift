@@ -58,8 +58,19 @@ extension CodePlan {
     entities.first { $0.name == entity }?.classSpelling ?? "ManagedObject"
   }
 
-  /// The type of the parameter for a variable of a template.
-  func type(of variable: FetchVariableType) -> String {
+  /// The variables of a template with the types of their parameters, in the order of names. A
+  /// parameter is optional if nil selects objects.
+  func parameters(of template: FetchRequestTemplate) -> [(name: String, type: String)] {
+    guard let request = model.templateRequests[template.name] else { return [] }
+    return request.variables.sorted { $0.key < $1.key }.map { name, variable in
+      let type = type(of: variable)
+      guard request.nilVariables.contains(name) else { return (name, type) }
+      return (name, type.hasPrefix("any ") ? "(\(type))?" : "\(type)?")
+    }
+  }
+
+  /// The type of the values of a variable.
+  private func type(of variable: FetchVariableType) -> String {
     switch variable {
     case .attribute(let type): type.swiftName ?? "any PredicateArgument"
     case .object(let entity): className(of: entity)

@@ -52,12 +52,10 @@ extension CodePlan {
 
   /// The types of public declarations, and the superclasses.
   fileprivate var shownTypes: [String] {
-    let variables = model.fetchRequestTemplates.flatMap {
-      (model.fetchRequestTemplateVariables(forName: $0.name) ?? [:]).values
-    }
+    let parameters = model.fetchRequestTemplates.flatMap { self.parameters(of: $0).map(\.type) }
     let generated = entities.filter { $0.code != .manual }
     return generated.flatMap { [$0.superclass] + $0.properties.map(\.type) + $0.fetchedClasses.values }
-      + composites.flatMap { $0.elements.map(\.type) } + variables.map(type)
+      + composites.flatMap { $0.elements.map(\.type) } + parameters
       + model.fetchRequestTemplates.map { className(of: $0.request.entityName) }
   }
 }

@@ -86,11 +86,10 @@ struct ModelWriter {
   }
 
   private func write(_ template: FetchRequestTemplate, to lines: inout CodeLines) {
-    let variables = (model.fetchRequestTemplateVariables(forName: template.name) ?? [:])
-      .sorted { $0.key < $1.key }
-    let parameters = variables.map { "\(SwiftName.spelling($0.key)): \(plan.type(of: $0.value))" }
+    let variables = plan.parameters(of: template)
+    let parameters = variables.map { "\(SwiftName.spelling($0.name)): \($0.type)" }
     let root = plan.className(of: template.request.entityName)
-    let values = variables.map { "\(SwiftLiteral.string($0.key)): \(SwiftName.spelling($0.key))" }
+    let values = variables.map { "\(SwiftLiteral.string($0.name)): \(SwiftName.spelling($0.name))" }
     let name = SwiftName.spelling(SwiftName.function(of: template.name) ?? "")
     lines.add("\(access)static func \(name)(")
     lines.add("  \((parameters + ["in _model: ManagedObjectModel"]).joined(separator: ", "))")
