@@ -22,6 +22,14 @@ struct QueryCommand: ConsoleCommand {
       relationship. The column objectID is the object itself. Without --columns there are objectID and all properties \
       but to-many relationships. Property names are those of the stored model (`perdure model show`).
 
+      --template runs a fetch request template of the stored model, for example:
+
+        perdure query Staff.perdure --template rich --variable least=1000
+
+      Each variable of the template needs a value, which is written as in CSV: a number, a text, true, a date such as \
+      2026-01-31T12:00:00Z, 0x00ff, an object such as Worker/p1. The name alone is nil. A list has --variable for each \
+      element. --order, --limit and --offset replace those of the template.
+
       A table truncates long values. JSON has one object per line, with whole values; bytes are {"hex": "…"}. \
       CSV has whole values too; bytes are 0x and hexadecimal digits, an absent value is an empty field, and an \
       empty text is "".
@@ -35,11 +43,18 @@ struct QueryCommand: ConsoleCommand {
   @Argument(help: "The store's directory.", completion: .directory)
   var path: String
 
-  @Argument(help: "The entity.", completion: EntityCompletion.kind)
-  var entity: String
+  @Argument(help: "The entity; not with --template.", completion: EntityCompletion.kind)
+  var entity: String?
 
   @Argument(help: "The predicate. (default: all objects)")
   var predicate: String?
+
+  @Option(help: ArgumentHelp("A fetch request template of the stored model.", valueName: "name"))
+  var template: String?
+
+  @Option(
+    help: ArgumentHelp("The value of a variable of the template, as name=value.", valueName: "variable"))
+  var variable: [TemplateVariable] = []
 
   @Option(help: ArgumentHelp("Paths to sort by, each followed by asc or desc.", valueName: "paths"))
   var order: [String] = []
@@ -50,8 +65,8 @@ struct QueryCommand: ConsoleCommand {
   @Option(help: "The maximum number of objects. (default: all)")
   var limit: Int?
 
-  @Option(help: "The number of objects to skip.")
-  var offset = 0
+  @Option(help: "The number of objects to skip. (default: 0)")
+  var offset: Int?
 
   @Option(help: "How results are written.")
   var format = Format.table
@@ -62,19 +77,29 @@ struct QueryCommand: ConsoleCommand {
   var json: Bool { format == .json }
 
   func validate() throws {
-    guard limit ?? 0 >= 0, offset >= 0, width > 0 else {
+    guard limit ?? 0 >= 0, offset ?? 0 >= 0, width > 0 else {
       throw ValidationError("--limit and --offset must not be negative, and --width must be at least 1")
     }
     if (Self.names(columns) + Self.names(order)).contains("") {
       throw ValidationError("--columns and --order must not contain an empty path")
     }
-    do { _ = try query() } catch { throw ValidationError("\(error)") }
+    switch (entity, template) {
+    case (nil, nil): throw ValidationError("Name an entity, or a fetch request template with --template.")
+    case (_?, _?):
+      throw ValidationError("A template has an entity and a predicate. Write only --template, or only those.")
+    case (_?, nil) where !variable.isEmpty:
+      throw ValidationError("--variable is for a template. Write the value in the predicate.")
+    default: break
+    }
+    do { _ = try (predicate.map { try FetchPredicate(format: $0) }, criteria()) } catch {
+      throw ValidationError("\(error)")
+    }
   }
 
   func perform(on console: Console) throws -> ExitCode {
     let store = try OpenedStore(at: path, on: console, checksIndex: false)
     guard let graph = store.graph else { throw NoGraph(path: path) }
-    let results = try graph.results(of: try query())
+    let results = try graph.results(of: try query(of: graph))
     var output = try QueryOutput(format, results.columns, width: width, console)
     try results.forEach { values in
       try output.add(values)
@@ -84,14 +109,21 @@ struct QueryCommand: ConsoleCommand {
     return .success
   }
 
-  private func query() throws -> InspectionQuery {
-    var query = InspectionQuery(entity: entity)
-    query.predicate = try predicate.map { try FetchPredicate(format: $0) }
-    query.order = try Self.names(order).map(Self.criterion)
+  private func query(of graph: StoreInspection) throws -> InspectionQuery {
+    var query = InspectionQuery(entity: entity ?? "")
+    if let template {
+      query = try TemplateQuery(graph: graph, template: template).query(variable)
+    } else {
+      query.predicate = try predicate.map { try FetchPredicate(format: $0) }
+    }
+    if !order.isEmpty { query.order = try criteria() }
     query.columns = Self.names(columns)
-    (query.limit, query.offset) = (limit, offset)
+    query.limit = limit ?? query.limit
+    query.offset = offset ?? query.offset
     return query
   }
+
+  private func criteria() throws -> [FetchOrder] { try Self.names(order).map(Self.criterion) }
 
   /// The names in options, which are separated by commas.
   private static func names(_ options: [String]) -> [String] {

@@ -40,7 +40,8 @@ struct ImportRulesTests {
     "PerdureKeyedArchives": ["Foundation", "Perdure"],
     "PerdureBundledModels": ["Foundation", "Perdure", "PerdureModelFiles"],
     "PerdureLogging": ["Logging", "Perdure"],
-    "PerdureCommands": [
+    // Foundation reads the dates, decimals, UUIDs and URLs of command lines.
+    "PerdureCommands": foundation + [
       "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModelDiagrams", "PerdureModelGenerating",
       "PerdureText", "ArgumentParser",
     ],

@@ -5,8 +5,10 @@ package import PerdurePredicates
 
 /// A query that uses names only.
 package struct InspectionQuery: Sendable {
-  /// The name of the entity. Objects of its subentities are results too.
+  /// The name of the entity.
   package var entity: String
+  /// Whether objects of subentities are results too.
+  package var includesSubentities = true
   /// The condition on the objects; nil for all.
   package var predicate: FetchPredicate?
   /// The order; empty for no particular order.
@@ -93,6 +95,7 @@ extension StoreInspection {
     }
     var fetch = FetchQuery(entity: entity.number)
     (fetch.order, fetch.limit, fetch.offset) = (query.order, query.limit, query.offset)
+    fetch.includesSubentities = query.includesSubentities
     if let predicate = query.predicate {
       guard let flat = predicate.flattened() else { throw FetchError.tooDeep(entity: entity.name) }
       fetch.predicate = flat
@@ -103,6 +106,18 @@ extension StoreInspection {
     let view = store.view()
     let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
     return InspectionResults(self, FetchExecutor(prepared, plan, view: view), paths)
+  }
+
+  /// The reference to an object, for predicates. Whether the object exists is not checked.
+  ///
+  /// - Parameter text: The object as queries show it, such as `Worker/p1`.
+  /// - Returns: nil if the text has another form, or names no entity that has objects.
+  package func reference(_ text: some StringProtocol) -> ObjectReference? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[1].first == "p", let id = UInt64(parts[1].dropFirst()),
+      let entity = schema.entity(named: String(parts[0])), entity.layouts != nil, id >> 48 == 0
+    else { return nil }
+    return ObjectReference(entity: entity.number, id: id)
   }
 
   private func defaultColumns(of entity: EntityStorage) -> [String] {
