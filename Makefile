@@ -36,11 +36,13 @@ test-release: setup ## Build and run all tests with optimisation
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
 	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
-# The large files are written to TMPDIR, which needs 20 GiB of free space.
+# The large files are written to TMPDIR, which needs 20 GiB of free space. MODEL_CORPUS is a folder of model
+# files of Core Data, whose classes are generated, compiled and used too.
+MODEL_CORPUS ?= $(PERDURE_MODEL_CORPUS)
 test-long: setup ## Run all tests, with 1,600 kills, a value of 4 GiB, 100 million keys and random graphs of a million steps; long
 	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
 	PERDURE_KILLS=1600 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} PERDURE_KEYS=100000000 PERDURE_STEPS=1000000 \
-	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
+	$(if $(MODEL_CORPUS),PERDURE_MODEL_CORPUS="$(MODEL_CORPUS)") $(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
 # In a folder of its own, because counting makes programs slow. Profiles are merged here: the package
 # manager merges none if one is incomplete, and some tests kill a process or leave it no disk space.
