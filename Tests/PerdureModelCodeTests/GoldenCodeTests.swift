@@ -55,6 +55,21 @@ struct GoldenCodeTests {
     try Golden.check(file.text, "PerdureModelCodeTests/Golden/\(name).txt")
   }
 
+  @Test("A class does not list the properties of a superentity without a class, which it does not have")
+  func superentityWithoutClass() throws {
+    let model = try ManagedObjectModel([
+      EntityDescription("Base", className: "NSManagedObject", properties: [.string("inherited")]),
+      EntityDescription("Leaf", superentity: "Base", className: "Leaf", properties: [.string("own")]),
+    ])
+    for (code, hasClass) in [(EntityCode.classDefinition, true), (.categoryExtension, false)] {
+      var options = ModelCodeOptions()
+      options.entityCode = code
+      let text = try ModelCode.file(of: model, named: "Model", options: options).text
+      #expect(text.contains("\\Leaf.own: "))
+      #expect(text.contains("\\Leaf.inherited: ") == hasClass)
+    }
+  }
+
   @Test("The order of entities does not change the code", arguments: ModelCodeStyle.allCases)
   func order(_ style: ModelCodeStyle) throws {
     var options = ModelCodeOptions()

@@ -97,7 +97,9 @@ struct CodePlanner {
 
   private func plan(_ entity: EntityDescription) -> PlannedEntity {
     // The entity itself is the first of its lineage.
-    let ancestors = entity.lineage.dropFirst().reversed().filter { entityCode[$0.name] != .manual }
+    let ancestors = entity.lineage.dropFirst().reversed().filter {
+      entityCode[$0.name] != .manual && classNames[$0.name] != nil
+    }
     let fetched = entity.fetchedProperties.map { ($0.name, className(of: $0.fetchRequest.entityName)) }
     return PlannedEntity(
       description: entity, code: entityCode[entity.name] ?? .classDefinition,
