@@ -1,6 +1,7 @@
 import Foundation
 import Perdure
 import PerdureTestSupport
+import Synchronization
 import Testing
 
 private struct Preferences: CodableAttributeValue, Equatable {
@@ -81,6 +82,39 @@ private struct ToneTransformer: ValueTransformer {
 
   override func validateValue(_ value: inout Any?, forKey key: String) throws {
     if let tone = value as? Tone, tone.pitch > 9 { value = Tone(pitch: 9) }
+  }
+}
+
+/// Makes other bytes of the same value each time, as keyed archives do.
+private final class VaryingTransformer: ValueTransformer {
+  private let count = Atomic(UInt8(0))
+
+  func data(from value: Any) throws -> Data {
+    let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+    switch value {
+    case let texts as [String]: return Data([number, 0] + Array(texts.joined(separator: ",").utf8))
+    case let table as [String: Any]: return Data([number, 1] + Array("\(table["k"] ?? "")".utf8))
+    default: throw Refusal()
+    }
+  }
+
+  func value(from data: Data) throws -> Any {
+    let text = String(decoding: data.dropFirst(2), as: UTF8.self)
+    if data[data.startIndex + 1] == 1 { return ["k": text, "list": [1, 2.5, Date.distantPast] as [Any]] }
+    return text.split(separator: ",").map(String.init)
+  }
+}
+
+@Entity private final class Parcel: ManagedObject {
+  @Attribute(.transformed(by: "TransformableTests.varying")) var tags: [String]?
+  @Attribute(.transformed(by: "TransformableTests.varying")) var table: [String: Any]?
+
+  override class var validatedKeys: [String] { ["tags", "table"] }
+
+  override func validateValue(_ value: inout Any?, forKey key: String) throws {
+    // Equal texts, of which one has an accent as a scalar of its own.
+    if value as? [String] == ["\u{E9}"] { value = ["e\u{301}"] }
+    if (value as? [String: Any])?["k"] as? String == "old" { value = ["k": "new"] as [String: Any] }
   }
 }
 
@@ -360,6 +394,22 @@ struct TransformableTests {
     try context.save()
     let other = container.newContext()
     #expect(try other.fetch(Song.fetchRequest()).first?.tone?.pitch == 9)
+  }
+
+  @Test("A save ends although a transformer makes other bytes of the same value each time")
+  func varyingBytes() throws {
+    ValueTransformers.register(VaryingTransformer(), named: "TransformableTests.varying")
+    let container = try Sandbox(Parcel.self).container
+    let context = container.newContext()
+    let parcel = Parcel(context: context)
+    (parcel.tags, parcel.table) = (["a", "b"], ["k": "v"])
+    try context.save()
+    let read = try #require(try container.newContext().fetch(Parcel.fetchRequest()).first)
+    #expect(read.tags == ["a", "b"] && read.table?["k"] as? String == "v")
+    // Validation replaces a text by an equal one with other scalars, and a part of a table.
+    (parcel.tags, parcel.table) = (["\u{E9}"], ["k": "old"])
+    try context.save()
+    #expect(parcel.tags?.first?.unicodeScalars.count == 2 && parcel.table?["k"] as? String == "new")
   }
 
   @Test("Snapshots contain the bytes, and typed snapshots contain the value")

@@ -151,8 +151,8 @@ extension ContextCore {
     if !isSame(before, value, object, key) { object.setValue(value, forKey: key) }
   }
 
-  /// Whether setting a property to what validation leaves would change nothing. What is transformed is its bytes, and a
-  /// composite is its leaves.
+  /// Whether setting a property to what validation leaves would change nothing. What is transformed is the same value or
+  /// has the same bytes, and a composite is its leaves.
   private func isSame(_ before: Any?, _ value: Any?, _ object: ManagedObject, _ key: String) -> Bool {
     guard let composite = object.shape.composite(named: key) else {
       return isSame(before, value, object, object.shape.slot(named: key))
@@ -162,10 +162,9 @@ extension ContextCore {
   }
 
   private func isSame(_ before: Any?, _ value: Any?, _ object: ManagedObject, _ slot: Int) -> Bool {
-    guard let old = object.transformed(before, slot), let new = object.transformed(value, slot) else {
-      return Self.isSame(before, value)
-    }
-    return old == new
+    guard object.shape.transformers[slot] != nil else { return Self.isSame(before, value) }
+    if let before, let value, UnchangedValue.isSame(before, value) { return true }
+    return object.transformed(before, slot) == object.transformed(value, slot)
   }
 
   private static func isSame(_ left: Any?, _ right: Any?) -> Bool {
