@@ -33,6 +33,8 @@ extension ContextCore {
       change.preconditions.compactMap {
         if case .rowAbsent(let reference) = $0 { reference } else { nil }
       })
+    beginUndoGroup("")
+    defer { endUndoGroup() }
     for new in changes where new.isNew { insert(new, isAgain: insertedAgain.contains(new.reference)) }
     // What led to them may have been changed here meanwhile (C3).
     if !insertedAgain.isEmpty { rebaseDeltas() }
@@ -96,6 +98,7 @@ extension ContextCore {
     let overlay = ObjectOverlay(change.reference, object.shape, isNew: true, in: memory)
     overlay.isInsertedAgain = isAgain
     overlay.hasPermanentID = isAgain
+    recordInsertion(overlay)
     tracker.insert(overlay)
     attach(overlay, to: object)
     vanished.remove(change.reference)

@@ -35,6 +35,7 @@ extension ContextCore {
     refusedChanges = RefusedChanges()
     view = nextView()
     beginEpoch()
+    undoManager?.rollBack()
     for object in ended { didTurnIntoFault(object) }
     for (object, isNew, isDeleted) in changed where !isNew {
       reawaken(object, isDeleted ? [.rollback, .undoDeletion] : .rollback)
@@ -67,7 +68,7 @@ extension ContextCore {
     checkOwner()
     guard object.context === self else { return }
     advance()
-    refreshInView(object, mergeChanges: mergeChanges)
+    excludingFromUndo { refreshInView(object, mergeChanges: mergeChanges) }
   }
 
   /// At the state that the context is at, without telling anybody. For who keeps what is dropped (T3).
@@ -101,8 +102,10 @@ extension ContextCore {
     advance()
     keptFetches = [:]
     let ended = willTurnIntoFaults(identityMap.objects.filter { $0.overlay == nil })
-    for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
-    for overlay in tracker.ordered.joined() { letGoOfVanishedTargets(overlay) }
+    excludingFromUndo {
+      for overlay in tracker.ordered.joined() where !overlay.isNew { rebase(overlay) }
+      for overlay in tracker.ordered.joined() { letGoOfVanishedTargets(overlay) }
+    }
     for object in identityMap.objects where object.overlay == nil { object.dropValues() }
     dropSettledTransientLinks()
     for object in ended {
@@ -142,6 +145,7 @@ extension ContextCore {
     refreshStore()
     view = store.view()
     beginEpoch()
+    undoManager?.removeAllActions()
     for object in ended { didTurnIntoFault(object) }
     forgetGone()
     guard isObserved else { return }
@@ -167,6 +171,11 @@ extension ContextCore {
 
   /// Shows a newer state of the store; unsaved changes stay as they are.
   func moveOn(to newest: any StoreView) {
+    settleUndoGroups()
+    excludingFromUndo { showMerged(newest) }
+  }
+
+  private func showMerged(_ newest: any StoreView) {
     for overlay in tracker.ordered.joined() where !overlay.isNew {
       if overlay.changesRow {
         forgetSetBack(overlay)
@@ -185,6 +194,7 @@ extension ContextCore {
   /// Shows a newer state of the store, in which nothing is different that unsaved changes are about or
   /// lead to.
   func showUnder(_ newest: any StoreView) {
+    settleUndoGroups()
     if let contextLayer, contextLayer.builder.base === view { contextLayer.builder.move(to: newest) }
     view = newest
     beginEpoch()

@@ -37,6 +37,8 @@ extension ContextCore {
     preparing.remove(object.reference)
     deletedInPreparation.remove(object.reference)
     if object.context === self { markDeleted(object.reference) }
+    // What the delete rules change belongs to the undo group of this task.
+    if recorder?.hasTaskGroups == true { propagateDeletes() }
   }
 
   // MARK: Called by ManagedObject
@@ -50,6 +52,7 @@ extension ContextCore {
 
   func didInsert(_ object: ManagedObject) {
     let overlay = ObjectOverlay(object.reference, object.shape, isNew: true, in: memory)
+    recordInsertion(overlay)
     tracker.insert(overlay)
     attach(overlay, to: object)
     object.uncountedShape._withUnsafeGuaranteedRef { shape in
@@ -208,8 +211,9 @@ extension ContextCore {
     // What has changes on a row that is gone can be deleted: then a refresh forgets it.
     if let object, tracker[reference]?.baseVersion == nil, hasRow(object) != true { return }
     guard tracker[reference] != nil || viewVersion(of: reference) != nil else { return }
+    if tracker.isDeleted(reference) { return }
+    recordDeletion(reference)
     let overlay = overlay(for: reference)
-    guard !overlay.isDeleted else { return }
     overlay.isDeleted = true
     overlay.deletedWith = nil
     overlay.isTouched = true

@@ -15,6 +15,7 @@ extension ContextCore {
     guard let object = identityMap.object(overlay.reference) else { return }
     object.header.pointee.hasVanished = true
     retire(object)
+    removedInstances[object.reference] = .passUnretained(object)
     if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
   }
 

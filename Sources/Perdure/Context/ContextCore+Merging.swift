@@ -92,7 +92,7 @@ extension ContextCore {
       ? changed.sorted { $0.rawValue < $1.rawValue }.compactMap { tracker[$0] }
       : tracker.ordered.flatMap { $0 }
     for overlay in concerned where !overlay.isNew && tracker[overlay.reference] === overlay {
-      refreshInView(instance(of: overlay.reference))
+      excludingFromUndo { refreshInView(instance(of: overlay.reference)) }
     }
     guard isObserved else { return }
     tell(changes)

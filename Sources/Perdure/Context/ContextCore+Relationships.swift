@@ -293,6 +293,7 @@ extension ContextCore {
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference,
     _ change: (inout LinkDelta, ObjectReference) -> Void
   ) {
+    recordLink(owner, relationship, target)
     changeDelta(owner, relationship.slot) { change(&$0, target) }
     followLink(owner, relationship, target)
     guard let inverse = inverse(of: relationship, at: target) else { return }

@@ -37,13 +37,22 @@ extension ContextCore {
     // Only hooks could ask.
     if tracker.containsEntity(where: \.hasSaveHooks) || isObserved { endEvent() }
     if let readFailure { throw readFailure }
-    guard !tracker.isEmpty else { return nil }
+    guard !tracker.isEmpty else {
+      undoManager?.didSave()
+      return nil
+    }
     try checkMayWrite()
     if isFirst { tell(pendingNews(.willSave)) }
     propagateDeletes()
+    continueUndoGroup()
     let refusals = try callSaveHooks()
-    if tracker.isEmpty { return nil }
+    if tracker.isEmpty {
+      endUndoGroupOfEvent()
+      undoManager?.didSave()
+      return nil
+    }
     setSaveTimes()
+    endUndoGroupOfEvent()
     try checkMayWrite()
     let plan = try plan(refusals)
     // First: what is not there any more breaks every rule.
@@ -51,6 +60,7 @@ extension ContextCore {
     let saved = objectsToTell()
     var news = pendingNews(.didSave, isSaved: true)
     let before = view.sequence
+    settleUndoGroups()
     if plan.isEmpty, !changesTransientsOfParent {
       follow(view)
     } else if let conflict = try commit(plan.change, saved, news) {
@@ -140,6 +150,7 @@ extension ContextCore {
 
   /// What was pending is stored now.
   private func follow(_ newView: any StoreView) {
+    undoManager?.didSave()
     view = newView
     dropLayer()
     vanished = []

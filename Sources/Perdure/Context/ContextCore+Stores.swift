@@ -173,13 +173,16 @@ extension ContextCore {
     _ object: ManagedObject, _ old: ObjectOverlay, to reference: ObjectReference, _ shape: EntityShape
   ) {
     let overlay = ObjectOverlay(reference, shape, isNew: true, in: memory)
-    old.withColumns { values, _ in
-      for slot in values.indices { overlay.setValue(values[slot], slot) }
+    excludingFromUndo {
+      old.withColumns { values, _ in
+        for slot in values.indices { overlay.setValue(values[slot], slot) }
+      }
     }
     overlay.isTouched = old.isTouched
     overlay.takeOver(from: old)
     (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
     (old.transientsBefore, old.transientsAtEvent) = (nil, nil)
+    renameInUndo(old.reference, reference)
     tracker.remove(old.reference)
     old.object = nil
     identityMap.remove(old.reference)

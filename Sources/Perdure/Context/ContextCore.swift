@@ -20,6 +20,7 @@
 //   +Vanished       what others have removed and is changed or linked to here
 //   DeletePropagation  the delete rules
 //   FetchedProperties/  the results of fetched properties
+//   Undo/           undo groups: which edits they have, and how they are taken back
 //   Merging/        what a save makes of what others have saved meanwhile
 //   +PendingLayer   unsaved changes as a layer over the view, for fetches and children; Pending/
 //   Children/       contexts whose store is another context
@@ -101,8 +102,8 @@ final class ContextCore {
   var deletesInaccessibleFaults = true
   /// Whether somebody asks for an object that may not be there.
   var isLooking = false
-  /// The instances of objects that a save or another context has removed. Relationships of other
-  /// removed instances lead to them.
+  /// The instances of objects that are gone, while the program holds them. Relationships of other
+  /// removed instances lead to them, and an undo brings them back.
   @exclusivity(unchecked) var removedInstances: [ObjectReference: Unmanaged<ManagedObject>] = [:]
   /// The cached results of fetched properties, by owner and name (FP1 in ContextCore+Fetched.swift).
   @exclusivity(unchecked) var keptFetches: [ObjectReference: [String: [ObjectReference]]] = [:]
@@ -144,6 +145,8 @@ final class ContextCore {
   /// The memory of the objects, also behind a plain pointer.
   let memoryOwner = ObjectMemoryOwner()
   let memory: UnsafeMutablePointer<ObjectMemory>
+  /// What takes back edits; nil where nothing does.
+  @exclusivity(unchecked) var undoManager: ContextUndoManager?
 
   init(_ source: ContextSource, ownership: ContextOwnership) {
     store = source.store
@@ -176,6 +179,7 @@ final class ContextCore {
     defer { releaseDropped() }
     isAbandoned = true
     abandonTransients()
+    setUndoManager(nil)
     for overlay in tracker.all { overlay.object = nil }
     stopMerging()
     if !hasSuccessor { streams.finish() }
@@ -191,6 +195,9 @@ final class ContextCore {
     deletesInaccessibleFaults = old.deletesInaccessibleFaults
     retainObjects(old.retained != nil)
     mergeAutomatically(old.inbox != nil)
+    let undoManager = old.undoManager
+    old.setUndoManager(nil)
+    setUndoManager(undoManager)
     observers = old.observers
     streams = old.streams
     old.hasSuccessor = true

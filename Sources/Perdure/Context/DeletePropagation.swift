@@ -201,7 +201,7 @@ extension ContextCore {
 
   /// Ends the connections that delete rules leave between what is deleted: one end is about to be forgotten, and
   /// the deletion of the other may be taken back.
-  private func letGoOfDeleted(_ overlay: ObjectOverlay) {
+  func letGoOfDeleted(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       for target in targets(of: overlay.reference, relationship) {
         disconnect(overlay.reference, relationship, target)

@@ -82,6 +82,9 @@ public struct PerdureError: Error, Sendable {
     /// JSON does not fit the model, or a value has no JSON; the message names the place. Core Data
     /// does not use this number.
     public static let invalidJSON = Code(rawValue: 139_002)
+    /// An undo or a redo would replace values that have changed since: `undoConflicts`. Core Data
+    /// does not use this number.
+    public static let undoConflict = Code(rawValue: 139_003)
     /// The store could not be opened; `cause` has the reason.
     public static let openFailed = Code(rawValue: 134_080)
     /// The store's model differs from the program's by more than additions; `cause` has every
@@ -182,6 +185,8 @@ public struct PerdureError: Error, Sendable {
   public var details: [Detail] = []
   /// For conflicts: all of them.
   public var conflicts: [Conflict] = []
+  /// For an undo or a redo: every value that has changed since.
+  public internal(set) var undoConflicts: [UndoConflict] = []
   /// Whether a failed save may have taken effect: a write or a sync has failed, and only another
   /// opening of the store shows the result. False if certainly nothing was saved.
   public internal(set) var isOutcomeUnknown = false
@@ -226,6 +231,7 @@ extension PerdureError: CustomStringConvertible {
   public var description: String {
     var lines = ["\(code.rawValue): \(message)"]
     lines += Self.lines(details, "details") + Self.lines(conflicts, "conflicts")
+    lines += Self.lines(undoConflicts, "conflicts")
     if let cause { lines.append("  caused by: \(cause)") }
     return lines.joined(separator: "\n")
   }

@@ -28,7 +28,7 @@ extension ContextCore {
       if error.code == .incompleteSave {
         before.forget(in: self)
       } else {
-        let news = before.restore(in: self)
+        let news = excludingFromUndo { before.restore(in: self) }
         if isObserved { tell(news) }
       }
       throw error.isBrokenRule ? refusal(of: first, for: error) : error
@@ -55,7 +55,7 @@ extension ContextCore {
   /// The first half of M2.
   private func takeOver(_ round: MergeRound) throws(PerdureError) {
     moveOn(to: round.newest)
-    try take(round.steps)
+    try excludingFromUndo { () throws(PerdureError) in try take(round.steps) }
     for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {
       forgetSetBack(overlay)
     }

@@ -56,11 +56,11 @@ public struct SnapshotEventType: OptionSet, Sendable {
   /// From bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
-  /// An insertion was undone. Not used so far.
+  /// An insertion was undone. Not used: the instance is in no context any more.
   public static let undoInsertion = SnapshotEventType(rawValue: 2)
-  /// A deletion was undone; together with `rollback`.
+  /// A deletion was undone, by an undo or together with `rollback`.
   public static let undoDeletion = SnapshotEventType(rawValue: 4)
-  /// A change was undone. Not used so far.
+  /// A change was undone or redone.
   public static let undoUpdate = SnapshotEventType(rawValue: 8)
   /// The context was rolled back, and with it the object's unsaved changes.
   public static let rollback = SnapshotEventType(rawValue: 16)

@@ -243,6 +243,7 @@ extension ContextCore {
   func endEvent() {
     keepDropped()
     defer { releaseDropped() }
+    endUndoGroupOfEvent()
     let edited = editedInEvent()
     let news = newsOfEvent(edited)
     for overlay in edited {

@@ -30,6 +30,10 @@ struct ObjectMemory {
   var edits = EditedObjects()
   /// The objects that were edited in the current event.
   var eventEdits = EditedObjects()
+  /// Where edits are told for the undo manager; nil for a context without one.
+  var recorder: Unmanaged<EditRecorder>?
+  /// ER1 in EditRecorder.swift.
+  var recordingGroup: UInt32 = 0
   private(set) var blockCount = 0
   /// By size class: the first free block, which begins with the address of the next.
   private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>

@@ -63,6 +63,10 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var isInLayer = false
   /// Whether it was noted as edited in the current event. Otherwise it is as it was at its end.
   @exclusivity(unchecked) private var isInEvent = false
+  /// The interval in which the recorder was told of edits, and of which slots: a bit for each below
+  /// 63. The highest bit is for all (ER1 in EditRecorder.swift).
+  @exclusivity(unchecked) private var recordedIn: UInt32 = 0
+  @exclusivity(unchecked) private var recordedSlots: UInt64 = 0
   /// Where the tracker has it among the changes of its entity.
   @exclusivity(unchecked) var place = 0
 
@@ -184,6 +188,7 @@ final class ObjectOverlay {
   func setValue(_ value: Value, _ slot: Int) {
     if isBeforeEvent { beginEvent() }
     noteEdit()
+    if memory.pointee.recorder != nil { record(slot) }
     let values = values ?? makeValues(nil)
     values[checked(slot)] = value
     marks(behind: values)[slot] = true
@@ -196,6 +201,29 @@ final class ObjectOverlay {
     }
     isTouched = true
   }
+
+  /// Tells the recorder that a column is about to change, once in an interval.
+  @inline(never)
+  private func record(_ slot: Int) {
+    let interval = memory.pointee.recordingGroup
+    let mark: UInt64 = slot < 63 ? 1 << UInt64(slot) : 0
+    if interval != 0, recordedIn == interval {
+      if recordedSlots & (mark | Self.allSlots) != 0 { return }
+    } else {
+      (recordedIn, recordedSlots) = (interval, 0)
+    }
+    recordedSlots |= mark
+    memory.pointee.recorder?._withUnsafeGuaranteedRef { recorder in
+      recorder.note(.column(reference, slot: slot)) { value(slot).map { .value($0) } ?? .stored }
+    }
+  }
+
+  /// The current undo group has inserted the object, and so needs none of its columns.
+  func noteInsertionInGroup() {
+    (recordedIn, recordedSlots) = (memory.pointee.recordingGroup, Self.allSlots)
+  }
+
+  private static let allSlots: UInt64 = 1 << 63
 
   /// What is kept of relationships holds no more (L1 in KeptRelations.swift).
   @inline(__always)

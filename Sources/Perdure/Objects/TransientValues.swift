@@ -196,6 +196,7 @@ extension ContextCore {
     guard !refusesChanges(object), object.overlay?.isNew == true || wake(object) else {
       return refuseChange(of: object, slot, held.typedValue)
     }
+    recordTransient(object.reference, slot)
     noteTransients(of: object)
     if !object.header.pointee.wakefulness.contains(.waking) {
       object.overlay?.transientsBefore?.setSince.insert(slot)

@@ -91,7 +91,7 @@ extension RandomRun {
         let value = shown.value(forKey: "number") as? Int
         expect(
           value == state.values[number] && !shown.isDeleted,
-          "in \(showing.name) the number of \(number) is \(value as Any)")
+          "in \(showing.name) the number of \(number) is \(value as Any), or it is deleted")
         for end in state.graph.ends(of: number) { check(shown, number, end, state, showing) }
       }
     }

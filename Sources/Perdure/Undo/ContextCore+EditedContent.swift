@@ -1,0 +1,108 @@
+// What the places of the graph hold, for the undo groups.
+
+internal import PerdurePredicates
+
+extension ContextCore: EditedContentReader {
+  func content(of place: EditedPlace) -> EditedContent {
+    switch place {
+    case .object(let reference): objectContent(reference)
+    case .column(let reference, let slot): exists(reference) ? .value(columnValue(reference, slot)) : .absent
+    case .link(let owner, let slot, let target):
+      contains(owner, graph.shape(of: owner).relationship(slot), target) ? .linked : .absent
+    case .position(let member, let owner, let slot): positionContent(member, owner, slot)
+    case .transient(let reference, let slot): transientContent(reference, slot)
+    }
+  }
+
+  func storedContent(of place: EditedPlace) -> EditedContent {
+    switch place {
+    case .column(let reference, let slot):
+      guard let layouts = graph.shape(of: reference).storage.layouts else { return .value(.null) }
+      return .value(withStoredRow(reference) { layouts.value(slot, of: $0) } ?? .null)
+    case .position(let member, let owner, let slot):
+      guard let order = graph.shape(of: owner).relationship(slot).order else { return .absent }
+      return storedKey(of: member, under: owner, order).map { .key($0) } ?? .absent
+    case .object, .link, .transient: preconditionFailure("\(place) is noted with its content.")
+    }
+  }
+
+  /// Whether an object is there: new, or with a row, and not deleted.
+  func exists(_ reference: ObjectReference) -> Bool {
+    if let overlay = tracker[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
+    return viewVersion(of: reference) != nil
+  }
+
+  /// An object with its columns; absent if it does not exist.
+  func objectContent(_ reference: ObjectReference) -> EditedContent {
+    guard exists(reference) else { return .absent }
+    let (shape, overlay) = (graph.shape(of: reference), tracker[reference])
+    var columns = [Value](repeating: .null, count: shape.properties.count)
+    if overlay?.isNew != true, let layouts = shape.storage.layouts {
+      _ = withStoredRow(reference) { row in
+        for slot in columns.indices where shape.isColumn(slot) {
+          columns[slot] = layouts.value(slot, of: row)
+        }
+      }
+    }
+    if let overlay {
+      for slot in columns.indices where shape.isColumn(slot) {
+        if let value = overlay.value(slot) { columns[slot] = value }
+      }
+    }
+    let wasStored = overlay?.isUnknownToStore != true
+    return .object(
+      EditedObject(
+        columns: columns, wasStored: wasStored,
+        hasPermanentID: wasStored || overlay?.hasPermanentID == true))
+  }
+
+  /// Reads the row of an object in the state that the context sees, whatever its instance has.
+  private func withStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) -> R? {
+    do {
+      guard let stored = try view.row(reference) else { return nil }
+      return body(try graph.store.rows.view(stored.bytes, of: reference))
+    } catch {
+      noteReadFailure(error, reference)
+      return nil
+    }
+  }
+
+  private func positionContent(
+    _ member: ObjectReference, _ owner: ObjectReference, _ slot: Int
+  ) -> EditedContent {
+    guard let delta = tracker[owner]?.order(slot) else {
+      return storedContent(of: .position(of: member, in: owner, slot: slot))
+    }
+    if let placement = delta.placed[member] { return .key(placement.key) }
+    if delta.hidden[member] != nil { return .absent }
+    return storedContent(of: .position(of: member, in: owner, slot: slot))
+  }
+
+  private func transientContent(_ reference: ObjectReference, _ slot: Int) -> EditedContent {
+    guard let object = identityMap.object(reference),
+      let held = object.header.pointee.transients?.takeUnretainedValue().bySlot[slot]
+    else { return .absent }
+    switch held {
+    case .value(let value): return .transient(.value(value))
+    case .object(let value):
+      guard let other = value as? ManagedObject else { return .transient(.any(value)) }
+      return .transient(other.core === self ? .instance(other.reference) : .foreign(WeakInstance(other)))
+    }
+  }
+}
+
+extension RelationshipShape {
+  /// The end at which a link is recorded that no column holds, so that it is recorded once.
+  func canonicalEnd(
+    _ owner: ObjectReference, _ target: ObjectReference, inverse: RelationshipShape?
+  ) -> EditedPlace {
+    guard let inverse else { return .link(owner, slot: slot, target) }
+    let (here, there) = ((owner.entityNumber, slot), (target.entityNumber, inverse.slot))
+    if here == there {
+      let (first, second) = owner.rawValue < target.rawValue ? (owner, target) : (target, owner)
+      return .link(first, slot: slot, second)
+    }
+    return here < there
+      ? .link(owner, slot: slot, target) : .link(target, slot: inverse.slot, owner)
+  }
+}

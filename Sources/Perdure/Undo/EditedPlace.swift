@@ -1,0 +1,146 @@
+// What an undo group records: places of the graph that edits change one by one, and what they hold.
+//
+// Everything else follows from them: the other end of a to-one relationship from its column, a
+// derived value from the row. All are values and references, so that a group keeps no object alive.
+
+internal import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// A part of the graph that an edit changes by itself.
+enum EditedPlace: Hashable {
+  /// Whether an object exists.
+  case object(ObjectReference)
+  /// A column of an object: an attribute or a to-one relationship.
+  case column(ObjectReference, slot: Int)
+  /// Whether two objects are linked by a relationship that no column holds, at one of its two ends
+  /// (`RelationshipShape.canonicalEnd`).
+  case link(ObjectReference, slot: Int, ObjectReference)
+  /// The order key of a member of an ordered relationship.
+  case position(of: ObjectReference, in: ObjectReference, slot: Int)
+  /// A transient attribute of an object.
+  case transient(ObjectReference, slot: Int)
+
+  /// The object that the place belongs to.
+  var owner: ObjectReference {
+    switch self {
+    case .object(let owner), .column(let owner, _), .link(let owner, _, _), .position(_, let owner, _),
+      .transient(let owner, _):
+      owner
+    }
+  }
+
+  /// The property that the place belongs to; nil for an object as a whole.
+  var slot: Int? {
+    switch self {
+    case .object: nil
+    case .column(_, let slot), .link(_, let slot, _), .position(_, _, let slot), .transient(_, let slot):
+      slot
+    }
+  }
+}
+
+/// What a place holds at a time.
+enum EditedContent {
+  /// What the store has at the place. Only while a group is open: it is read before the context
+  /// moves to another state.
+  case stored
+  /// No object, no link, no position, or the default of a transient attribute.
+  case absent
+  case object(EditedObject)
+  case value(Value)
+  case linked
+  case key(OrderKey)
+  case transient(HeldTransient)
+}
+
+/// An object that exists, with what is needed to insert it once more.
+struct EditedObject {
+  /// The columns by slot; `.null` for slots that are no columns.
+  let columns: [Value]
+  /// Whether the object has had a row.
+  let wasStored: Bool
+  let hasPermanentID: Bool
+}
+
+/// What a transient attribute holds, without keeping a managed object alive.
+enum HeldTransient {
+  case value(Value)
+  /// An instance of the same context.
+  case instance(ObjectReference)
+  /// An instance of another context, as long as that is in use.
+  case foreign(WeakInstance)
+  /// Any other value of any type. A managed object inside it is kept alive.
+  case any(Any)
+}
+
+/// An instance that is not kept alive.
+final class WeakInstance {
+  private(set) weak var object: ManagedObject?
+
+  init(_ object: ManagedObject) { self.object = object }
+}
+
+extension EditedContent {
+  /// Whether two contents of one place are certainly the same. Objects are compared by existence
+  /// alone.
+  func isSame(as other: EditedContent) -> Bool {
+    switch (self, other) {
+    case (.absent, .absent), (.linked, .linked), (.object, .object): true
+    case (.value(let left), .value(let right)): left == right
+    case (.key(let left), .key(let right)): left == right
+    case (.transient(let left), .transient(let right)): left.isSame(as: right)
+    default: false
+    }
+  }
+
+  var isAbsent: Bool {
+    if case .absent = self { true } else { false }
+  }
+
+  var isStored: Bool {
+    if case .stored = self { true } else { false }
+  }
+
+  /// About how much memory it takes, in bytes.
+  var byteCount: Int {
+    switch self {
+    case .stored, .absent, .linked: 0
+    case .key: MemoryLayout<OrderKey>.size
+    case .value(let value): value.byteCount
+    case .object(let object): object.columns.reduce(0) { $0 + $1.byteCount }
+    case .transient(.value(let value)): value.byteCount
+    case .transient: MemoryLayout<Any>.size
+    }
+  }
+}
+
+extension HeldTransient {
+  fileprivate func isSame(as other: HeldTransient) -> Bool {
+    switch (self, other) {
+    case (.value(let left), .value(let right)): left == right
+    case (.instance(let left), .instance(let right)): left == right
+    case (.foreign(let left), .foreign(let right)): left.object === right.object
+    case (.any(let left), .any(let right)):
+      TransientValues.Held.object(left).isKnown(toEqual: .object(right))
+    default: false
+    }
+  }
+}
+
+extension Value {
+  /// About how much memory it takes, in bytes.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .string(let text), .objectID(let text): 32 + text.utf8.count
+    case .data(let data): 32 + data.count
+    case .url(let url): 32 + url.absoluteString.utf8.count
+    case .list(let values): values.reduce(32) { $0 + $1.byteCount }
+    default: 32
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// The groups that can be undone and redone, within bounds.
+//
+// Invariants:
+//   UH1. Each stack has the groups in the order in which they were made, the last one to be undone
+//        or redone first.
+//   UH2. Both stacks together have at most `levelsMax` groups and `byteCountMax` bytes. The oldest
+//        groups to be undone go first.
+//   UH3. `saved` has the stacks as of the last save, without what UH2 has removed: a rollback takes
+//        the context there.
+
+/// Two stacks of undo groups.
+struct UndoHistory {
+  enum Direction { case undo, redo }
+
+  private struct Stacks {
+    var undo: [UndoGroup] = []
+    var redo: [UndoGroup] = []
+
+    var byteCount: Int { (undo + redo).reduce(0) { $0 + $1.byteCount } }
+  }
+
+  private var stacks = Stacks()
+  private var saved = Stacks()
+  private var byteCount = 0
+  /// Where the last group was put, until a save has ended or something else has changed the stacks.
+  private(set) var lastDirection: Direction?
+  /// The bounds; 0 for none (UH2).
+  var levelsMax: Int { didSet { keepBounds() } }
+  var byteCountMax: Int { didSet { keepBounds() } }
+
+  init(levelsMax: Int, byteCountMax: Int) {
+    (self.levelsMax, self.byteCountMax) = (levelsMax, byteCountMax)
+  }
+
+  func last(_ direction: Direction) -> UndoGroup? {
+    direction == .undo ? stacks.undo.last : stacks.redo.last
+  }
+
+  func count(_ direction: Direction) -> Int {
+    direction == .undo ? stacks.undo.count : stacks.redo.count
+  }
+
+  /// Adds a group of new edits: what was undone before cannot be redone any more.
+  mutating func add(_ group: UndoGroup) {
+    byteCount -= stacks.redo.reduce(0) { $0 + $1.byteCount }
+    stacks.redo = []
+    put(group, .undo)
+  }
+
+  /// Adds the group that takes back what was undone or redone.
+  mutating func put(_ group: UndoGroup, _ direction: Direction) {
+    switch direction {
+    case .undo: stacks.undo.append(group)
+    case .redo: stacks.redo.append(group)
+    }
+    byteCount += group.byteCount
+    lastDirection = direction
+    keepBounds()
+  }
+
+  mutating func removeLast(_ direction: Direction) -> UndoGroup? {
+    let group = direction == .undo ? stacks.undo.popLast() : stacks.redo.popLast()
+    byteCount -= group?.byteCount ?? 0
+    lastDirection = nil
+    return group
+  }
+
+  mutating func rename(last direction: Direction, to name: String) {
+    switch direction {
+    case .undo: if !stacks.undo.isEmpty { stacks.undo[stacks.undo.count - 1].name = name }
+    case .redo: if !stacks.redo.isEmpty { stacks.redo[stacks.redo.count - 1].name = name }
+    }
+  }
+
+  mutating func removeAll() {
+    (stacks, saved, byteCount, lastDirection) = (Stacks(), Stacks(), 0, nil)
+  }
+
+  /// A save has succeeded (UH3).
+  mutating func didSave() {
+    saved = stacks
+    lastDirection = nil
+  }
+
+  /// The context is back at the last save (UH3).
+  mutating func rollBack() {
+    stacks = saved
+    byteCount = stacks.byteCount
+    lastDirection = nil
+    keepBounds()
+  }
+
+  /// An object without links has another reference now.
+  mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
+    func renamed(_ groups: [UndoGroup]) -> [UndoGroup] {
+      groups.map { group in
+        UndoGroup(
+          name: group.name,
+          changes: group.changes.map { change in
+            change.place.owner == old
+              ? UndoGroup.Change(
+                place: change.place.moved(to: new), before: change.before, after: change.after) : change
+          }, number: group.number)
+      }
+    }
+    stacks = Stacks(undo: renamed(stacks.undo), redo: renamed(stacks.redo))
+    saved = Stacks(undo: renamed(saved.undo), redo: renamed(saved.redo))
+  }
+
+  private mutating func keepBounds() {
+    func isOver() -> Bool {
+      levelsMax > 0 && stacks.undo.count + stacks.redo.count > levelsMax
+        || byteCountMax > 0 && byteCount > byteCountMax
+    }
+    var dropped: Set<UInt64> = []
+    while isOver() {
+      let group =
+        stacks.undo.isEmpty
+        ? (stacks.redo.isEmpty ? nil : stacks.redo.removeFirst()) : stacks.undo.removeFirst()
+      guard let group else { break }
+      byteCount -= group.byteCount
+      dropped.insert(group.number)
+    }
+    if dropped.isEmpty { return }
+    saved.undo.removeAll { dropped.contains($0.number) }
+    saved.redo.removeAll { dropped.contains($0.number) }
+  }
+}

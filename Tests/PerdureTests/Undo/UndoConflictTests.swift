@@ -1,0 +1,195 @@
+import Perdure
+import PerdurePredicates
+import Testing
+
+@Suite("Undo beside changes of others")
+struct UndoConflictTests {
+  private func change(_ scene: UndoScene, _ body: (ManagedObjectContext) throws -> Void) throws {
+    let other = scene.container.newContext()
+    try body(other)
+    try other.save()
+    scene.context.refreshAllObjects()
+  }
+
+  private func conflicts(_ body: () throws(PerdureError) -> Void) -> [UndoConflict] {
+    do throws(PerdureError) {
+      try body()
+      return []
+    } catch {
+      #expect(error.code == .undoConflict && !error.message.isEmpty)
+      return error.undoConflicts
+    }
+  }
+
+  private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> Volume {
+    try #require(try context.existingObject(with: id) as? Volume)
+  }
+
+  @Test("A value that another context has saved since is a conflict with three values, and stays")
+  func value() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Edit") {
+      volume.title = "Two"
+      volume.pages = 2
+    }
+    try context.save()
+    try change(scene) { try self.volume(volume.objectID, $0).title = "Three" }
+    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["title"] && found.map(\.objectID) == [volume.objectID])
+    #expect(found.map(\.before) == [.string("One")] && found.map(\.after) == [.string("Two")])
+    #expect(found.map(\.current) == [.string("Three")])
+    #expect(volume.title == "Three" && volume.pages == 2 && scene.manager.undoCount == 1)
+    try context.undo(.keepCurrent)
+    #expect(volume.title == "Three" && volume.pages == 0 && scene.manager.undoCount == 0)
+    try context.redo()
+    #expect(volume.title == "Three" && volume.pages == 2)
+  }
+
+  @Test("overwrite replaces what others have saved, and the redo sets it again")
+  func overwrite() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Edit") { volume.title = "Two" }
+    try context.save()
+    try change(scene) { try self.volume(volume.objectID, $0).title = "Three" }
+    try context.undo(.overwrite)
+    #expect(volume.title == "One")
+    try context.redo()
+    #expect(volume.title == "Three")
+  }
+
+  @Test("Values that others have changed back, or elsewhere, are no conflict")
+  func same() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Edit") { volume.title = "Two" }
+    try context.save()
+    try change(scene) {
+      let other = try self.volume(volume.objectID, $0)
+      (other.title, other.pages) = ("One", 9)
+    }
+    try context.undo()
+    #expect(volume.title == "One" && volume.pages == 9)
+  }
+
+  @Test("An object that others have deleted is one conflict, and stays away")
+  func deleted() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let (other, id) = (try scene.volume("Other"), volume.objectID)
+    context.undoGroup("Edit") {
+      volume.title = "Two"
+      volume.pages = 2
+      other.title = "Changed"
+    }
+    try context.save()
+    try change(scene) { $0.delete(try self.volume(id, $0)) }
+    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.objectID) == [id] && found.map(\.property) == [""])
+    #expect(found.map(\.before) == [.bool(true)] && found.map(\.current) == [.bool(false)])
+    #expect(other.title == "Changed")
+    try context.undo(.overwrite)
+    #expect(other.title == "Other")
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Volume>()) == 1)
+  }
+
+  @Test("An inserted object that others have changed is not taken away silently")
+  func insertedAndChanged() throws {
+    let scene = try UndoScene()
+    let context = scene.context
+    let volume = context.undoGroup("Insert") { Volume(context: context) }
+    try context.save()
+    try change(scene) { try self.volume(volume.objectID, $0).title = "Theirs" }
+    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["title"] && found.map(\.before) == [.null])
+    #expect(found.map(\.after) == [.string("")] && found.map(\.current) == [.string("Theirs")])
+    try context.undo(.keepCurrent)
+    #expect(!volume.isDeleted && volume.title == "Theirs")
+  }
+
+  @Test("A link to an object that others have deleted is a conflict, and is not made again")
+  func lostTarget() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    let volume = shelf.volumes[0]
+    context.undoGroup("Take out") { volume.shelf = nil }
+    try context.save()
+    try change(scene) { $0.delete(try $0.existingObject(with: shelf.objectID)) }
+    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["shelf"] && found.map(\.current) == [.null])
+    try context.undo(.overwrite)
+    #expect(volume.shelf == nil)
+    try context.save()
+  }
+
+  @Test("Links and positions that others have changed are conflicts that name the member")
+  func members() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
+    let (volume, mark) = (shelf.volumes[0], Mark(context: context))
+    try context.save()
+    scene.manager.removeAllActions()
+    context.undoGroup("Mark and move") {
+      mark.volumes.insert(volume)
+      shelf.volumes.move(volume, to: 2)
+    }
+    try context.save()
+    try change(scene) {
+      let theirs = try self.volume(volume.objectID, $0)
+      theirs.marks.removeAll()
+      theirs.shelf?.volumes.move(theirs, to: 1)
+    }
+    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["volumes"] && found[0].member == volume.objectID)
+    #expect(shelf.volumes.map(\.title) == ["b", "a", "c"])
+    try context.undo(.keepCurrent)
+    #expect(shelf.volumes.map(\.title) == ["b", "a", "c"] && mark.volumes.isEmpty)
+  }
+
+  @Test("An edit in withoutUndo of the same property is a conflict of an earlier group")
+  func excluded() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Edit") {
+      volume.title = "Two"
+      context.withoutUndo { volume.title = "Three" }
+    }
+    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.after) == [.string("Two")] && found.map(\.current) == [.string("Three")])
+    #expect(volume.title == "Three")
+  }
+
+  @Test("What a merge policy has decided in the save is a conflict where it differs from the group")
+  func policy() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.mergePolicy = .mergeByPropertyStoreTrump
+    context.undoGroup("Edit") {
+      volume.title = "Two"
+      volume.pages = 2
+    }
+    let other = scene.container.newContext()
+    try self.volume(volume.objectID, other).title = "Three"
+    try other.save()
+    try context.save()
+    #expect(volume.title == "Three" && volume.pages == 2)
+    #expect(conflicts { () throws(PerdureError) in try context.undo() }.map(\.property) == ["title"])
+  }
+
+  @Test("A context that merges by itself keeps its groups, and an open group does not take what is merged")
+  func merging() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.automaticallyMergesChangesFromParent = true
+    volume.pages = 2
+    let other = scene.container.newContext()
+    try self.volume(volume.objectID, other).title = "Theirs"
+    try other.save()
+    context.processPendingChanges()
+    #expect(volume.title == "Theirs")
+    try context.undo()
+    #expect(volume.title == "Theirs" && volume.pages == 0)
+  }
+}

@@ -1,0 +1,171 @@
+import Perdure
+import Testing
+
+/// Lets two tasks run in turns.
+private actor Turns {
+  private var turn = 0
+  private var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+
+  func reach(_ number: Int) async {
+    if turn >= number { return }
+    await withCheckedContinuation { waiting[number] = $0 }
+  }
+
+  func begin(_ number: Int) {
+    turn = number
+    for reached in waiting.keys.filter({ $0 <= number }) { waiting.removeValue(forKey: reached)?.resume() }
+  }
+}
+
+/// A context of the main actor with two objects.
+@MainActor private final class Desk {
+  let scene: UndoScene
+  let first: Volume
+  let second: Volume
+
+  init() throws {
+    scene = try UndoScene()
+    first = try scene.volume("One")
+    second = try scene.volume("Other")
+  }
+
+  var context: ManagedObjectContext { scene.context }
+  var manager: ContextUndoManager { scene.manager }
+
+  func group(_ name: String, _ body: @MainActor (Desk) async throws -> Void) async rethrows {
+    try await context.undoGroup(name) { try await body(self) }
+  }
+}
+
+@MainActor @Suite("Undo groups of asynchronous closures")
+struct UndoTaskTests {
+  private let desk: Desk
+  private let turns = Turns()
+
+  init() throws { desk = try Desk() }
+
+  @Test("Two closures may overlap, and each group has the edits of its own task")
+  func overlapping() async throws {
+    async let one: Void = desk.group("First") { [turns] desk in
+      desk.first.title = "A"
+      await turns.begin(1)
+      await turns.reach(2)
+      desk.first.pages = 1
+    }
+    async let two: Void = desk.group("Second") { [turns] desk in
+      await turns.reach(1)
+      desk.second.title = "B"
+      await turns.begin(2)
+      await turns.reach(4)
+      desk.second.pages = 2
+    }
+    await one
+    desk.first.note = "event"
+    await turns.begin(4)
+    await two
+    #expect(desk.manager.undoCount == 2 && desk.manager.canUndo)
+    try desk.context.undo()
+    #expect(desk.first.note == nil && desk.second.title == "B")
+    try desk.context.undo()
+    #expect(desk.second.title == "Other" && desk.second.pages == 0 && desk.first.title == "A")
+    try desk.context.undo()
+    #expect(desk.first.title == "One" && desk.first.pages == 0 && !desk.manager.canUndo)
+    for _ in 0..<3 { try desk.context.redo() }
+    #expect(desk.first.title == "A" && desk.first.pages == 1)
+    #expect(desk.second.title == "B" && desk.second.pages == 2 && desk.first.note == "event")
+  }
+
+  @Test("Edits of other tasks while the closure is suspended belong to the event or their closure")
+  func others() async throws {
+    async let group: Void = desk.group("Group") { [turns] desk in
+      desk.first.title = "A"
+      await turns.begin(1)
+      await turns.reach(2)
+      desk.context.delete(desk.first)
+    }
+    await turns.reach(1)
+    desk.second.title = "B"
+    desk.context.undoGroup("Closure") { desk.second.pages = 3 }
+    await turns.begin(2)
+    await group
+    #expect(desk.manager.undoActionName == "Group")
+    try desk.context.undo()
+    #expect(!desk.first.isDeleted && desk.first.title == "One" && desk.second.title == "B")
+    #expect(desk.manager.undoActionName == "Closure")
+    try desk.context.undo()
+    try desk.context.undo()
+    #expect(desk.second.title == "Other" && desk.second.pages == 0)
+  }
+
+  @Test("Two closures that change one property each restore what was there before their own edit")
+  func sameProperty() async throws {
+    async let one: Void = desk.group("First") { [turns] desk in
+      desk.first.title = "A"
+      await turns.begin(1)
+      await turns.reach(2)
+    }
+    async let two: Void = desk.group("Second") { [turns] desk in
+      await turns.reach(1)
+      desk.first.title = "B"
+      await turns.begin(2)
+      await turns.reach(3)
+    }
+    await one
+    await turns.begin(3)
+    await two
+    #expect(desk.manager.undoActionName == "Second")
+    try desk.context.undo()
+    #expect(desk.first.title == "A")
+    try desk.context.undo()
+    #expect(desk.first.title == "One")
+  }
+
+  @Test("If the closure whose edit was replaced ends last, its undo is a conflict")
+  func replaced() async throws {
+    async let one: Void = desk.group("First") { [turns] desk in
+      desk.first.title = "A"
+      await turns.begin(1)
+      await turns.reach(2)
+    }
+    await turns.reach(1)
+    desk.context.undoGroup("Second") { desk.first.title = "B" }
+    await turns.begin(2)
+    await one
+    #expect(desk.manager.undoActionName == "First")
+    #expect(throws: PerdureError.self) { try desk.context.undo() }
+    #expect(desk.first.title == "B")
+  }
+
+  @Test("A closure inside an asynchronous one, and a save inside of it, belong to its group")
+  func nested() async throws {
+    try await desk.group("Outer") { desk in
+      desk.context.undoGroup("Inner") { desk.first.title = "A" }
+      await Task.yield()
+      try desk.context.save()
+      await desk.group("Inner") { desk in
+        await Task.yield()
+        desk.second.title = "B"
+      }
+    }
+    #expect(desk.manager.undoCount == 1 && desk.manager.undoActionName == "Outer")
+    try desk.context.undo()
+    #expect(desk.first.title == "One" && desk.second.title == "Other")
+  }
+
+  @Test("A group of another context does not take the edits of this one")
+  func twoContexts() async throws {
+    let other = desk.scene.container.newContext()
+    other.undoManager = ContextUndoManager()
+    await desk.group("Here") { desk in
+      await other.undoGroup("There") { @MainActor in
+        await Task.yield()
+        desk.first.title = "A"
+        Volume(context: other).title = "New"
+      }
+    }
+    #expect(desk.manager.undoActionName == "Here" && other.undoManager?.undoActionName == "There")
+    try desk.context.undo()
+    try other.undo()
+    #expect(desk.first.title == "One" && !other.hasChanges)
+  }
+}

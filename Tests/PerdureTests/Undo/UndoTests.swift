@@ -1,0 +1,325 @@
+import Perdure
+import Testing
+
+@Suite("Undo of edits")
+struct UndoTests {
+  @Test("An undo takes a value back, also after a save, and a redo sets it again")
+  func value() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Rename") { volume.title = "Two" }
+    #expect(scene.manager.canUndo && !scene.manager.canRedo)
+    #expect(scene.manager.undoActionName == "Rename")
+    try context.undo()
+    #expect(volume.title == "One" && scene.manager.redoActionName == "Rename")
+    #expect(!scene.manager.canUndo && scene.manager.canRedo)
+    try context.redo()
+    #expect(volume.title == "Two")
+    try context.save()
+    try context.undo()
+    #expect(volume.title == "One" && context.hasChanges)
+    try context.save()
+    try context.redo()
+    #expect(volume.title == "Two")
+  }
+
+  @Test("A group has the edits of its closure, a nested one those of the outer one")
+  func nested() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    volume.pages = 1
+    context.undoGroup("Outer") {
+      volume.title = "Two"
+      context.undoGroup("Inner") { volume.pages = 2 }
+      volume.note = "n"
+    }
+    volume.pages = 3
+    #expect(scene.manager.undoCount == 2 && scene.manager.canUndo)
+    #expect(scene.manager.undoActionName == "")
+    try context.undo()
+    #expect(volume.pages == 2 && scene.manager.undoActionName == "Outer")
+    try context.undo()
+    #expect(volume.title == "One" && volume.pages == 1 && volume.note == nil)
+    try context.undo()
+    #expect(volume.pages == 0 && !scene.manager.canUndo)
+    for _ in 0..<3 { try context.redo() }
+    #expect(volume.title == "Two" && volume.pages == 3 && volume.note == "n")
+  }
+
+  @Test("Edits outside of closures belong to the group of their event")
+  func events() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    volume.title = "Two"
+    volume.pages = 2
+    scene.manager.setActionName("Edit")
+    context.processPendingChanges()
+    volume.title = "Three"
+    try context.save()
+    volume.title = "Four"
+    #expect(scene.manager.undoCount == 2)
+    try context.undo()
+    #expect(volume.title == "Three")
+    try context.undo()
+    #expect(volume.title == "Two" && scene.manager.undoActionName == "Edit")
+    try context.undo()
+    #expect(volume.title == "One" && volume.pages == 0)
+  }
+
+  @Test("A closure that throws leaves its edits, and a group of them")
+  func throwing() throws {
+    struct Refusal: Error {}
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    #expect(throws: Refusal.self) {
+      try context.undoGroup("Try") { () throws(Refusal) in
+        volume.title = "Two"
+        throw Refusal()
+      }
+    }
+    #expect(volume.title == "Two" && scene.manager.undoActionName == "Try")
+    try context.undo()
+    #expect(volume.title == "One")
+  }
+
+  @Test("New edits end what could be redone, and edits without effect are no group")
+  func redoEnds() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("A") { volume.title = "Two" }
+    try context.undo()
+    context.undoGroup("Nothing") {
+      volume.title = "Two"
+      volume.title = "One"
+    }
+    #expect(scene.manager.canRedo && !scene.manager.canUndo)
+    volume.pages = 5
+    #expect(!scene.manager.canRedo && scene.manager.canUndo)
+    try context.redo()
+    #expect(volume.title == "One")
+    context.processPendingChanges()
+    #expect(scene.manager.redoCount == 0)
+  }
+
+  @Test("Composite and transient attributes are restored, also objects in them")
+  func attributes() throws {
+    final class Thing {}
+    let scene = try UndoScene()
+    let (context, volume, thing) = (scene.context, try scene.volume("One"), Thing())
+    let other = try scene.volume("Other")
+    volume.mood = "calm"
+    volume.companion = other
+    context.processPendingChanges()
+    context.undoGroup("All") {
+      volume.format = Format(width: 10, height: 20)
+      volume.format.height = 30
+      volume.mood = "wild"
+      volume.companion = thing
+    }
+    try context.save()
+    try context.undo()
+    #expect(volume.format == Format() && volume.mood == "calm" && volume.companion === other)
+    try context.redo()
+    #expect(volume.format == Format(width: 10, height: 30) && volume.mood == "wild")
+    #expect(volume.companion === thing)
+    for _ in 0..<2 { try context.undo() }
+    #expect(volume.mood == nil && volume.companion == nil)
+  }
+
+  @Test("A deletion comes back with id, instance, links, positions and what its rules took along")
+  func deletion() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
+    let (second, id) = (shelf.volumes[1], shelf.volumes[1].objectID)
+    let mark = Mark(context: context)
+    mark.favourite = second
+    second.marks.insert(mark)
+    second.mood = "calm"
+    second.sequel = shelf.volumes[0]
+    try context.save()
+    scene.manager.removeAllActions()
+
+    for savesAfterDeletion in [false, true] {
+      context.undoGroup("Delete") { context.delete(shelf) }
+      #expect(try context.count(for: FetchRequest<Volume>()) == 0)
+      if savesAfterDeletion {
+        try context.save()
+        #expect(second.managedObjectContext == nil)
+        #expect(try scene.container.newContext().count(for: FetchRequest<Shelf>()) == 0)
+      }
+      try context.undo()
+      #expect(shelf.managedObjectContext === context && second.managedObjectContext === context)
+      #expect(shelf.volumes.map(\.title) == ["a", "b", "c"] && shelf.volumes[1] === second)
+      #expect(second.objectID == id && second.sequel === shelf.volumes[0])
+      #expect(mark.favourite === second && second.marks.map(\.objectID) == [mark.objectID])
+      #expect(shelf.volumeCount == 3 && (savesAfterDeletion || second.mood == "calm"))
+      try context.save()
+      let other = scene.container.newContext()
+      let saved = try #require(try other.existingObject(with: id) as? Volume)
+      #expect(saved.shelf?.volumes.map(\.title) == ["a", "b", "c"])
+      #expect(saved.marks.first?.favourite === saved && saved.sequel?.title == "a")
+    }
+  }
+
+  @Test("An insertion goes away by an undo, and comes back as the same instance by a redo")
+  func insertion() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    var made: Volume?
+    context.undoGroup("Insert") {
+      let volume = Volume(context: context)
+      volume.title = "b"
+      shelf.volumes.insert(volume, at: 0)
+      made = volume
+    }
+    let volume = try #require(made)
+    let id = volume.objectID
+    try context.undo()
+    #expect(shelf.volumes.map(\.title) == ["a"] && volume.managedObjectContext == nil)
+    #expect(try context.count(for: FetchRequest<Volume>()) == 1)
+    try context.redo()
+    #expect(shelf.volumes.map(\.title) == ["b", "a"] && shelf.volumes[0] === volume)
+    #expect(volume.isInserted && volume.objectID == id)
+    try context.save()
+    try context.undo()
+    #expect(volume.isDeleted && shelf.volumes.map(\.title) == ["a"])
+    try context.save()
+    #expect(try scene.container.newContext().count(for: FetchRequest<Volume>()) == 1)
+    try context.redo()
+    #expect(shelf.volumes.map(\.title) == ["b", "a"] && volume.objectID == id)
+    try context.save()
+    #expect(try scene.container.newContext().count(for: FetchRequest<Volume>()) == 2)
+  }
+
+  @Test("An undone insertion takes nothing along that was there before")
+  func insertedOwner() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("a"))
+    context.undoGroup("Shelve") {
+      let shelf = Shelf(context: context)
+      shelf.volumes.append(volume)
+    }
+    try context.save()
+    try context.undo()
+    try context.save()
+    #expect(volume.shelf == nil && volume.managedObjectContext === context)
+    #expect(try scene.container.newContext().count(for: FetchRequest<Shelf>()) == 0)
+    try context.redo()
+    #expect(volume.shelf?.volumes.map(\.title) == ["a"])
+  }
+
+  @Test("Moves in an ordered relationship are undone when many members make room")
+  func moves() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
+    var states = [shelf.volumes.map(\.title)]
+    for number in 0..<150 {
+      context.undoGroup("Insert") {
+        let volume = Volume(context: context)
+        volume.title = "\(number)"
+        shelf.volumes.insert(volume, at: number % 3 == 2 ? 1 : shelf.volumes.count / 2)
+      }
+      states.append(shelf.volumes.map(\.title))
+      if number % 50 == 0 { try context.save() }
+    }
+    for state in states.dropLast().reversed() {
+      try context.undo()
+      #expect(shelf.volumes.map(\.title) == state)
+    }
+    for state in states.dropFirst() {
+      try context.redo()
+      #expect(shelf.volumes.map(\.title) == state)
+    }
+  }
+
+  @Test("Edits in withoutUndo belong to no group, without any call around it")
+  func withoutUndo() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Edit") {
+      volume.title = "Two"
+      context.withoutUndo { volume.pages = 7 }
+      volume.note = "n"
+    }
+    context.withoutUndo { volume.pages = 8 }
+    #expect(scene.manager.undoCount == 1)
+    try context.undo()
+    #expect(volume.title == "One" && volume.note == nil && volume.pages == 8)
+    #expect(!scene.manager.canUndo)
+  }
+
+  @Test("Without a manager, closures run and nothing can be undone")
+  func off() async throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoManager = nil
+    context.undoGroup("Edit") { volume.title = "Two" }
+    context.withoutUndo { volume.pages = 7 }
+    await context.undoGroup("Async") {
+      await Task.yield()
+      volume.note = "n"
+    }
+    try context.undo()
+    try context.redo()
+    #expect(volume.title == "Two" && volume.pages == 7 && volume.note == "n")
+    #expect(!scene.manager.canUndo && scene.manager.undoActionName == "")
+  }
+
+  @Test("A manager that is set beside unsaved changes undoes later edits alone")
+  func setLater() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoManager = nil
+    volume.title = "Two"
+    let made = Volume(context: context)
+    context.undoManager = scene.manager
+    context.undoGroup("Edit") {
+      volume.title = "Three"
+      made.title = "New"
+      context.delete(made)
+    }
+    try context.undo()
+    #expect(volume.title == "Two" && made.title == "" && made.isInserted)
+    #expect(!scene.manager.canUndo)
+  }
+
+  @Test("A save that fails ends the group, and an undo afterwards takes it back")
+  func failedSave() throws {
+    let scene = try UndoScene()
+    let context = scene.context
+    let first = Mark(context: context)
+    first.label = "x"
+    try context.save()
+    let second = Mark(context: context)
+    second.label = "x"
+    #expect(throws: PerdureError.self) { try context.save() }
+    #expect(scene.manager.undoCount == 2)
+    try context.undo()
+    try context.save()
+    #expect(try context.count(for: FetchRequest<Mark>()) == 1)
+  }
+
+  @Test("A child's save is one group of its parent, and the child has groups of its own")
+  func child() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    let child = try context.newChildContext()
+    child.undoManager = ContextUndoManager()
+    let inner = try #require(try child.existingObject(with: shelf.objectID) as? Shelf)
+    child.undoGroup("One") { inner.name = "n" }
+    child.undoGroup("Two") { inner.volumes[0].title = "b" }
+    child.undoGroup("Three") { inner.volumes.append(Volume(context: child)) }
+    try child.undo()
+    try child.save()
+    #expect(scene.manager.undoCount == 1 && shelf.name == "n" && shelf.volumes[0].title == "b")
+    try child.redo()
+    try child.save()
+    #expect(scene.manager.undoCount == 2 && shelf.volumes.count == 2)
+    try context.undo()
+    #expect(shelf.volumes.count == 1 && shelf.name == "n")
+    try context.undo()
+    #expect(shelf.name == "" && shelf.volumes[0].title == "a")
+    try context.redo()
+    #expect(shelf.name == "n" && shelf.volumes[0].title == "b")
+  }
+}
