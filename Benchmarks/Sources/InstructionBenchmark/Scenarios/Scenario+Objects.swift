@@ -15,7 +15,47 @@ extension Scenario {
           try counted { for worker in workers { worker.number = 1 } }
         }
       },
+    ] + undo
+  }
+
+  /// Sets of properties of objects with changes, in a context with an undo manager.
+  private static var undo: [Scenario] {
+    [
+      Scenario("set Int64 with undo, the first in a group", repetitions: 200) { bench in
+        { count in
+          let (context, workers) = try changed(count, bench)
+          try context.undoGroup("") { try counted { for worker in workers { worker.number = 2 } } }
+        }
+      },
+      Scenario("set Int64 with undo, again in a group", repetitions: 200) { bench in
+        { count in
+          let (context, workers) = try changed(count, bench)
+          try context.undoGroup("") {
+            for worker in workers { worker.number = 2 }
+            try counted { for worker in workers { worker.number = 3 } }
+          }
+        }
+      },
+      Scenario("undo of a set Int64, in a group of many", repetitions: 200) { bench in
+        { count in
+          let (context, workers) = try changed(count, bench)
+          context.undoGroup("") { for worker in workers { worker.number = 2 } }
+          try counted { try context.undo() }
+          try expect(Int(workers[0].number), 1)
+        }
+      },
     ]
+  }
+
+  /// Workers with changes, in a context with an undo manager.
+  private static func changed(
+    _ count: Int, _ bench: Bench
+  ) throws -> (context: ManagedObjectContext, workers: [Worker]) {
+    let context = bench.container.newContext()
+    let workers = try loaded(count, context)
+    for worker in workers { worker.number = 1 }
+    context.undoManager = ContextUndoManager()
+    return (context, workers)
   }
 
   private static var gets: [Scenario] {
