@@ -21,8 +21,8 @@ struct UndoConflictTests {
     }
   }
 
-  private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> Volume {
-    try #require(try context.existingObject(with: id) as? Volume)
+  private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> UndoVolume {
+    try #require(try context.existingObject(with: id) as? UndoVolume)
   }
 
   @Test("A value that another context has saved since is a conflict with three values, and stays")
@@ -92,14 +92,14 @@ struct UndoConflictTests {
     try context.undo(.overwrite)
     #expect(other.title == "Other")
     try context.save()
-    #expect(try context.count(for: FetchRequest<Volume>()) == 1)
+    #expect(try context.count(for: FetchRequest<UndoVolume>()) == 1)
   }
 
   @Test("An inserted object that others have changed is not taken away silently")
   func insertedAndChanged() throws {
     let scene = try UndoScene()
     let context = scene.context
-    let volume = context.undoGroup("Insert") { Volume(context: context) }
+    let volume = context.undoGroup("Insert") { UndoVolume(context: context) }
     try context.save()
     try change(scene) { try self.volume(volume.objectID, $0).title = "Theirs" }
     let found = conflicts { () throws(PerdureError) in try context.undo() }
@@ -128,7 +128,7 @@ struct UndoConflictTests {
   func members() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
-    let (volume, mark) = (shelf.volumes[0], Mark(context: context))
+    let (volume, mark) = (shelf.volumes[0], UndoMark(context: context))
     try context.save()
     scene.manager.removeAllActions()
     context.undoGroup("Mark and move") {

@@ -4,7 +4,7 @@ import PerdureModel
 import PerdureTestSupport
 import Testing
 
-@Entity private final class Visit: ManagedObject {
+@Entity private final class UndoVisit: ManagedObject {
   var place: String = ""
   var trimCount: Int64 = 0
   @Attribute(derived: "now()") private(set) var changed: Date?
@@ -23,11 +23,11 @@ import Testing
 
 @Suite("What undo groups keep, and what ends them")
 struct UndoLifetimeTests {
-  private func visit() throws -> (PersistentContainer, ManagedObjectContext, Visit) {
-    let container = try PersistentContainer(name: "Visits", classes: [Visit.self], description: .inMemory)
+  private func visit() throws -> (PersistentContainer, ManagedObjectContext, UndoVisit) {
+    let container = try PersistentContainer(name: "Visits", classes: [UndoVisit.self], description: .inMemory)
     try container.loadPersistentStores()
     let context = container.newContext()
-    let visit = Visit(context: context)
+    let visit = UndoVisit(context: context)
     visit.place = "here"
     try context.save()
     context.undoManager = ContextUndoManager()
@@ -67,7 +67,7 @@ struct UndoLifetimeTests {
   func objects() throws {
     let scene = try UndoScene()
     let context = scene.context
-    weak var released: Volume?
+    weak var released: UndoVolume?
     try {
       let shelf = try scene.shelf("a", "b")
       context.undoGroup("Edit") {
@@ -80,7 +80,7 @@ struct UndoLifetimeTests {
     }()
     #expect(released == nil && context.registeredObjects.isEmpty)
     try context.undo()
-    #expect(try context.fetch(FetchRequest<Volume>()).map(\.title).sorted() == ["a", "b"])
+    #expect(try context.fetch(FetchRequest<UndoVolume>()).map(\.title).sorted() == ["a", "b"])
   }
 
   @Test("A context that is released with groups ends")

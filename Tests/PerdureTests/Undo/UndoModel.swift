@@ -2,34 +2,34 @@ import Perdure
 import PerdureTestSupport
 
 /// The size of a volume.
-@Composite struct Format: Equatable {
+@Composite struct VolumeFormat: Equatable {
   var width: Int = 0
   var height: Int = 0
 }
 
-@Entity final class Shelf: ManagedObject {
+@Entity final class UndoShelf: ManagedObject {
   var name: String = ""
-  @Relationship(inverse: "shelf", deleteRule: .cascade) var volumes: OrderedToMany<Volume>
+  @Relationship(inverse: "shelf", deleteRule: .cascade) var volumes: OrderedToMany<UndoVolume>
   @Attribute(derived: "volumes.@count") private(set) var volumeCount: Int
 }
 
-@Entity final class Volume: ManagedObject {
+@Entity final class UndoVolume: ManagedObject {
   var title: String = ""
   var pages: Int64 = 0
-  @Attribute(.composite) var format: Format = Format()
+  @Attribute(.composite) var format: VolumeFormat = VolumeFormat()
   var note: String?
   @Attribute(.transient) var mood: String?
   @Attribute(.transient) var companion: AnyObject?
-  @Relationship(inverse: "volumes") var shelf: Shelf?
-  @Relationship(inverse: "volumes") var marks: ToMany<Mark>
-  @Relationship(inverse: "prequel") var sequel: Volume?
-  @Relationship(inverse: "sequel") var prequel: Volume?
+  @Relationship(inverse: "volumes") var shelf: UndoShelf?
+  @Relationship(inverse: "volumes") var marks: ToMany<UndoMark>
+  @Relationship(inverse: "prequel") var sequel: UndoVolume?
+  @Relationship(inverse: "sequel") var prequel: UndoVolume?
 }
 
-@Entity final class Mark: ManagedObject {
+@Entity final class UndoMark: ManagedObject {
   @Attribute(.unique) var label: String?
-  @Relationship(inverse: "marks") var volumes: ToMany<Volume>
-  @Relationship(inverse: nil) var favourite: Volume?
+  @Relationship(inverse: "marks") var volumes: ToMany<UndoVolume>
+  @Relationship(inverse: nil) var favourite: UndoVolume?
 }
 
 /// A store with shelves, and a context with an undo manager.
@@ -40,15 +40,15 @@ struct UndoScene {
 
   init() throws {
     container = try PersistentContainer(
-      name: "Undo", classes: [Shelf.self, Volume.self, Mark.self], description: .inMemory)
+      name: "Undo", classes: [UndoShelf.self, UndoVolume.self, UndoMark.self], description: .inMemory)
     try container.loadPersistentStores()
     context = container.newContext()
     context.undoManager = manager
   }
 
   /// A saved volume, which no undo removes.
-  func volume(_ title: String) throws -> Volume {
-    let volume = Volume(context: context)
+  func volume(_ title: String) throws -> UndoVolume {
+    let volume = UndoVolume(context: context)
     volume.title = title
     try context.save()
     manager.removeAllActions()
@@ -56,10 +56,10 @@ struct UndoScene {
   }
 
   /// A saved shelf with volumes.
-  func shelf(_ titles: String...) throws -> Shelf {
-    let shelf = Shelf(context: context)
+  func shelf(_ titles: String...) throws -> UndoShelf {
+    let shelf = UndoShelf(context: context)
     for title in titles {
-      let volume = Volume(context: context)
+      let volume = UndoVolume(context: context)
       volume.title = title
       shelf.volumes.append(volume)
     }

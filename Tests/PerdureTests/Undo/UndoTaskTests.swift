@@ -20,8 +20,8 @@ private actor Turns {
 /// A context of the main actor with two objects.
 @MainActor private final class Desk {
   let scene: UndoScene
-  let first: Volume
-  let second: Volume
+  let first: UndoVolume
+  let second: UndoVolume
 
   init() throws {
     scene = try UndoScene()
@@ -160,7 +160,7 @@ struct UndoTaskTests {
       await other.undoGroup("There") { @MainActor in
         await Task.yield()
         desk.first.title = "A"
-        Volume(context: other).title = "New"
+        UndoVolume(context: other).title = "New"
       }
     }
     #expect(desk.manager.undoActionName == "Here" && other.undoManager?.undoActionName == "There")

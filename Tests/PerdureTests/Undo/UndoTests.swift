@@ -111,16 +111,16 @@ struct UndoTests {
     volume.companion = other
     context.processPendingChanges()
     context.undoGroup("All") {
-      volume.format = Format(width: 10, height: 20)
+      volume.format = VolumeFormat(width: 10, height: 20)
       volume.format.height = 30
       volume.mood = "wild"
       volume.companion = thing
     }
     try context.save()
     try context.undo()
-    #expect(volume.format == Format() && volume.mood == "calm" && volume.companion === other)
+    #expect(volume.format == VolumeFormat() && volume.mood == "calm" && volume.companion === other)
     try context.redo()
-    #expect(volume.format == Format(width: 10, height: 30) && volume.mood == "wild")
+    #expect(volume.format == VolumeFormat(width: 10, height: 30) && volume.mood == "wild")
     #expect(volume.companion === thing)
     for _ in 0..<2 { try context.undo() }
     #expect(volume.mood == nil && volume.companion == nil)
@@ -131,7 +131,7 @@ struct UndoTests {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
     let (second, id) = (shelf.volumes[1], shelf.volumes[1].objectID)
-    let mark = Mark(context: context)
+    let mark = UndoMark(context: context)
     mark.favourite = second
     second.marks.insert(mark)
     second.mood = "calm"
@@ -141,11 +141,11 @@ struct UndoTests {
 
     for savesAfterDeletion in [false, true] {
       context.undoGroup("Delete") { context.delete(shelf) }
-      #expect(try context.count(for: FetchRequest<Volume>()) == 0)
+      #expect(try context.count(for: FetchRequest<UndoVolume>()) == 0)
       if savesAfterDeletion {
         try context.save()
         #expect(second.managedObjectContext == nil)
-        #expect(try scene.container.newContext().count(for: FetchRequest<Shelf>()) == 0)
+        #expect(try scene.container.newContext().count(for: FetchRequest<UndoShelf>()) == 0)
       }
       try context.undo()
       #expect(shelf.managedObjectContext === context && second.managedObjectContext === context)
@@ -155,7 +155,7 @@ struct UndoTests {
       #expect(shelf.volumeCount == 3 && (savesAfterDeletion || second.mood == "calm"))
       try context.save()
       let other = scene.container.newContext()
-      let saved = try #require(try other.existingObject(with: id) as? Volume)
+      let saved = try #require(try other.existingObject(with: id) as? UndoVolume)
       #expect(saved.shelf?.volumes.map(\.title) == ["a", "b", "c"])
       #expect(saved.marks.first?.favourite === saved && saved.sequel?.title == "a")
     }
@@ -165,9 +165,9 @@ struct UndoTests {
   func insertion() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
-    var made: Volume?
+    var made: UndoVolume?
     context.undoGroup("Insert") {
-      let volume = Volume(context: context)
+      let volume = UndoVolume(context: context)
       volume.title = "b"
       shelf.volumes.insert(volume, at: 0)
       made = volume
@@ -176,7 +176,7 @@ struct UndoTests {
     let id = volume.objectID
     try context.undo()
     #expect(shelf.volumes.map(\.title) == ["a"] && volume.managedObjectContext == nil)
-    #expect(try context.count(for: FetchRequest<Volume>()) == 1)
+    #expect(try context.count(for: FetchRequest<UndoVolume>()) == 1)
     try context.redo()
     #expect(shelf.volumes.map(\.title) == ["b", "a"] && shelf.volumes[0] === volume)
     #expect(volume.isInserted && volume.objectID == id)
@@ -184,11 +184,11 @@ struct UndoTests {
     try context.undo()
     #expect(volume.isDeleted && shelf.volumes.map(\.title) == ["a"])
     try context.save()
-    #expect(try scene.container.newContext().count(for: FetchRequest<Volume>()) == 1)
+    #expect(try scene.container.newContext().count(for: FetchRequest<UndoVolume>()) == 1)
     try context.redo()
     #expect(shelf.volumes.map(\.title) == ["b", "a"] && volume.objectID == id)
     try context.save()
-    #expect(try scene.container.newContext().count(for: FetchRequest<Volume>()) == 2)
+    #expect(try scene.container.newContext().count(for: FetchRequest<UndoVolume>()) == 2)
   }
 
   @Test("An undone insertion takes nothing along that was there before")
@@ -196,14 +196,14 @@ struct UndoTests {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("a"))
     context.undoGroup("Shelve") {
-      let shelf = Shelf(context: context)
+      let shelf = UndoShelf(context: context)
       shelf.volumes.append(volume)
     }
     try context.save()
     try context.undo()
     try context.save()
     #expect(volume.shelf == nil && volume.managedObjectContext === context)
-    #expect(try scene.container.newContext().count(for: FetchRequest<Shelf>()) == 0)
+    #expect(try scene.container.newContext().count(for: FetchRequest<UndoShelf>()) == 0)
     try context.redo()
     #expect(volume.shelf?.volumes.map(\.title) == ["a"])
   }
@@ -215,7 +215,7 @@ struct UndoTests {
     var states = [shelf.volumes.map(\.title)]
     for number in 0..<150 {
       context.undoGroup("Insert") {
-        let volume = Volume(context: context)
+        let volume = UndoVolume(context: context)
         volume.title = "\(number)"
         shelf.volumes.insert(volume, at: number % 3 == 2 ? 1 : shelf.volumes.count / 2)
       }
@@ -271,7 +271,7 @@ struct UndoTests {
     let (context, volume) = (scene.context, try scene.volume("One"))
     context.undoManager = nil
     volume.title = "Two"
-    let made = Volume(context: context)
+    let made = UndoVolume(context: context)
     context.undoManager = scene.manager
     context.undoGroup("Edit") {
       volume.title = "Three"
@@ -287,16 +287,16 @@ struct UndoTests {
   func failedSave() throws {
     let scene = try UndoScene()
     let context = scene.context
-    let first = Mark(context: context)
+    let first = UndoMark(context: context)
     first.label = "x"
     try context.save()
-    let second = Mark(context: context)
+    let second = UndoMark(context: context)
     second.label = "x"
     #expect(throws: PerdureError.self) { try context.save() }
     #expect(scene.manager.undoCount == 2)
     try context.undo()
     try context.save()
-    #expect(try context.count(for: FetchRequest<Mark>()) == 1)
+    #expect(try context.count(for: FetchRequest<UndoMark>()) == 1)
   }
 
   @Test("A child's save is one group of its parent, and the child has groups of its own")
@@ -305,10 +305,10 @@ struct UndoTests {
     let (context, shelf) = (scene.context, try scene.shelf("a"))
     let child = try context.newChildContext()
     child.undoManager = ContextUndoManager()
-    let inner = try #require(try child.existingObject(with: shelf.objectID) as? Shelf)
+    let inner = try #require(try child.existingObject(with: shelf.objectID) as? UndoShelf)
     child.undoGroup("One") { inner.name = "n" }
     child.undoGroup("Two") { inner.volumes[0].title = "b" }
-    child.undoGroup("Three") { inner.volumes.append(Volume(context: child)) }
+    child.undoGroup("Three") { inner.volumes.append(UndoVolume(context: child)) }
     try child.undo()
     try child.save()
     #expect(scene.manager.undoCount == 1 && shelf.name == "n" && shelf.volumes[0].title == "b")
