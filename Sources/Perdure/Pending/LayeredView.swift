@@ -53,28 +53,15 @@ final class LayeredView: StoreView {
   ) throws {
     let rows = try layer.get().rows(ofEntity: entity)
     if rows.isEmpty { return try base.visitRows(entity: entity, descending: descending, body) }
-    var waiting = rows.cursor(0..<rows.count, descending: descending)
+    var changed = ChangedRows(rows.cursor(0..<rows.count, descending: descending), descending)
     var goesOn = true
-    func handNext() throws {
-      guard let next = waiting.next else { return }
-      waiting.advance()
-      if let row = next.row { goesOn = try body(next.reference, row.stored) }
-    }
     try base.visitRows(entity: entity, descending: descending) { reference, row in
-      while goesOn, let next = waiting.next?.reference, next != reference,
-        (next.rawValue < reference.rawValue) != descending
-      {
-        try handNext()
-      }
-      guard goesOn else { return false }
-      if waiting.next?.reference == reference {
-        try handNext()
-      } else {
-        goesOn = try body(reference, row)
-      }
+      goesOn =
+        changed.areBehind(reference)
+        ? try body(reference, row) : try changed.pass(reference, row, body)
       return goesOn
     }
-    while goesOn, waiting.next != nil { try handNext() }
+    if goesOn { try changed.passRest { try body($0, $1.stored) } }
   }
 
   func visitReferences(
@@ -82,22 +69,16 @@ final class LayeredView: StoreView {
   ) throws {
     let rows = try layer.get().rows(ofEntity: entity)
     if rows.isEmpty { return try base.visitReferences(entity: entity, from: first, body) }
-    var waiting = rows.cursor(rows.rank { $0.reference.id < first }..<rows.count)
+    let ranks = rows.rank { $0.reference.id < first }..<rows.count
+    var changed = ChangedRows(rows.cursor(ranks), false)
     var goesOn = true
-    func handNext() throws {
-      guard let next = waiting.next else { return }
-      waiting.advance()
-      if next.row != nil { goesOn = try body(next.reference) }
-    }
     try base.visitReferences(entity: entity, from: first) { reference in
-      while goesOn, let next = waiting.next?.reference, next.rawValue < reference.rawValue {
-        try handNext()
-      }
-      guard goesOn else { return false }
-      if waiting.next?.reference == reference { try handNext() } else { goesOn = try body(reference) }
+      goesOn =
+        changed.areBehind(reference)
+        ? try body(reference) : try changed.pass(reference, body)
       return goesOn
     }
-    while goesOn, waiting.next != nil { try handNext() }
+    if goesOn { try changed.passRest { reference, _ in try body(reference) } }
   }
 
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
@@ -146,30 +127,16 @@ final class LayeredView: StoreView {
     if addedRanks.isEmpty, hiddenRanks.isEmpty {
       return try base.visitEntries(index, range, descending: descending, body)
     }
-    var added = changes.added.cursor(addedRanks, descending: descending)
-    var hidden = changes.hidden.cursor(hiddenRanks, descending: descending)
+    var changed = ChangedEntries(
+      added: changes.added.cursor(addedRanks, descending: descending),
+      hidden: changes.hidden.cursor(hiddenRanks, descending: descending), isDescending: descending)
     var goesOn = true
-    func handNext() throws {
-      guard let entry = added.next else { return }
-      added.advance()
-      goesOn = try entry.key.withUnsafeBytes { try body($0, entry.reference) }
-    }
     try base.visitEntries(index, range, descending: descending) { key, reference in
-      while goesOn, let next = added.next, next.comes(before: key, reference, descending: descending) {
-        try handNext()
-      }
-      guard goesOn else { return false }
-      while let next = hidden.next, next.comes(before: key, reference, descending: descending) {
-        hidden.advance()
-      }
-      if let next = hidden.next, next.reference == reference, next.key.elementsEqual(key) {
-        hidden.advance()
-        return true
-      }
-      goesOn = try body(key, reference)
+      goesOn = try changed.handOut(before: key, reference, body)
+      if goesOn, !changed.hide(key, reference) { goesOn = try body(key, reference) }
       return goesOn
     }
-    while goesOn, added.next != nil { try handNext() }
+    if goesOn { try changed.handOutRest(body) }
   }
 
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {

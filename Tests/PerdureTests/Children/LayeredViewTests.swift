@@ -108,7 +108,9 @@ extension LayeredScene {
     return rows
   }
 
-  private func compareRows(of entity: UInt16, _ layered: any StoreView, _ saved: any StoreView) throws {
+  private mutating func compareRows(of entity: UInt16, _ layered: any StoreView, _ saved: any StoreView)
+    throws
+  {
     let expected = try rows(entity, saved, descending: false)
     #expect(try rows(entity, layered, descending: false) == expected)
     #expect(try rows(entity, layered, descending: true) == expected)
@@ -120,9 +122,48 @@ extension LayeredScene {
     }
     let all = expected.keys.sorted { $0.rawValue < $1.rawValue }
     #expect(references == all.filter { $0.id >= 3 })
+    try compareStops(of: entity, layered, all)
     var found: [Int: [UInt8]] = [:]
     try layered.rows(all) { found[$0] = $1.map { Array($0.bytes) } }
     #expect(found == Dictionary(uniqueKeysWithValues: all.enumerated().map { ($0, expected[$1]!) }))
+  }
+
+  /// A walk that is stopped at an object hands out nothing after it.
+  private mutating func compareStops(
+    of entity: UInt16, _ layered: any StoreView, _ all: [ObjectReference]
+  ) throws {
+    guard let last = all.randomElement(using: &random) else { return }
+    for descending in [false, true] {
+      var found: [ObjectReference] = []
+      try layered.visitRows(entity: entity, descending: descending) { reference, _ in
+        found.append(reference)
+        return reference != last
+      }
+      let walk = descending ? all.reversed() : all
+      #expect(found == Array(walk[...walk.firstIndex(of: last)!]))
+    }
+    var found: [ObjectReference] = []
+    try layered.visitReferences(entity: entity, from: 0) {
+      found.append($0)
+      return $0 != last
+    }
+    #expect(found == Array(all[...all.firstIndex(of: last)!]))
+  }
+
+  /// As `compareStops`, of an index.
+  private mutating func compareStops(
+    of index: StoreIndex, name: String, _ layered: any StoreView, _ all: [LayerEntry]
+  ) throws {
+    guard let last = all.randomElement(using: &random) else { return }
+    for descending in [false, true] {
+      var found: [LayerEntry] = []
+      try layered.visitEntries(index, .all, descending: descending) { key, reference in
+        found.append(LayerEntry(key: Array(key), reference: reference))
+        return found.last != last
+      }
+      let walk = descending ? all.reversed() : all
+      #expect(found == Array(walk[...walk.firstIndex(of: last)!]), "\(name)")
+    }
   }
 
   private func entries(
@@ -142,6 +183,7 @@ extension LayeredScene {
     let expected = try entries(index, saved)
     #expect(try entries(index, layered) == expected, "\(name)")
     #expect(try entries(index, layered, descending: true) == expected.reversed(), "\(name)")
+    try compareStops(of: index, name: name, layered, expected)
     if isDerived(index) { try comparePositions(of: index, name: name, in: .all, layered, saved) }
     guard let first = expected.randomElement(using: &random),
       let second = expected.randomElement(using: &random)

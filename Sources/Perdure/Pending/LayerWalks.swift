@@ -1,0 +1,120 @@
+// Walks over the changes of a layer, beside a walk over the state below.
+//
+// They are values: the variables that a local function shares with its surroundings are checked for
+// exclusive access at run time, which costs more for each row than all else here.
+
+internal import PerdurePredicates
+
+/// The changed rows of an entity that a walk has yet to come to.
+struct ChangedRows {
+  private var cursor: SortedChunks<LayerRow>.Cursor
+  /// Turns the order of references into that of the walk.
+  private let flip: UInt64
+  /// The place of the next row in the order of the walk. At the end it is behind those of all
+  /// references.
+  private var next: UInt64
+  /// The row that was passed last, whether it is removed or not.
+  private var last: ObjectReference?
+
+  init(_ cursor: SortedChunks<LayerRow>.Cursor, _ isDescending: Bool) {
+    self.cursor = cursor
+    flip = isDescending ? .max : 0
+    next = .max
+    findNext()
+  }
+
+  private mutating func findNext() { next = cursor.next.map { place(of: $0.reference) } ?? .max }
+
+  @inline(__always)
+  private func place(of reference: ObjectReference) -> UInt64 { reference.rawValue ^ flip }
+
+  /// Whether the walk comes to a row before it comes to the next changed one.
+  @inline(__always)
+  func areBehind(_ reference: ObjectReference) -> Bool { place(of: reference) < next }
+
+  // Apart from the test above, so that a walk keeps no room for them at each row.
+
+  /// Comes to a row of the state below: hands out the changed rows before it, then the row as it is
+  /// now.
+  ///
+  /// - Returns: Whether to go on.
+  @inline(never)
+  mutating func pass(
+    _ reference: ObjectReference, _ row: StoredRow, _ body: (ObjectReference, StoredRow) throws -> Bool
+  ) throws -> Bool {
+    guard try pass(through: place(of: reference), { try body($0, $1.stored) }) else { return false }
+    return try last == reference || body(reference, row)
+  }
+
+  /// As above, without rows.
+  @inline(never)
+  mutating func pass(
+    _ reference: ObjectReference, _ body: (ObjectReference) throws -> Bool
+  ) throws -> Bool {
+    guard try pass(through: place(of: reference), { reference, _ in try body(reference) }) else {
+      return false
+    }
+    return try last == reference || body(reference)
+  }
+
+  /// Hands out the changed rows that are left.
+  mutating func passRest(_ body: (ObjectReference, PendingRow) throws -> Bool) throws {
+    _ = try pass(through: .max, body)
+  }
+
+  private mutating func pass(
+    through end: UInt64, _ body: (ObjectReference, PendingRow) throws -> Bool
+  ) throws -> Bool {
+    while next <= end, let row = cursor.next {
+      cursor.advance()
+      findNext()
+      last = row.reference
+      if let pending = row.row, try !body(row.reference, pending) { return false }
+    }
+    return true
+  }
+}
+
+/// The differences in a range of an index that a walk has yet to come to.
+struct ChangedEntries {
+  var added: SortedChunks<LayerEntry>.Cursor
+  var hidden: SortedChunks<LayerEntry>.Cursor
+  let isDescending: Bool
+
+  /// Hands out the added entries before one of the state below.
+  ///
+  /// - Returns: Whether to go on.
+  @inline(__always)
+  mutating func handOut(
+    before key: UnsafeRawBufferPointer, _ reference: ObjectReference,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
+  ) throws -> Bool {
+    while let entry = added.next, entry.comes(before: key, reference, descending: isDescending) {
+      added.advance()
+      guard try entry.key.withUnsafeBytes({ try body($0, entry.reference) }) else { return false }
+    }
+    return true
+  }
+
+  /// Whether an entry of the state below is hidden.
+  @inline(__always)
+  mutating func hide(_ key: UnsafeRawBufferPointer, _ reference: ObjectReference) -> Bool {
+    while let entry = hidden.next, entry.comes(before: key, reference, descending: isDescending) {
+      hidden.advance()
+    }
+    guard let entry = hidden.next, entry.reference == reference, entry.key.elementsEqual(key) else {
+      return false
+    }
+    hidden.advance()
+    return true
+  }
+
+  mutating func handOutRest(
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
+  ) throws {
+    while let entry = added.next {
+      added.advance()
+      guard try entry.key.withUnsafeBytes({ try body($0, entry.reference) }) else { return }
+    }
+  }
+}
