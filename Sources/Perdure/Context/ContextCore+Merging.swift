@@ -102,20 +102,34 @@ extension ContextCore {
   /// Whether a newer state differs from the view only by objects without unsaved changes here, to
   /// which nothing here leads. Then unsaved changes on top of it are what they are.
   ///
-  /// Others must not have removed anything: whether unsaved changes lead there is not known by
-  /// reference. Nor may anything be deleted here: delete rules follow links that others have made.
-  ///
   /// - Complexity: O(m) for m objects that others have saved.
   private func concernsNoChanges(
     _ events: [ContextEvent], _ news: ContextNews, _ newest: any StoreView
   ) -> Bool {
-    guard newest.sequence > view.sequence, !tracker.isEmpty, !tracker.mayHaveDeletions, !isChild,
-      !graph.isJoined, newest.sequence - view.sequence <= UInt64(events.count),
-      events.allSatisfy(\.deletedObjectIDs.isEmpty)
+    guard newest.sequence > view.sequence, !tracker.isEmpty, !isChild, !graph.isJoined,
+      newest.sequence - view.sequence <= UInt64(events.count), !mayLinkUnseen(news)
     else { return false }
     let commits = Set(events.compactMap(\.commitSequence))
     return (view.sequence + 1...newest.sequence).allSatisfy(commits.contains)
-      && !(news.inserted + news.updated).contains { tracker[$0] != nil || hasVanished($0) }
+      && !(news.inserted + news.updated + news.deleted).contains {
+        tracker[$0] != nil || hasVanished($0)
+      }
+  }
+
+  /// Whether a link may lead from what others have saved to what is deleted here, or from here to
+  /// what others have removed, without a change of its target here.
+  ///
+  /// That needs a relationship without inverse, or one that leaves references to what is deleted.
+  private func mayLinkUnseen(_ news: ContextNews) -> Bool {
+    if tracker.mayHaveDeletions, tracker.containsEntity(where: { !$0.incoming.isEmpty }) { return true }
+    return Set(news.deleted.map(\.entityNumber)).contains { removed in
+      graph.shape(numbered: removed).relationships.contains { $0.deleteRule == .noAction }
+        || tracker.containsEntity { shape in
+          shape.relationships.contains {
+            $0.inverseSlot == nil && graph.isKind(removed, of: $0.destination)
+          }
+        }
+    }
   }
 
   /// The instances whose values a merge may change: all instances if the changes are not known.
