@@ -142,4 +142,22 @@ struct LeftBehindTests {
     try scene.here.save()
     try expectWhole(scene.container)
   }
+
+  @Test("A fetch sees no object whose deletion is pending and denied, nor through a link to it")
+  func fetchedThrough() throws {
+    let scene = try Scene(.nullify, .deny, linked: 1)
+    let child = scene.children[0]
+    scene.here.delete(child)
+    scene.here.processPendingChanges()
+    func count(_ format: String) throws -> Int {
+      try scene.here.count(
+        for: FetchRequest<ManagedObject>(
+          entityName: "Parent", predicate: FetchPredicate(format: format)))
+    }
+    #expect(scene.parent.mutableSetValue(forKey: "children").count == 1)
+    #expect(try count("ANY children.number >= 0") == 0 && count("children.@count == 0") == 1)
+    #expect(throws: PerdureError.self) { try scene.here.save() }
+    scene.here.rollback()
+    #expect(try count("ANY children.number >= 0") == 1 && count("children.@count == 1") == 1)
+  }
 }

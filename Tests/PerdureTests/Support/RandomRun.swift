@@ -166,7 +166,8 @@ extension RandomRun {
   }
 
   /// Returns a predicate on the attribute or an end of an entity, and a function that evaluates the
-  /// same condition on plain values.
+  /// same condition on plain values. A fetch does not see through a link to an object whose deletion
+  /// is pending, which a rule may deny.
   private func condition(_ entity: Int) throws -> (FetchPredicate, (PartState, Int) -> Bool) {
     let ends = model.ends(of: entity)
     let least = Int.random(in: 0...max(1, ids.count), using: &random)
@@ -178,14 +179,20 @@ extension RandomRun {
       let count = Int.random(in: 0...3, using: &random)
       return (
         try FetchPredicate(format: "\(end.name).@count >= %@", count),
-        { $0.graph.targets($1, end).count >= count }
+        { Self.visibleTargets($1, end, $0).count >= count }
       )
     }
     let format = end.isToMany ? "ANY \(end.name).number >= %@" : "\(end.name).number >= %@"
     return (
       try FetchPredicate(format: format, least),
-      { state, number in state.graph.targets(number, end).contains { (state.values[$0] ?? 0) >= least } }
+      { state, number in
+        Self.visibleTargets(number, end, state).contains { (state.values[$0] ?? 0) >= least }
+      }
     )
+  }
+
+  private static func visibleTargets(_ owner: Int, _ end: RandomEnd, _ state: PartState) -> [Int] {
+    state.graph.targets(owner, end).filter { !state.graph.isDeleted($0) }
   }
 
   /// Checks that an object that was saved at some time exists exactly if the state has it.
