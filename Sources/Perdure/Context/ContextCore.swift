@@ -179,7 +179,8 @@ final class ContextCore {
     defer { releaseDropped() }
     isAbandoned = true
     abandonTransients()
-    setUndoManager(nil)
+    let undoManager = dropUndoManager()
+    defer { withExtendedLifetime(undoManager) {} }
     for overlay in tracker.all { overlay.object = nil }
     stopMerging()
     if !hasSuccessor { streams.finish() }

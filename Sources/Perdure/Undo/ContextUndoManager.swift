@@ -140,9 +140,14 @@ extension ContextUndoManager {
   }
 
   func detach() {
+    abandon()
+    change { history.removeAll() }
+  }
+
+  /// The context ends. The groups stay until the manager ends, and cannot be undone.
+  func abandon() {
     context = nil
     madeRecorder = nil
-    change { history.removeAll() }
   }
 
   /// A group has ended.

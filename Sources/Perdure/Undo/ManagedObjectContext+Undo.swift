@@ -83,4 +83,15 @@ extension ContextCore {
     memory.pointee.recorder = manager.map { .passUnretained($0.recorder) }
     previous?.detach()
   }
+
+  /// The handle is released, perhaps outside of the context's isolation: nobody is told.
+  ///
+  /// - Returns: The manager, whose groups may hold the last reference to an object of the program.
+  func dropUndoManager() -> ContextUndoManager? {
+    let manager = undoManager
+    memory.pointee.recorder = nil
+    undoManager = nil
+    manager?.abandon()
+    return manager
+  }
 }

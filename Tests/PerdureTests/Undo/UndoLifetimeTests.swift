@@ -96,6 +96,24 @@ struct UndoLifetimeTests {
     #expect(manager == nil)
   }
 
+  @Test("A background context with a manager may be released anywhere, and undoes between its tasks")
+  func background() async throws {
+    let scene = try UndoScene()
+    let id = try scene.volume("One").objectID
+    let context = scene.container.newBackgroundContext()
+    try await context.perform { context in
+      context.undoManager = ContextUndoManager()
+      try context.existingObject(with: id).setValue("Two", forKey: "title")
+    }
+    let titles = try await context.perform { context in
+      let volume = try context.existingObject(with: id)
+      let before = volume.value(forKey: "title") as? String
+      try context.undo()
+      return [before, volume.value(forKey: "title") as? String]
+    }
+    #expect(titles == ["Two", "One"])
+  }
+
   @Test("The oldest groups go beyond the bounds, and a group that is too large is not kept")
   func bounds() throws {
     let scene = try UndoScene()
