@@ -57,10 +57,14 @@ public final class ContextUndoManager {
   }
 
   /// Whether `undo` has a group to take back, that of the current event included.
-  public var canUndo: Bool { madeRecorder?.hasEventEdits == true || history.last(.undo) != nil }
+  public var canUndo: Bool {
+    context != nil && (madeRecorder?.hasEventEdits == true || history.last(.undo) != nil)
+  }
 
   /// Whether `redo` has a group. The next edit ends this.
-  public var canRedo: Bool { madeRecorder?.hasEventEdits != true && history.last(.redo) != nil }
+  public var canRedo: Bool {
+    context != nil && madeRecorder?.hasEventEdits != true && history.last(.redo) != nil
+  }
 
   /// The number of groups that can be undone, without that of the current event.
   public var undoCount: Int { history.count(.undo) }
