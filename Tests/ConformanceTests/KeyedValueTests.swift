@@ -41,56 +41,73 @@ struct KeyedValueTests {
 
   private static let uuid = "00000000-0000-0000-0000-00000000000A"
 
-  /// Each value, with the results of setting each attribute in `keys` to that value. A dot marks a
+  /// Values with equal results: Swift values, and the instances of Foundation's classes with the
+  /// same content. `held` has the results of setting each attribute in `keys`. A dot marks a
   /// rejected value.
-  private static var table: [(value: Any, held: String)] {
+  private static var rows: [(values: [Any], held: String)] {
     [
-      (5, "5 5 5 5 5 . 5.0 5.0 5 . . . . ."),
-      (Int8(1), "1 1 1 1 1 true 1.0 1.0 1 . . . . ."),
-      (UInt16(70), "70 70 70 70 70 . 70.0 70.0 70 . . . . ."),
-      (70000, ". 70000 70000 70000 70000 . 70000.0 70000.0 70000 . . . . ."),
+      ([5, NSNumber(value: 5), NSDecimalNumber(value: 5)], "5 5 5 5 5 . 5.0 5.0 5 . . . . ."),
+      ([Int8(1), NSNumber(value: Int8(1))], "1 1 1 1 1 true 1.0 1.0 1 . . . . ."),
+      ([UInt16(70), NSNumber(value: UInt16(70))], "70 70 70 70 70 . 70.0 70.0 70 . . . . ."),
       (
-        Int64.max,
+        [-70000, NSNumber(value: -70000), NSDecimalNumber(value: -70000)],
+        ". -70000 -70000 -70000 -70000 . -70000.0 -70000.0 -70000 . . . . ."
+      ),
+      (
+        [Int64.max, NSNumber(value: Int64.max)],
         ". . 9223372036854775807 9223372036854775807 9223372036854775807 . . . 9223372036854775807 . . . . ."
       ),
-      (UInt64.max, ". . . . . . . . 18446744073709551615 . . . . ."),
-      (true, "1 1 1 1 1 true 1.0 1.0 1 . . . . ."),
-      (0.0, "0 0 0 0 0 false 0.0 0.0 0 . . . . ."),
-      (9.99, ". . . . . . 9.99 9.99 9.99 . . . . ."),
-      (1e300, ". . . . . . . 1e+300 . . . . . ."),
-      (Double.nan, ". . . . . . nan nan . . . . . ."),
-      (Float(0.5), ". . . . . . 0.5 0.5 0.5 . . . . ."),
-      (Decimal(string: "1.25")!, ". . . . . . 1.25 1.25 1.25 . . . . ."),
-      (Decimal(string: "12345678901234567890.5")!, ". . . . . . . . 12345678901234567890.5 . . . . ."),
-      (NSNumber(value: 5), "5 5 5 5 5 . 5.0 5.0 5 . . . . ."),
-      (NSNumber(value: 1), "1 1 1 1 1 true 1.0 1.0 1 . . . . ."),
-      (NSNumber(value: true), "1 1 1 1 1 true 1.0 1.0 1 . . . . ."),
-      (NSNumber(value: 5.5), ". . . . . . 5.5 5.5 5.5 . . . . ."),
-      (NSNumber(value: -70000), ". -70000 -70000 -70000 -70000 . -70000.0 -70000.0 -70000 . . . . ."),
-      (NSNumber(value: UInt64.max), ". . . . . . . . 18446744073709551615 . . . . ."),
-      (NSDecimalNumber(string: "1.25"), ". . . . . . 1.25 1.25 1.25 . . . . ."),
-      (NSDecimalNumber(string: "7"), "7 7 7 7 7 . 7.0 7.0 7 . . . . ."),
-      ("5", ". . . . . . . . . 5 . . . 5"),
-      ("a b".prefix(1), ". . . . . . . . . a . . . a"),
-      (NSString(string: "x"), ". . . . . . . . . x . . . ."),
-      (Date(timeIntervalSinceReferenceDate: 0), ". . . . . . . . . . 0.0 . . ."),
-      (NSDate(timeIntervalSinceReferenceDate: 1), ". . . . . . . . . . 1.0 . . ."),
-      (UUID(uuidString: uuid)!, ". . . . . . . . . . . \(uuid) . ."),
-      (NSUUID(uuidString: uuid)!, ". . . . . . . . . . . \(uuid) . ."),
-      (Data([1, 2]), ". . . . . . . . . . . . 2 ."),
-      (NSData(data: Data([1])), ". . . . . . . . . . . . 1 ."),
-      (URL(string: "http://x")!, ". . . . . . . . . . . . . http://x"),
-      (NSURL(string: "http://x")!, ". . . . . . . . . . . . . http://x"),
-      (Grade.high, "2 2 2 2 2 . 2.0 2.0 2 . . . . ."),
-      (NSNull(), "- - - - - - - - - - - - - -"),
-      (Optional<Int>.none as Any, "- - - - - - - - - - - - - -"),
-      (Optional<NSNumber>.none as Any, "- - - - - - - - - - - - - -"),
-      (Optional<NSNumber>.some(3) as Any, "3 3 3 3 3 . 3.0 3.0 3 . . . . ."),
-      ([1, 2], ". . . . . . . . . . . . . ."),
-      (["a": 1], ". . . . . . . . . . . . . ."),
-      (NSArray(array: [1]), ". . . . . . . . . . . . . ."),
-      (NSObject(), ". . . . . . . . . . . . . ."),
+      ([UInt64.max, NSNumber(value: UInt64.max)], ". . . . . . . . 18446744073709551615 . . . . ."),
+      ([true, NSNumber(value: true)], "1 1 1 1 1 true 1.0 1.0 1 . . . . ."),
+      ([0.0, NSNumber(value: 0.0)], "0 0 0 0 0 false 0.0 0.0 0 . . . . ."),
+      (
+        [9.99, NSNumber(value: 9.99), NSDecimalNumber(string: "9.99")], ". . . . . . 9.99 9.99 9.99 . . . . ."
+      ),
+      ([1e300, NSNumber(value: 1e300)], ". . . . . . . 1e+300 . . . . . ."),
+      ([Double.nan, NSNumber(value: Double.nan)], ". . . . . . nan nan . . . . . ."),
+      ([Float(0.5), NSNumber(value: Float(0.5))], ". . . . . . 0.5 0.5 0.5 . . . . ."),
+      (
+        [Decimal(string: "1.25")!, NSDecimalNumber(string: "1.25"), NSNumber(value: 1.25)],
+        ". . . . . . 1.25 1.25 1.25 . . . . ."
+      ),
+      ([Decimal(7), NSDecimalNumber(string: "7")], "7 7 7 7 7 . 7.0 7.0 7 . . . . ."),
+      (
+        [Decimal(string: "12345678901234567890.5")!, NSDecimalNumber(string: "12345678901234567890.5")],
+        ". . . . . . . . 12345678901234567890.5 . . . . ."
+      ),
+      (["5", NSString(string: "5"), NSMutableString(string: "5")], ". . . . . . . . . 5 . . . 5"),
+      (["a b".prefix(1), NSString(string: "a")], ". . . . . . . . . a . . . a"),
+      (["http://[", NSString(string: "http://[")], ". . . . . . . . . http://[ . . . ."),
+      (
+        [Date(timeIntervalSinceReferenceDate: 1), NSDate(timeIntervalSinceReferenceDate: 1)],
+        ". . . . . . . . . . 1.0 . . ."
+      ),
+      ([UUID(uuidString: uuid)!, NSUUID(uuidString: uuid)!], ". . . . . . . . . . . \(uuid) . ."),
+      (
+        [Data([1, 2]), NSData(data: Data([1, 2])), NSMutableData(data: Data([1, 2]))],
+        ". . . . . . . . . . . . 2 ."
+      ),
+      ([URL(string: "http://x")!, NSURL(string: "http://x")!], ". . . . . . . . . . . . . http://x"),
+      ([Grade.high], "2 2 2 2 2 . 2.0 2.0 2 . . . . ."),
+      (
+        [
+          NSNull(), Optional<Int>.none as Any, Optional<NSNumber>.none as Any, Optional<NSString>.none as Any,
+        ],
+        "- - - - - - - - - - - - - -"
+      ),
+      ([Optional<Int>.some(3) as Any, Optional<NSNumber>.some(3) as Any], "3 3 3 3 3 . 3.0 3.0 3 . . . . ."),
+      (
+        [Optional<String>.some("u") as Any, Optional<NSString>.some("u") as Any],
+        ". . . . . . . . . u . . . u"
+      ),
+      ([[1, 2], NSArray(array: [1, 2])], ". . . . . . . . . . . . . ."),
+      ([["a": 1], NSDictionary(dictionary: ["a": 1])], ". . . . . . . . . . . . . ."),
+      ([NSObject(), NSAttributedString(string: "x")], ". . . . . . . . . . . . . ."),
     ]
+  }
+
+  private static var table: [(value: Any, held: String)] {
+    rows.flatMap { row in row.values.map { ($0, row.held) } }
   }
 
   private func shown(_ value: Any?) -> String {
@@ -132,6 +149,24 @@ struct KeyedValueTests {
         #expect(refusals(context) == (expected == "." ? ["1550 \(key)"] : []), place)
       }
     }
+  }
+
+  @Test("An instance of a Foundation class is rejected for the same reason as the Swift value")
+  func reasons() throws {
+    let context = try Sandbox(PaperForm.self, Binder.self).container.newContext()
+    for (values, held) in Self.rows where held.contains(where: { $0 != "." && $0 != " " }) {
+      for (key, expected) in zip(Self.keys, held.split(separator: " ")) where expected == "." {
+        let reasons = try values.map { value in
+          let sheet = sheet(context)
+          let error = #expect(throws: PerdureError.self) { try sheet.setCheckedValue(value, forKey: key) }
+          let detail = try #require(error?.details.first)
+          let words = detail.rule.split(separator: ":", maxSplits: 1).last ?? ""
+          return "\(words), \(detail.value == .null)"
+        }
+        #expect(Set(reasons).count == 1, "\(values) for \(key): \(reasons)")
+      }
+    }
+    context.rollback()
   }
 
   @Test("Setting a key path to values that do not fit changes nothing, and the save reports these values")

@@ -72,6 +72,6 @@ public enum _PropertyValidation {
 
   private static func typed<T: AttributeValue>(_ value: Any?, as type: T.Type) -> T? {
     if let typed = value as? T { return typed }
-    return (value as? any PredicateArgument).flatMap { T(attributeValue: $0.predicateValue) }
+    return value.flatMap(KeyedValue.content).flatMap { T(attributeValue: $0) }
   }
 }

@@ -12,7 +12,7 @@ enum KeyedProblem: Error {
     .unfit(
       PerdureError.Detail(
         code: .validation, objectID: object.objectID, property: property,
-        value: (value as? any PredicateArgument)?.predicateValue ?? .null,
+        value: KeyedValue.content(of: value) ?? .null,
         rule: "cannot hold \(Self.article(of: value)) \(type(of: value))\(why)"))
   }
 

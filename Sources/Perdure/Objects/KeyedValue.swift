@@ -36,16 +36,28 @@ enum KeyedValue {
     return _openExistential(type, do: cast)
   }
 
-  /// The value in the form of an attribute; nil if the attribute cannot hold it.
-  static func value(of value: Any, as kind: FieldKind) -> Value? {
-    if let argument = value as? any PredicateArgument { return exact(argument.predicateValue, as: kind) }
+  /// The content of a Swift value, or of an instance of a Foundation class as the matching Swift
+  /// type; nil for other values.
+  static func content(of value: Any) -> Value? {
+    if let argument = value as? any PredicateArgument { return argument.predicateValue }
     guard type(of: value) is AnyClass else { return nil }
-    return kind.isNumeric ? number(value, as: kind) : other(value, as: kind)
+    for form in swiftForms {
+      if let argument = form(value) { return argument.predicateValue }
+    }
+    return nil
   }
 
-  /// The value in the form of an attribute. The Double 9.99 becomes the decimal number 9.99. nil if
-  /// the attribute cannot hold it. An attribute of type Float gets the Float nearest to a Double.
-  private static func exact(_ value: Value, as kind: FieldKind) -> Value? {
+  /// Casts to the Swift types of Foundation's classes. The first cast that succeeds counts. Whole
+  /// numbers come before Double, which would round them.
+  private static let swiftForms: [@Sendable (Any) -> (any PredicateArgument)?] = [
+    { $0 as? Decimal }, { $0 as? Int64 }, { $0 as? UInt64 }, { $0 as? Double }, { $0 as? String },
+    { $0 as? Date }, { $0 as? Data }, { $0 as? UUID }, { $0 as? URL },
+  ]
+
+  /// The content of a value in the form of an attribute. The Double 9.99 becomes the decimal number
+  /// 9.99. nil if the attribute cannot hold it. An attribute of type Float gets the Float nearest to
+  /// a Double.
+  static func exact(_ value: Value, as kind: FieldKind) -> Value? {
     // Not infinity for a Double that is too large for a Float.
     if case (.float, .double(let double)) = (kind, value), double.isFinite, !Float(double).isFinite {
       return nil
@@ -73,29 +85,5 @@ enum KeyedValue {
   private static func double(_ decimal: Decimal) -> Double? {
     guard let double = Double("\(decimal)"), self.decimal(double) == decimal else { return nil }
     return double
-  }
-
-  // MARK: Instances of Foundation's classes
-
-  private static func number(_ value: Any, as kind: FieldKind) -> Value? {
-    let forms: [(Any) -> (any PredicateArgument)?] = [
-      { $0 as? Decimal }, { $0 as? Int64 }, { $0 as? UInt64 }, { $0 as? Double },
-    ]
-    for form in forms {
-      // Stops at the first form: as a Double, a whole number would be rounded in a Float attribute.
-      if let number = form(value) { return exact(number.predicateValue, as: kind) }
-    }
-    return nil
-  }
-
-  private static func other(_ value: Any, as kind: FieldKind) -> Value? {
-    switch kind {
-    case .string: (value as? String).map(Value.string)
-    case .date: (value as? Date).map(Value.date)
-    case .data: (value as? Data).map(Value.data)
-    case .uuid: (value as? UUID).map(Value.uuid)
-    case .url: (value as? URL).map(Value.url)
-    default: nil
-    }
   }
 }

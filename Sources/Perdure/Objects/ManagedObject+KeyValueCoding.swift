@@ -343,7 +343,7 @@ extension ManagedObject {
       default: nil
       }
     guard let kind else { return ": its transformer does not accept the value" }
-    if let argument = (value as? any PredicateArgument)?.predicateValue, kind.mayEqual(argument) {
+    if let content = KeyedValue.content(of: value), kind.mayEqual(content) {
       return ": the value does not fit the type of the attribute"
     }
     return ": it holds \(kind.words)"

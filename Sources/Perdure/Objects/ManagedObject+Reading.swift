@@ -149,16 +149,15 @@ extension ManagedObject {
   func held(_ value: Any, _ slot: Int) -> Value? {
     if let transformed = transformed(value, slot) { return transformed }
     if let type = collectionType(slot) { return type.converted(value) }
-    let argument = (value as? any PredicateArgument)?.predicateValue
+    guard let content = KeyedValue.content(of: value) else { return nil }
     switch shape.properties[slot] {
-    case .attribute(let kind, _):
-      return KeyedValue.value(of: value, as: kind) ?? argument.flatMap { unsaved($0, kind, slot) }
+    case .attribute(let kind, _): return KeyedValue.exact(content, as: kind) ?? unsaved(content, kind, slot)
     case .transient(.objectID, _):
-      guard case .objectID? = argument else { return nil }
-      return argument
-    case .transient(.transformable, _) where argument?.transformationProblem != nil: return argument
-    case .transient(let type, _): return KeyedValue.value(of: value, as: FieldKind(type))
-    case .count, .derived, .relationship: return argument
+      guard case .objectID = content else { return nil }
+      return content
+    case .transient(.transformable, _) where content.transformationProblem != nil: return content
+    case .transient(let type, _): return KeyedValue.exact(content, as: FieldKind(type))
+    case .count, .derived, .relationship: return content
     }
   }
 
