@@ -214,12 +214,15 @@ extension ContextCore {
       overlay.unmark { slot, value in
         row.value(slot) == value && (shown.map { $0.value(slot) == value } ?? true)
       }
+      if overlay.changesRow { return }
+      if !overlay.isDeleted { overlay.baseVersion = nil }
+      guard let header, header.pointee.wakefulness.contains(.altered) else { return }
+      header.pointee.dropAlteredRow()
+      // The instance of a deleted object shows its row also after the row has gone.
+      if overlay.isDeleted { header.pointee.setRow(row, version: stored.version) }
     } catch {
       noteReadFailure(error, overlay.reference)
     }
-    if overlay.changesRow { return }
-    if !overlay.isDeleted { overlay.baseVersion = nil }
-    identityMap.object(overlay.reference)?.header.pointee.dropAlteredRow()
   }
 
   // MARK: One object

@@ -85,19 +85,21 @@ extension ContextCore {
   // MARK: Objects that a save has deleted
 
   /// The row of a deleted object with its changed attributes; nil if the loaded row needs no
-  /// change.
+  /// change. Without a row that was read, the other attributes have no values.
   private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> [UInt8]? {
     let loaded = object.header.pointee.loadedRow
     guard let layouts = overlay.shape.storage.layouts, overlay.changesRow || loaded == nil else { return nil }
-    func row(base: RowView) -> [UInt8] {
+    func row(base: RowView?) -> [UInt8] {
       RowWriter(layouts).row(base: base) { slot in
-        if overlay.shape.isRelationship(slot) { return .copied }
-        return overlay.value(slot).map { .value(fitting($0, overlay.shape, slot)) } ?? .copied
+        let value = overlay.shape.isRelationship(slot) ? nil : overlay.value(slot)
+        if let value { return .value(fitting(value, overlay.shape, slot)) }
+        return base == nil ? .value(.null) : .copied
       }
     }
     if let loaded { return row(base: loaded) }
+    guard let kept = overlay.keptBase else { return overlay.changesRow ? row(base: nil) : nil }
     do {
-      return try overlay.keptBase?.bytes.withUnsafeBytes {
+      return try kept.bytes.withUnsafeBytes {
         row(base: try graph.store.rows.view($0, of: overlay.reference))
       }
     } catch {
