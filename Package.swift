@@ -212,6 +212,10 @@ let package = Package(
 
     // Tests
     .target(name: "ChildProcesses", path: "Tests/ChildProcesses", swiftSettings: settings),
+    // The program that tests kill while it saves.
+    .executableTarget(
+      name: "AlbumWriter", dependencies: ["Perdure", "PerdureLog"], path: "Tests/AlbumWriter",
+      swiftSettings: settings),
     .testTarget(name: "PerdureTextTests", dependencies: ["PerdureText"], swiftSettings: settings),
     .testTarget(
       name: "PerdureFileIOTests", dependencies: ["PerdureFileIO", "PerdureTestSupport"],
@@ -276,7 +280,7 @@ let package = Package(
       name: "PerdureTests",
       dependencies: [
         "Perdure", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdurePredicates", "PerdureProving",
-        "PerdureTestSupport", "ChildProcesses",
+        "PerdureTestSupport", "ChildProcesses", "AlbumWriter",
       ],
       // Files that tests read where they are.
       exclude: ["Golden/Stores"],
