@@ -9,7 +9,8 @@ public import PerdurePredicates
 /// them. They are checked when an object is saved and when its context is validated, never at
 /// assignment. An absent value breaks no rule: only `isOptional` applies to absent values.
 public enum ValidationRule: Sendable, Hashable {
-  /// The minimum of a number or a date. NaN breaks the rule.
+  /// The minimum of a number or a date. NaN breaks the rule. A bound of a decimal that is not whole
+  /// needs `.decimal(…)`, because a literal with a point is a Double.
   case minimum(DefaultValue)
   /// The maximum of a number or a date. NaN breaks the rule.
   case maximum(DefaultValue)

@@ -219,7 +219,8 @@ public enum AttributeOption: Sendable, Hashable {
 }
 
 extension AttributeOption {
-  /// The minimum number or date.
+  /// The minimum number or date. A literal with a point is a Double. The bound of a decimal that is
+  /// not whole needs `.decimal`: `.minimum(.decimal(Decimal(string: "0.05")!))`.
   public static func minimum(_ value: DefaultValue) -> AttributeOption { .rules([.minimum(value)]) }
 
   /// The maximum number or date.
