@@ -6,71 +6,7 @@ import Testing
 /// of these instances.
 @Suite("Random use of instances after upserts, merges and deletions by other contexts")
 struct RemovedInstanceRandomTests {
-  /// A context, and all instances that the test has created or fetched in it.
-  private final class Holder {
-    let context: ManagedObjectContext
-    var customers: [Customer] = []
-    var bills: [Bill] = []
-    /// The name that the test last read from each instance.
-    var names: [ObjectIdentifier: String?] = [:]
-    /// The instances of which the test knows that their objects are deleted.
-    var gone: Set<ObjectIdentifier> = []
-    /// The number of changes that were refused since the last save.
-    var refusedCount = 0
-    /// The instances that accepted a name since the last save.
-    var named: Set<Customer> = []
-
-    /// The holder of the context's parent.
-    let parent: Holder?
-
-    init(_ context: ManagedObjectContext, parent: Holder? = nil) {
-      (self.context, self.parent) = (context, parent)
-    }
-
-    /// Whether the test knows that the context refuses changes of an object: the object no longer
-    /// exists, or it was deleted before its first save.
-    private func refusesChanges(_ object: ManagedObject) -> Bool {
-      object.managedObjectContext == nil || object.isDeleted && object.objectID.isTemporaryID
-    }
-
-    /// Sets the name of an instance. The context accepts the name, or refuses it. The next save
-    /// reports a refused name.
-    func name(_ customer: Customer, _ name: String, byName: Bool) {
-      let set = { if byName { customer.setValue(name, forKey: "name") } else { customer.name = name } }
-      // The next save deletes the object, so its name does not matter.
-      if customer.isDeleted, !refusesChanges(customer) {
-        set()
-        names[ObjectIdentifier(customer)] = .some(customer.name)
-        return
-      }
-      let isRefused = refusesChanges(customer)
-      set()
-      if customer.name == name, !isRefused {
-        named.insert(customer)
-        names[ObjectIdentifier(customer)] = .some(name)
-      } else {
-        refusedCount += 1
-      }
-    }
-
-    func rollBack() {
-      context.rollback()
-      (named, names) = ([], [:])
-    }
-
-    /// Sets a primitive value. It is reported only if it is refused.
-    func number(_ customer: Customer, _ number: Int) {
-      let isRefused = refusesChanges(customer)
-      customer.setPrimitiveValue(number, forKey: "number")
-      if isRefused { refusedCount += 1 }
-    }
-
-    func link(_ bill: Bill, _ customer: Customer, fromCustomer: Bool) {
-      let isRefused = refusesChanges(bill) || refusesChanges(customer)
-      if fromCustomer { customer.bills.insert(bill) } else { bill.customer = customer }
-      if isRefused || bill.customer !== customer { refusedCount += 1 }
-    }
-  }
+  private typealias Holder = RemovedInstanceHolder
 
   /// The destination of the saves of a history's contexts.
   enum Setting: CaseIterable, Sendable {
@@ -90,17 +26,15 @@ struct RemovedInstanceRandomTests {
   }
 
   private static func container(_ setting: Setting) throws -> PersistentContainer {
-    let classes: [ManagedObject.Type] = [
-      Customer.self, Bill.self, Region.self, Town.self, Mayor.self,
-    ]
+    let classes: [ManagedObject.Type] = [Buyer.self, Receipt.self, Stamp.self]
     guard setting == .severalStores else {
-      return try Sandbox(Customer.self, Bill.self, Region.self, Town.self, Mayor.self).container
+      return try Sandbox(Buyer.self, Receipt.self, Stamp.self).container
     }
     let names = classes.map { $0.entityDescription.name }
     let model = try ManagedObjectModel(
       classes.map(\.entityDescription), configurations: ["East": names, "West": names])
     let container = PersistentContainer(
-      name: "Customers", model: model, classes: classes,
+      name: "Buyers", model: model, classes: classes,
       storeDescriptions: ["East", "West"].map(Library.memory))
     try container.loadPersistentStores()
     return container
@@ -140,60 +74,96 @@ struct RemovedInstanceRandomTests {
   ) throws {
     let context = holder.context
     let store = random.pick(container.persistentStores)
-    switch Int.random(in: 0..<13, using: &random) {
+    switch Int.random(in: 0..<21, using: &random) {
     case 0, 1:
-      let customer = Customer(context: context)
-      try context.assign(customer, to: store)
-      (customer.key, customer.name) = ("k\(Int.random(in: 0..<6, using: &random))", text)
-      holder.customers.append(customer)
+      let buyer = Buyer(context: context)
+      try context.assign(buyer, to: store)
+      (buyer.key, buyer.name) = ("k\(Int.random(in: 0..<6, using: &random))", text)
+      holder.buyers.append(buyer)
     case 2:
-      let bill = Bill(context: context)
-      try context.assign(bill, to: store)
-      bill.text = text
-      holder.bills.append(bill)
+      let receipt = Receipt(context: context)
+      try context.assign(receipt, to: store)
+      receipt.text = text
+      holder.receipts.append(receipt)
     case 3, 10, 11:
-      for found in try context.fetch(Customer.fetchRequest()) where random.chance(40) {
-        if !holder.customers.contains(found) { holder.customers.append(found) }
+      for found in try context.fetch(Buyer.fetchRequest()) where random.chance(40) {
+        if !holder.buyers.contains(found) { holder.buyers.append(found) }
       }
     case 4, 5, 6:
-      if let customer = holder.customers.randomElement(using: &random) {
-        holder.name(customer, text, byName: random.chance(30))
+      if let buyer = holder.buyers.randomElement(using: &random) {
+        holder.name(buyer, text, byName: random.chance(30))
       }
     case 12:
-      if let customer = holder.customers.randomElement(using: &random) {
-        holder.number(customer, Int.random(in: 0..<9, using: &random))
+      if let buyer = holder.buyers.randomElement(using: &random) {
+        holder.number(buyer, Int.random(in: 0..<9, using: &random))
       }
     case 7, 8:
-      let (bill, customer) = (
-        holder.bills.randomElement(using: &random), holder.customers.randomElement(using: &random)
+      let (receipt, buyer) = (
+        holder.receipts.randomElement(using: &random), holder.buyers.randomElement(using: &random)
       )
       // A save refuses links between stores.
-      if let bill, let customer, bill.objectID.storeIdentifier == customer.objectID.storeIdentifier {
-        holder.link(bill, customer, fromCustomer: random.chance(50))
+      if let receipt, let buyer, receipt.objectID.storeIdentifier == buyer.objectID.storeIdentifier {
+        holder.link(receipt, buyer, fromBuyer: random.chance(50))
       }
+    case 13:
+      let stamp = Stamp(context: context)
+      try context.assign(stamp, to: store)
+      holder.stamps.append(stamp)
+    case 14:
+      for found in try context.fetch(Stamp.fetchRequest()) where random.chance(40) {
+        if !holder.stamps.contains(found) { holder.stamps.append(found) }
+      }
+    case 15: if let stamp = holder.stamps.randomElement(using: &random) { context.delete(stamp) }
+    case 16...19: changeLinks(holder, &random)
     default:
-      if let customer = holder.customers.randomElement(using: &random) {
-        context.delete(customer)
-        holder.named.remove(customer)
+      if let buyer = holder.buyers.randomElement(using: &random) {
+        context.delete(buyer)
+        holder.named.remove(buyer)
       }
+    }
+  }
+
+  private func changeLinks(_ holder: Holder, _ random: inout SeededGenerator) {
+    guard let buyer = holder.buyers.randomElement(using: &random) else { return }
+    // A save refuses links between stores.
+    let stamps = holder.stamps.filter { $0.objectID.storeIdentifier == buyer.objectID.storeIdentifier }
+    guard let stamp = stamps.randomElement(using: &random) else { return }
+    let access = random.pick(Holder.Access.allCases)
+    let count = buyer.stamps.count
+    switch Int.random(in: 0..<9, using: &random) {
+    case 0, 1: holder.order(buyer, .append(stamp), access)
+    case 2: holder.order(buyer, .insert(stamp, at: Int.random(in: 0...count, using: &random)), access)
+    case 3:
+      let moved = random.chance(80) ? Array(buyer.stamps).randomElement(using: &random) ?? stamp : stamp
+      holder.order(buyer, .move(moved, to: Int.random(in: 0..<max(count, 1), using: &random)), access)
+    case 4: holder.order(buyer, .remove(stamp), access)
+    case 5: holder.order(buyer, .set(Array(stamps.shuffled(using: &random).prefix(3))), access)
+    case 6: holder.like(buyer, .append(stamp), access)
+    case 7: holder.like(buyer, .remove(stamp), access)
+    default: holder.like(buyer, .set(Array(stamps.shuffled(using: &random).prefix(3))), access)
     }
   }
 
   private func save(_ holder: Holder, _ container: PersistentContainer, _ place: Comment) throws {
     let context = holder.context
+
     // The count is exact, because setting a property detects every save that a fetch would merge.
-    let isRefused = holder.refusedCount > 0
-    holder.refusedCount = 0
+    let (refused, mayHaveRefused) = (holder.refused, holder.mayHaveRefused)
+    (holder.refused, holder.mayHaveRefused) = ([], false)
+    context.processPendingChanges()
     // A save that writes nothing leaves the context at its state.
     let isWriting =
       !context.insertedObjects.isEmpty
       || context.updatedObjects.contains { $0.hasPersistentChangedValues }
     let deleted = Set(context.deletedObjects.map(\.objectID))
+    let links = holder.pendingLinks()
     do throws(PerdureError) {
       try context.save()
-      #expect(!isRefused, place)
+      #expect(refused.isEmpty, place)
     } catch {
-      #expect(isRefused ? error.code == .objectNotFound : Self.isConflict(error), "\(place) \(error)")
+      let isRefused = error.code == .objectNotFound && (!refused.isEmpty || mayHaveRefused)
+      let isFit = isRefused || refused.isEmpty && Self.isConflict(error)
+      #expect(isFit, "\(place) \(error)")
       if isRefused { return try save(holder, container, place) }
       return holder.rollBack()
     }
@@ -210,21 +180,27 @@ struct RemovedInstanceRandomTests {
     }
     guard isWriting else { return #expect(holder.named.isEmpty, place) }
     try checkSaved(holder, fresh, place)
+    try links.check(holder, fresh, place)
     holder.named = []
   }
 
   /// Compares the names and links of a holder that was saved with those that a new context shows.
   private func checkSaved(_ holder: Holder, _ fresh: ManagedObjectContext, _ place: Comment) throws {
-    for customer in holder.named where !customer.isDeleted {
-      let stored = try fresh.existingObject(with: customer.objectID) as? Customer
-      #expect(stored?.name == customer.name, place)
+    for buyer in holder.named where !buyer.isDeleted {
+      let stored = try fresh.existingObject(with: buyer.objectID) as? Buyer
+      #expect(stored?.name == buyer.name, place)
     }
-    for customer in holder.named where customer.isDeleted {
-      #expect(holder.context.mergedObjectIDs[customer.objectID] != nil, "\(place): a named object is gone")
+    for buyer in holder.named where buyer.isDeleted {
+      #expect(holder.context.mergedObjectIDs[buyer.objectID] != nil, "\(place): a named object is gone")
     }
-    for bill in holder.bills where bill.managedObjectContext != nil && !bill.isDeleted {
-      let stored = try fresh.existingObject(with: bill.objectID) as? Bill
-      #expect(stored?.customer?.objectID == bill.customer?.objectID, "\(place): a link")
+    for receipt in holder.receipts where receipt.managedObjectContext != nil && !receipt.isDeleted {
+      let stored = try fresh.existingObject(with: receipt.objectID) as? Receipt
+      #expect(stored?.buyer?.objectID == receipt.buyer?.objectID, "\(place): a link")
+    }
+    for buyer in holder.buyers where buyer.managedObjectContext != nil && !buyer.isDeleted {
+      guard let stored = try fresh.existingObject(with: buyer.objectID) as? Buyer else { continue }
+      #expect(stored.stamps.objectIDs == buyer.stamps.objectIDs, "\(place): an order")
+      #expect(Set(stored.likes.objectIDs) == Set(buyer.likes.objectIDs), "\(place): links")
     }
   }
 
@@ -236,23 +212,25 @@ struct RemovedInstanceRandomTests {
 
   private func check(_ holder: Holder, _ place: Comment) {
     var seen: Set<ManagedObjectID> = []
-    for customer in holder.customers {
-      let identity = ObjectIdentifier(customer)
-      let isGone = customer.managedObjectContext == nil
-      if isGone || customer.isDeleted {
+    for buyer in holder.buyers {
+      let identity = ObjectIdentifier(buyer)
+      let isGone = buyer.managedObjectContext == nil
+      if isGone || buyer.isDeleted {
         // The read of the instance may have detected that its object was deleted.
-        if customer.managedObjectContext == nil, let last = holder.names[identity] {
-          let (shown, before) = (customer.name, last)
+        if buyer.managedObjectContext == nil, let last = holder.names[identity] {
+          let (shown, before) = (buyer.name, last)
           // The save that removed the object may have merged another name into it before.
-          #expect(shown != nil || before == nil, "\(place): the last name")
+          #expect(shown != nil || before == nil, "\(place): the last name of \(buyer)")
           if !holder.gone.insert(identity).inserted { #expect(shown == before, place) }
         }
       } else {
-        #expect(seen.insert(customer.objectID).inserted, "\(place): two instances of one object")
-        #expect(holder.context.registeredObject(for: customer.objectID) === customer, place)
+        #expect(seen.insert(buyer.objectID).inserted, "\(place): two instances of one object")
+        #expect(holder.context.registeredObject(for: buyer.objectID) === buyer, place)
       }
-      holder.names[identity] = .some(customer.name)
-      for bill in customer.bills { #expect(bill.customer === customer, place) }
+      holder.names[identity] = .some(buyer.name)
+      for receipt in buyer.receipts { #expect(receipt.buyer === buyer, place) }
+      for stamp in buyer.stamps { #expect(stamp.owner === buyer, place) }
+      for stamp in buyer.likes { #expect(stamp.fans.contains(buyer), place) }
     }
   }
 }
