@@ -131,7 +131,7 @@ private struct VariableText {
 
   private func date(_ text: String) -> Date? {
     [true, false].lazy.map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0) }.compactMap { style in
-      // Unlike parse(_:), this tells where the date ends.
+      // Unlike parse(_:), this finds the end of the date.
       let read = try? style.consuming(text, startingAt: text.startIndex, in: text.startIndex..<text.endIndex)
       return read?.upperBound == text.endIndex ? read?.output : nil
     }.first

@@ -471,6 +471,40 @@ private enum SharedPropertyExamples {
   }
 }
 
+/// The examples of undo.
+private enum UndoExamples {
+  @Entity final class Person: ManagedObject { var name: String = "" }
+  @Entity final class Folder: ManagedObject {
+    @Relationship(inverse: "folder") var notes: ToMany<Note>
+  }
+  @Entity final class Note: ManagedObject {
+    var isPinned: Bool = true
+    @Relationship(inverse: "notes") var folder: Folder?
+  }
+
+  static func run() throws {
+    let container = try PersistentContainer(
+      name: "Undo", classes: [Person.self, Folder.self, Note.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let (person, note, archive) = (Person(context: context), Note(context: context), Folder(context: context))
+    try context.save()
+    context.undoManager = ContextUndoManager()
+    context.undoGroup("Rename") { person.name = "Ada" }
+    try context.undo()  // the earlier name
+    #expect(person.name == "")
+    try context.redo()  // "Ada"
+    #expect(person.name == "Ada")
+    context.undoGroup("Move to Archive") {
+      note.folder = archive
+      note.isPinned = false
+    }
+    #expect(context.undoManager?.undoActionName == "Move to Archive")
+    try context.undo()
+    #expect(note.folder == nil && note.isPinned)
+  }
+}
+
 /// The examples of accessors.
 private enum AccessorExamples {
   @Accessors final class Visitor: ManagedObject {
@@ -528,6 +562,7 @@ struct DocumentationTests {
     try RequestExamples.run()
     try AccessorExamples.run()
     try SharedPropertyExamples.run()
+    try UndoExamples.run()
     try Examples.engine()
   }
 

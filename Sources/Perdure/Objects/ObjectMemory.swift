@@ -30,7 +30,7 @@ struct ObjectMemory {
   var edits = EditedObjects()
   /// The objects that were edited in the current event.
   var eventEdits = EditedObjects()
-  /// Where edits are told for the undo manager; nil for a context without one.
+  /// The recorder of the undo manager; nil for a context without one.
   var recorder: Unmanaged<EditRecorder>?
   /// ER1 in EditRecorder.swift.
   var recordingGroup: UInt32 = 0

@@ -63,7 +63,7 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var isInLayer = false
   /// Whether it was noted as edited in the current event. Otherwise it is as it was at its end.
   @exclusivity(unchecked) private var isInEvent = false
-  /// The interval in which the recorder was told of edits, and of which slots: a bit for each below
+  /// The interval in which edits were reported to the recorder, and their slots: a bit for each below
   /// 63. The highest bit is for all (ER1 in EditRecorder.swift).
   @exclusivity(unchecked) private var recordedIn: UInt32 = 0
   @exclusivity(unchecked) private var recordedSlots: UInt64 = 0
@@ -202,7 +202,7 @@ final class ObjectOverlay {
     isTouched = true
   }
 
-  /// Tells the recorder that a column is about to change, once in an interval.
+  /// Reports to the recorder that a column is about to change, once in an interval.
   @inline(never)
   private func record(_ slot: Int) {
     let interval = memory.pointee.recordingGroup
@@ -363,43 +363,7 @@ final class ObjectOverlay {
   }
 }
 
-/// A row that the context sees no more.
-struct KeptRow {
-  let version: RowVersion
-  let bytes: [UInt8]
-}
-
-/// What an overlay held at a time.
-struct OverlayContent {
-  /// Changed columns by slot; nil where the row was not changed.
-  let columns: [Int: Value]?
-  let deltas: [(slot: Int, delta: LinkDelta)]
-  let orders: [(slot: Int, delta: OrderDelta)]
-  let (isDeleted, isTouched, isPropagated): (Bool, Bool, Bool)
-  let baseVersion: RowVersion?
-  let keptBase: KeptRow?
-  let deletedWith: ObjectReference?
-  fileprivate let eventStart: EventStart?
-  fileprivate let isBeforeEvent: Bool
-}
-
 extension ObjectOverlay {
-  /// What the overlay holds, transient attributes apart.
-  var content: OverlayContent {
-    var columns: [Int: Value]?
-    withColumns { values, marks in
-      var changed: [Int: Value] = [:]
-      for slot in marks.indices where marks[slot] { changed[slot] = values[slot] }
-      columns = changed
-    }
-    return OverlayContent(
-      columns: columns, deltas: deltas, orders: orders.map { ($0.slot, $0.delta.copy()) },
-      isDeleted: isDeleted, isTouched: isTouched,
-      isPropagated: isPropagated, baseVersion: baseVersion, keptBase: keptBase, deletedWith: deletedWith,
-      eventStart: eventStart,
-      isBeforeEvent: isBeforeEvent)
-  }
-
   /// Goes back to what it held.
   func restore(_ content: OverlayContent) {
     linksChanged()
@@ -413,12 +377,4 @@ extension ObjectOverlay {
     (baseVersion, keptBase, deletedWith) = (content.baseVersion, content.keptBase, content.deletedWith)
     (eventStart, isBeforeEvent) = (content.eventStart, content.isBeforeEvent)
   }
-}
-
-/// What was changed of an object when an event began.
-struct EventStart {
-  /// Changed columns by slot.
-  var columns: [Int: Value] = [:]
-  /// By the slot of the relationship.
-  var deltas: [Int: LinkDelta] = [:]
 }

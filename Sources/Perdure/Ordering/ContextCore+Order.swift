@@ -177,7 +177,7 @@ extension ContextCore {
   func didEnter(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
-    recordPosition(member, owner, relationship, delta)
+    recordPosition(of: member, in: owner, relationship, delta)
     let stored = delta.hidden[member] ?? storedKey(of: member, under: owner, order)
     if restoresOrder, stored != nil {
       delta.forget(member)
@@ -192,7 +192,7 @@ extension ContextCore {
   func didLeave(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
-    recordPosition(member, owner, relationship, delta)
+    recordPosition(of: member, in: owner, relationship, delta)
     let stored = delta.placed[member]?.stored ?? delta.hidden[member]
     delta.hide(member, stored: stored ?? storedKey(of: member, under: owner, order))
     setOrder(delta, owner, relationship)
@@ -205,7 +205,7 @@ extension ContextCore {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
     let stored = delta.placed[member].map(\.stored) ?? storedKey(of: member, under: owner, order)
-    recordPosition(member, owner, relationship, delta)
+    recordPosition(of: member, in: owner, relationship, delta)
     // Remove it first, so that positions refer to the other members.
     delta.hide(member, stored: stored)
     place(member, stored: stored, at: position, of: owner, relationship, delta)
@@ -223,7 +223,7 @@ extension ContextCore {
     guard let order = relationship.order else { return }
     let delta = orderDelta(of: owner, relationship)
     let stored = delta.placed[member].map(\.stored) ?? storedKey(of: member, under: owner, order)
-    recordPosition(member, owner, relationship, delta)
+    recordPosition(of: member, in: owner, relationship, delta)
     delta.place(member, at: key, stored: stored, isSpread: isSpread)
     setOrder(delta, owner, relationship)
   }
@@ -317,7 +317,7 @@ extension ContextCore {
           let known =
             other == member
             ? stored : delta.placed[other].map(\.stored) ?? storedKey(of: other, under: owner, order)
-          if other != member { recordPosition(other, owner, relationship, delta) }
+          if other != member { recordPosition(of: other, in: owner, relationship, delta) }
           delta.place(other, at: key, stored: known, isSpread: other != member)
         }
         return

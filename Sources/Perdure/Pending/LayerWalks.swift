@@ -37,7 +37,7 @@ struct ChangedRows {
   /// Comes to a row of the state below: hands out the changed rows before it, then the row as it is
   /// now.
   ///
-  /// - Returns: Whether to go on.
+  /// - Returns: Whether the walk continues.
   @inline(never)
   mutating func pass(
     _ reference: ObjectReference, _ row: StoredRow, _ body: (ObjectReference, StoredRow) throws -> Bool
@@ -83,7 +83,7 @@ struct ChangedEntries {
 
   /// Hands out the added entries before one of the state below.
   ///
-  /// - Returns: Whether to go on.
+  /// - Returns: Whether the walk continues.
   @inline(__always)
   mutating func handOut(
     before key: UnsafeRawBufferPointer, _ reference: ObjectReference,

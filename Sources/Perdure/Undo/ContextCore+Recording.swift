@@ -1,6 +1,6 @@
-// Where the edits of a context are told to the recorder of its undo manager, and where groups end.
+// The edits of a context are reported to the recorder of its undo manager here, and groups end here.
 //
-// Edits of columns are told by the overlays, all others here. Whatever changes the context without
+// Overlays report the edits of columns; all others are reported here. Everything that changes the context without
 // being an edit (a merge, a refresh, a rollback) is excluded, and settles the open groups first.
 
 internal import PerdurePredicates
@@ -36,7 +36,7 @@ extension ContextCore {
   ///
   /// - Parameter delta: The order with unsaved changes.
   func recordPosition(
-    _ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape,
+    of member: ObjectReference, in owner: ObjectReference, _ relationship: RelationshipShape,
     _ delta: OrderDelta
   ) {
     recorder?.note(.position(of: member, in: owner, slot: relationship.slot)) {
@@ -51,7 +51,7 @@ extension ContextCore {
     recorder?.note(place) { content(of: place) }
   }
 
-  // MARK: What is no edit
+  // MARK: Changes that are no edits
 
   /// Does something that no undo takes back, at the present state of the store.
   func excludingFromUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {

@@ -82,7 +82,7 @@ extension ContextCore {
         found += conflicts(ofObject: change)
         continue
       }
-      // The columns of an object that comes back are as the group knows them.
+      // The group has all columns of an object that it restores.
       if returning.contains(owner) { continue }
       // Without its owner or its member there is no position: the link is in the conflicts.
       if case .position(let member, _, _) = change.place, !exists(owner) || !exists(member) { continue }
@@ -108,7 +108,7 @@ extension ContextCore {
     return found
   }
 
-  /// An object that the group has added, and that somebody has changed.
+  /// An object that the group has added, and that has changed since.
   private func conflicts(ofObject change: UndoGroup.Change) -> [FoundConflict] {
     guard case .object(let after) = change.after, case .object(let current) = content(of: change.place) else {
       return []
@@ -180,10 +180,10 @@ extension ContextCore {
 
   /// Calls `awake(fromSnapshotEvents:)` of instances that have other values now.
   private func tellRestored(_ changes: [UndoGroup.Change], returned: Set<ObjectReference>) {
-    var told: Set<ObjectReference> = []
+    var notified: Set<ObjectReference> = []
     for change in changes {
       let owner = change.place.owner
-      guard let object = identityMap.object(owner), object.isAwake, told.insert(owner).inserted,
+      guard let object = identityMap.object(owner), object.isAwake, notified.insert(owner).inserted,
         exists(owner)
       else { continue }
       reawaken(object, returned.contains(owner) ? .undoDeletion : .undoUpdate)

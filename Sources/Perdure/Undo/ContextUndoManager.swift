@@ -5,13 +5,13 @@
 ///
 ///     context.undoManager = ContextUndoManager()
 ///     context.undoGroup("Rename") { person.name = "Ada" }
-///     try context.undo()   // the old name
-///     try context.redo()   // "Ada"
+///     try context.undo()  // the earlier name
+///     try context.redo()  // "Ada"
 ///
 /// An undo group has all edits of one closure of `undoGroup`. Edits outside of such closures belong
 /// to the group of their event, which ends with `processPendingChanges()`, a save, a `perform`, an
 /// undo, and the next closure. An undo changes the context like any other edit: it is pending until
-/// the next save, is validated by it, and can undo what was saved.
+/// the next save, is validated by it, and can take back saved edits.
 ///
 /// Values, links, positions in ordered relationships, composite and transient attributes are
 /// restored, and objects with their ids: also those that delete rules have removed. An instance
@@ -86,7 +86,7 @@ public final class ContextUndoManager {
 
   /// Takes back the last group; does nothing if there is none.
   ///
-  /// - Parameter policy: What to do about values that somebody else has changed since.
+  /// - Parameter policy: What to do about values that have changed since the group.
   /// - Throws: `PerdureError`. With `.refuse`: 139003 with all `undoConflicts`. 134060 if a row
   ///   could not be read. Nothing is changed then, and the group stays.
   /// - Complexity: O(k log n) for k changes in a store of n objects.

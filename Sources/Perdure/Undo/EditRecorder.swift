@@ -1,20 +1,20 @@
 // Which undo group an edit belongs to.
 //
-// Every edit of a context says what it is about to change. While the context has an undo manager,
-// the edit goes to one open group:
+// Every edit of a context names the place that it is about to change. While the context has an undo
+// manager, the edit goes to one open group:
 //
 //   1. that of the running closure of `undoGroup`, which cannot be interrupted;
 //   2. that of the task whose asynchronous closure is running, where there is one;
 //   3. that of the event, which begins with the first edit that belongs to no other group.
 //
-// Edits inside `withoutUndo`, and those of merges, refreshes and rollbacks, belong to none. What
-// they change is known to the open groups (`OpenUndoGroup.seal`), which so do not take them for
-// their own.
+// Edits inside `withoutUndo`, and those of merges, refreshes and rollbacks, belong to no group. The
+// open groups know the places that they change (`OpenUndoGroup.seal`), and do not count these edits
+// as their own.
 //
 // Invariants:
 //   ER1. `ObjectMemory.recordingGroup` is a number that no other interval between two changes of
 //        the group has, or 0 while the group differs from task to task. An overlay that has the
-//        number and a slot has told the recorder of it (`ObjectOverlay.noteEdit(of:)`).
+//        number and a slot has reported it to the recorder (`ObjectOverlay.noteEdit(of:)`).
 
 internal import PerdurePredicates
 

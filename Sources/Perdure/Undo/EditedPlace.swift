@@ -1,4 +1,4 @@
-// What an undo group records: places of the graph that edits change one by one, and what they hold.
+// The records of an undo group: places of the graph that edits change one by one, and their contents.
 //
 // Everything else follows from them: the other end of a to-one relationship from its column, a
 // derived value from the row. All are values and references, so that a group keeps no object alive.
@@ -58,7 +58,7 @@ enum EditedContent {
   case transient(HeldTransient)
 }
 
-/// An object that exists, with what is needed to insert it once more.
+/// An object that exists, with all values that are needed to insert it again.
 struct EditedObject {
   /// The columns by slot; `.null` for slots that are no columns.
   let columns: [Value]

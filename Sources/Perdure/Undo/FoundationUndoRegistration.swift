@@ -6,8 +6,6 @@
 
   /// Keeps the groups of a context's undo manager registered with an undo manager of Foundation.
   ///
-  ///     registration = FoundationUndoRegistration(of: manager, with: windowUndoManager)
-  ///
   /// Each later group becomes an action of the other manager, with its name. Its menu items, and
   /// gestures of the system, then call `undo` and `redo` here. Take back the groups by that manager
   /// alone: a direct call of `undo` leaves an action there that takes back another group.
@@ -58,7 +56,7 @@
       target.setActionName(name)
     }
 
-    /// Called by the other manager, which puts what is registered meanwhile on its other stack.
+    /// Called by the other manager, which puts actions that are registered meanwhile on its other stack.
     private func takeBack(_ direction: UndoHistory.Direction, _ name: String) {
       isTakingBack = true
       defer {

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
 
   /// Takes back the last undo group; does nothing without an undo manager or a group.
   ///
-  /// - Parameter policy: What to do about values that somebody else has changed since.
+  /// - Parameter policy: What to do about values that have changed since the group.
   /// - Throws: As `ContextUndoManager.undo`.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try core.takeBack(.undo, policy)
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
 
   /// Makes the last undone group again; does nothing without an undo manager or a group.
   ///
-  /// - Parameter policy: What to do about values that somebody else has changed since.
+  /// - Parameter policy: What to do about values that have changed since the group.
   /// - Throws: As `ContextUndoManager.redo`.
   public func redo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try core.takeBack(.redo, policy)
@@ -84,7 +84,7 @@ extension ContextCore {
     previous?.detach()
   }
 
-  /// The handle is released, perhaps outside of the context's isolation: nobody is told.
+  /// The handle is released, perhaps outside of the context's isolation: no observer is called.
   ///
   /// - Returns: The manager, whose groups may hold the last reference to an object of the program.
   func dropUndoManager() -> ContextUndoManager? {

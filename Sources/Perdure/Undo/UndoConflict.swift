@@ -1,4 +1,4 @@
-// What stands against an undo: contents that somebody else has changed since.
+// The obstacles to an undo: contents that have changed since the group.
 
 public import PerdurePredicates
 
@@ -34,7 +34,7 @@ extension UndoConflict: CustomStringConvertible {
   }
 }
 
-/// What `undo` and `redo` do about values that somebody else has changed since the group.
+/// The behavior of `undo` and `redo` towards values that have changed since the group.
 public enum UndoConflictPolicy: Hashable, Sendable {
   /// They throw an error with all conflicts, and change nothing.
   case refuse

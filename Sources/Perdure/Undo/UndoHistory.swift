@@ -40,14 +40,14 @@ struct UndoHistory {
     direction == .undo ? stacks.undo.count : stacks.redo.count
   }
 
-  /// Adds a group of new edits: what was undone before cannot be redone any more.
+  /// Adds a group of new edits: groups that were undone before can no longer be redone.
   mutating func add(_ group: UndoGroup) {
     byteCount -= stacks.redo.reduce(0) { $0 + $1.byteCount }
     stacks.redo = []
     put(group, .undo)
   }
 
-  /// Adds the group that takes back what was undone or redone.
+  /// Adds the group that takes back an undo or a redo.
   mutating func put(_ group: UndoGroup, _ direction: Direction) {
     switch direction {
     case .undo: stacks.undo.append(group)

@@ -22,7 +22,7 @@ struct MergeBesideChangesTests {
     #expect(counts.quick > 20 && counts.quickWithRemovals > 5 && counts.full > 20, "\(counts)")
   }
 
-  @Test("A merge of a removal keeps the layer only if no unsaved change leads to what is removed")
+  @Test("A merge of a removal keeps the layer only if no unsaved change leads to a removed object")
   func removals() throws {
     let container = try Staff.container(.engine)
     let (here, there) = (container.newContext(), container.newContext())
@@ -150,7 +150,7 @@ private final class MergeScene {
     return content
   }
 
-  /// The context learns of references to what is deleted, which the rule no action leaves, when it
+  /// The context learns of references to deleted objects, which the rule no action leaves, when it
   /// reads them. A merge that visits all changes forgets them.
   private func findLeftBehind() {
     for object in objects(here) {
@@ -199,7 +199,7 @@ private final class MergeScene {
     guard let target = targets.randomElement(using: &random) else { return }
     note(context, "\(object.reference).\(end.name) and \(target.reference)")
     guard end.isToMany else {
-      // Also back to what it was.
+      // Also back to the earlier value.
       let was = object.value(forKey: end.name)
       object.setValue(random.chance(25) ? nil : target, forKey: end.name)
       if random.chance(20) { object.setValue(was, forKey: end.name) }

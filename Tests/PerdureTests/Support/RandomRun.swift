@@ -166,8 +166,8 @@ extension RandomRun {
   }
 
   /// Returns a predicate on the attribute or an end of an entity, and a function that evaluates the
-  /// same condition on plain values. A fetch does not see through a link to an object whose deletion
-  /// is pending, which a rule may deny.
+  /// same condition on plain values. A fetch does not see through a link to an object whose
+  /// deletion is pending, which a rule may deny.
   private func condition(_ entity: Int) throws -> (FetchPredicate, (PartState, Int) -> Bool) {
     let ends = model.ends(of: entity)
     let least = Int.random(in: 0...max(1, ids.count), using: &random)

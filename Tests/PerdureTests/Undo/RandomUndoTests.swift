@@ -114,7 +114,7 @@ private final class UndoWorld {
     if made == 1 {
       stacks.undo.append(Group(before: before, after: editor.state))
     } else {
-      // Only the last state is known. The first of the groups stands for all.
+      // Only the last state is known. So all of the groups are undone.
       for _ in 0..<made { try context.undo() }
       manager.removeAllActions()
       stacks = Stacks()

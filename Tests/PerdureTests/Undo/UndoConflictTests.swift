@@ -178,7 +178,7 @@ struct UndoConflictTests {
     #expect(conflicts { () throws(PerdureError) in try context.undo() }.map(\.property) == ["title"])
   }
 
-  @Test("A context that merges by itself keeps its groups, and an open group does not take what is merged")
+  @Test("A context that merges by itself keeps its groups, and an open group does not contain merged changes")
   func merging() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -51,7 +51,7 @@ struct UndoLifetimeTests {
     withExtendedLifetime(container) {}
   }
 
-  @Test("An instance that is given other values by an undo is told so")
+  @Test("An undo calls awake(fromSnapshotEvents:) of each instance whose values it changes")
   func events() throws {
     let (container, context, visit) = try visit()
     context.undoGroup("Move") { visit.place = "there" }
@@ -134,7 +134,7 @@ struct UndoLifetimeTests {
     #expect(scene.manager.undoCount == 0 && !scene.manager.canUndo)
   }
 
-  @Test("A rollback removes the groups since the save, and brings back what was undone since")
+  @Test("A rollback removes the groups since the save, and restores the groups that were undone since")
   func rollback() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("0"))
@@ -155,7 +155,7 @@ struct UndoLifetimeTests {
     #expect(!scene.manager.canUndo && !scene.manager.canRedo)
   }
 
-  @Test("Observers hear of each group, undo and redo")
+  @Test("Observers of a manager are called after each group, undo and redo")
   func observers() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("0"))
@@ -174,7 +174,7 @@ struct UndoLifetimeTests {
     #expect(heard == ["A/", "B/", "A/B", "B/", "/"])
   }
 
-  @Test("Observers of the context hear of what an undo has changed")
+  @Test("The events of the context include the objects that an undo has changed")
   func contextEvents() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("0"))

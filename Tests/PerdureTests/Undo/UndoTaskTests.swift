@@ -97,7 +97,7 @@ struct UndoTaskTests {
     #expect(desk.second.title == "Other" && desk.second.pages == 0)
   }
 
-  @Test("Two closures that change one property each restore what was there before their own edit")
+  @Test("Two closures that change one property each restore the value before their own edit")
   func sameProperty() async throws {
     async let one: Void = desk.group("First") { [turns] desk in
       desk.first.title = "A"

@@ -126,7 +126,7 @@ struct UndoTests {
     #expect(volume.mood == nil && volume.companion == nil)
   }
 
-  @Test("A deletion comes back with id, instance, links, positions and what its rules took along")
+  @Test("An undo of a deletion restores id, instance, links, positions and the objects of a cascade")
   func deletion() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
@@ -161,7 +161,7 @@ struct UndoTests {
     }
   }
 
-  @Test("An insertion goes away by an undo, and comes back as the same instance by a redo")
+  @Test("An undo removes an inserted object, and a redo restores the same instance")
   func insertion() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))

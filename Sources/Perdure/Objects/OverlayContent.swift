@@ -1,0 +1,49 @@
+// The content of an overlay at one time, for events and for merges that fail.
+
+internal import PerdurePredicates
+
+/// A row that the context no longer sees.
+struct KeptRow {
+  let version: RowVersion
+  let bytes: [UInt8]
+}
+
+/// The content of an overlay at one time.
+struct OverlayContent {
+  /// Changed columns by slot; nil where the row was not changed.
+  let columns: [Int: Value]?
+  let deltas: [(slot: Int, delta: LinkDelta)]
+  let orders: [(slot: Int, delta: OrderDelta)]
+  let (isDeleted, isTouched, isPropagated): (Bool, Bool, Bool)
+  let baseVersion: RowVersion?
+  let keptBase: KeptRow?
+  let deletedWith: ObjectReference?
+  let eventStart: EventStart?
+  let isBeforeEvent: Bool
+}
+
+/// The changes of an object at the beginning of an event.
+struct EventStart {
+  /// Changed columns by slot.
+  var columns: [Int: Value] = [:]
+  /// By the slot of the relationship.
+  var deltas: [Int: LinkDelta] = [:]
+}
+
+extension ObjectOverlay {
+  /// The content of the overlay, without transient attributes.
+  var content: OverlayContent {
+    var columns: [Int: Value]?
+    withColumns { values, marks in
+      var changed: [Int: Value] = [:]
+      for slot in marks.indices where marks[slot] { changed[slot] = values[slot] }
+      columns = changed
+    }
+    return OverlayContent(
+      columns: columns, deltas: deltas, orders: orders.map { ($0.slot, $0.delta.copy()) },
+      isDeleted: isDeleted, isTouched: isTouched,
+      isPropagated: isPropagated, baseVersion: baseVersion, keptBase: keptBase, deletedWith: deletedWith,
+      eventStart: eventStart,
+      isBeforeEvent: isBeforeEvent)
+  }
+}
