@@ -62,7 +62,7 @@ struct RelationshipChecks {
         return nil
       }
       return PropertyRules.violation(relationship, count: count).map {
-        "\(relationship.name) has \(count), but \($0.rule)"
+        "\(relationship.name) has \(count): it \($0.rule)"
       }
     }
   }

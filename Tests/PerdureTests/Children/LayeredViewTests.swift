@@ -54,7 +54,7 @@ extension LayeredScene {
           of: StoreIndex(rawValue: position), name: definition.name, layered, saved)
         continue
       }
-      try compare(StoreIndex(rawValue: position), definition.name, layered, saved)
+      try compare(StoreIndex(rawValue: position), name: definition.name, layered, saved)
     }
   }
 
@@ -178,7 +178,7 @@ extension LayeredScene {
   }
 
   private mutating func compare(
-    _ index: StoreIndex, _ name: String, _ layered: any StoreView, _ saved: any StoreView
+    _ index: StoreIndex, name: String, _ layered: any StoreView, _ saved: any StoreView
   ) throws {
     let expected = try entries(index, saved)
     #expect(try entries(index, layered) == expected, "\(name)")

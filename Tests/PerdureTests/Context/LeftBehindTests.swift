@@ -147,6 +147,8 @@ struct LeftBehindTests {
   func fetchedThrough() throws {
     let scene = try Scene(.nullify, .deny, linked: 1)
     let child = scene.children[0]
+    child.setValue(1, forKey: "number")
+    try scene.here.save()
     scene.here.delete(child)
     scene.here.processPendingChanges()
     func count(_ format: String) throws -> Int {

@@ -74,7 +74,7 @@ struct MacroMisuseTests {
     @Composite struct Place { var city: String?; @Attribute(.minimum(1)) var code: Int = 1 }
     @Composite struct Fixed { let a: Int } // error: "a" is a constant
     @Composite struct Linked { @Relationship var a: Good? } // error: leads to no objects
-    @Composite struct Sole { @Attribute(.unique) var a: Int } // error: said by each entity
+    @Composite struct Sole { @Attribute(.unique) var a: Int } // error: Only an entity that has the value
     @Composite struct Told { @Attribute(.composite) var a: Place? } // error: Remove .composite
     @Composite final class Shared { var a: Int = 1 } // error: needs a struct without
     extension Outer { @Composite struct Inside { var a: Place?; private var b: Int } }

@@ -168,7 +168,7 @@ struct GraphVerificationTests {
       try put(workerRow("company", leadingTo: company), as: member)
       try change("projects", member, project)
     }
-    #expect(findings() == ["G6 at Project/p1: members has 4, but must have at most 3 objects"])
+    #expect(findings() == ["G6 at Project/p1: members has 4: it must have at most 3 objects"])
     try change("projects", worker, project, adds: false)
     #expect(findings() == [])
     let contract = try #require(store.schema.entity(named: "Contract"))
@@ -177,7 +177,7 @@ struct GraphVerificationTests {
     try put(row, as: ObjectReference(entity: contract.number, id: 9))
     #expect(
       findings() == [
-        "G6 at Contract/p9: company has 0, and is required but has no object: connect one, or make the relationship optional"
+        "G6 at Contract/p9: company has 0: it is required but has no object: connect one, or make the relationship optional"
       ])
   }
 
