@@ -45,7 +45,11 @@ extension ContextCore {
     if isFirst { tell(pendingNews(.willSave)) }
     propagateDeletes()
     continueUndoGroup()
-    let refusals = try callSaveHooks()
+    let refusals: [PerdureError.Detail]
+    do { refusals = try callSaveHooks() } catch {
+      endUndoGroupOfEvent()
+      throw error
+    }
     if tracker.isEmpty {
       endUndoGroupOfEvent()
       undoManager?.didSave()

@@ -6,7 +6,8 @@ extension ContextCore: EditedContentReader {
   func content(of place: EditedPlace) -> EditedContent {
     switch place {
     case .object(let reference): objectContent(reference)
-    case .column(let reference, let slot): exists(reference) ? .value(columnValue(reference, slot)) : .absent
+    case .column(let reference, let slot):
+      exists(reference) || tracker.isDeleted(reference) ? .value(columnValue(reference, slot)) : .absent
     case .link(let owner, let slot, let target):
       contains(owner, graph.shape(of: owner).relationship(slot), target) ? .linked : .absent
     case .position(let member, let owner, let slot): positionContent(member, owner, slot)

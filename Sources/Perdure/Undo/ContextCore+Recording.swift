@@ -55,9 +55,23 @@ extension ContextCore {
 
   /// Does something that no undo takes back, at the present state of the store.
   func excludingFromUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    // The same one at the end, whatever manager the body sets.
+    let recorder = recorder
     recorder?.beginExclusion()
     defer { recorder?.endExclusion() }
     return try body()
+  }
+
+  /// Does edits that no undo takes back. What the delete rules of earlier deletions change belongs
+  /// to the group of these deletions; what those of its own deletions change belongs to none.
+  func withoutUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    checkOwner()
+    guard recorder != nil else { return try body() }
+    propagateDeletes()
+    return try excludingFromUndo { () throws(E) in
+      defer { propagateDeletes() }
+      return try body()
+    }
   }
 
   /// Called before the context moves to another state of the store.

@@ -17,12 +17,6 @@
 
 internal import PerdurePredicates
 
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
-
 extension ContextCore {
   /// Takes back the last group of a direction, if there is one.
   func takeBack(
@@ -36,14 +30,14 @@ extension ContextCore {
     propagateDeletes()
     endUndoGroupOfEvent()
     guard let group = undoManager.history.last(direction) else { return }
-    let conflicts = conflicts(of: group)
+    let conflicts = conflicts(of: group) { undoManager.history.brings(back: $0, direction) }
     if let readFailure { throw readFailure }
     if policy == .refuse, !conflicts.isEmpty {
       throw .undo(conflicts.map { shown($0) }, direction)
     }
     let kept = policy == .keepCurrent ? Set(conflicts.map(\.place)) : []
     undoManager.takeBack(direction, self) {
-      restore(group.changes.filter { !kept.contains($0.place) })
+      restore(group.changes.filter { !isKept($0, kept) }, kept)
       propagateDeletes()
     }
   }
@@ -57,115 +51,19 @@ extension ContextCore {
     }
   }
 
-  // MARK: Conflicts
-
-  private struct FoundConflict {
-    let place: EditedPlace
-    let property: EditedPlace
-    let before: EditedContent
-    let after: EditedContent
-    let current: EditedContent
-  }
-
-  /// UN1.
-  private func conflicts(of group: UndoGroup) -> [FoundConflict] {
-    let returning = Set(
-      group.changes.compactMap { change -> ObjectReference? in
-        guard case .object(let reference) = change.place, !change.before.isAbsent else { return nil }
-        return reference
-      })
-    var gone: Set<ObjectReference> = []
-    var found: [FoundConflict] = []
-    for change in group.changes {
-      let owner = change.place.owner
-      if case .object = change.place {
-        found += conflicts(ofObject: change)
-        continue
-      }
-      // The group has all columns of an object that it restores.
-      if returning.contains(owner) { continue }
-      // Without its owner or its member there is no position: the link is in the conflicts.
-      if case .position(let member, _, _) = change.place, !exists(owner) || !exists(member) { continue }
-      guard exists(owner) else {
-        if gone.insert(owner).inserted {
-          found.append(
-            FoundConflict(
-              place: change.place, property: .object(owner), before: .value(.bool(true)),
-              after: .value(.bool(true)), current: .value(.bool(false))))
-        }
-        continue
-      }
-      let current = content(of: change.place)
-      let target = target(of: change)
-      let isLost = target.map { !exists($0) && !returning.contains($0) } ?? false
-      if isLost || !current.isSame(as: change.after) && !current.isSame(as: change.before) {
-        found.append(
-          FoundConflict(
-            place: change.place, property: change.place, before: change.before, after: change.after,
-            current: current))
-      }
-    }
-    return found
-  }
-
-  /// An object that the group has added, and that has changed since.
-  private func conflicts(ofObject change: UndoGroup.Change) -> [FoundConflict] {
-    guard case .object(let after) = change.after, case .object(let current) = content(of: change.place) else {
-      return []
-    }
-    let (reference, shape) = (change.place.owner, graph.shape(of: change.place.owner))
-    return after.columns.indices.filter { after.columns[$0] != current.columns[$0] && shape.isColumn($0) }
-      .map { slot in
-        FoundConflict(
-          place: change.place, property: .column(reference, slot: slot), before: .absent,
-          after: .value(after.columns[slot]), current: .value(current.columns[slot]))
-      }
-  }
-
-  /// The object that a restored place leads to.
-  private func target(of change: UndoGroup.Change) -> ObjectReference? {
-    switch (change.place, change.before) {
-    case (.column, .value(.reference(let target))): target
-    case (.link(_, _, let target), .linked): target
-    default: nil
-    }
-  }
-
-  private func shown(_ conflict: FoundConflict) -> UndoConflict {
-    let (owner, slot) = (conflict.property.owner, conflict.property.slot)
-    var member: ManagedObjectID?
-    switch conflict.property {
-    case .link(_, _, let target), .position(let target, _, _): member = objectID(of: target)
-    default: break
-    }
-    return UndoConflict(
-      objectID: objectID(of: owner),
-      property: slot.map { graph.shape(of: owner).propertyName($0) } ?? "",
-      before: shown(conflict.before, conflict.property), after: shown(conflict.after, conflict.property),
-      current: shown(conflict.current, conflict.property), member: member)
-  }
-
-  private func shown(_ content: EditedContent, _ place: EditedPlace) -> Value {
-    switch content {
-    case .value(let value), .transient(.value(let value)): graph.shown(value)
-    case .transient(.instance(let reference)): graph.shown(.reference(reference))
-    case .linked, .object: .bool(true)
-    case .key(let key): .data(Data(key.bytes))
-    case .absent: if case .link = place { .bool(false) } else { .null }
-    case .stored, .transient: .null
-    }
-  }
-
   // MARK: Restoring
 
-  private func restore(_ changes: [UndoGroup.Change]) {
+  /// - Parameter kept: The places that stay as they are.
+  private func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
     let returned = changes.filter { change in
       guard case .object(let object) = change.before, !exists(change.place.owner) else { return false }
       bringBack(change.place.owner, object)
       return true
     }
+    // Others' rows may lead to what is inserted once more (C3).
+    if returned.contains(where: { tracker[$0.place.owner]?.isInsertedAgain == true }) { rebaseDeltas() }
     for case (let change, .object(let object)) in returned.map({ ($0, $0.before) }) {
-      connect(change.place.owner, object)
+      connect(change.place.owner, object, kept)
     }
     for change in changes { restoreColumn(change) }
     for change in changes { restoreLink(change) }
@@ -192,13 +90,15 @@ extension ContextCore {
 
   private func restoreColumn(_ change: UndoGroup.Change) {
     guard case .column(let reference, let slot) = change.place, case .value(let value) = change.before,
-      exists(reference)
+      isHere(change.place)
     else { return }
     let shape = graph.shape(of: reference)
     guard shape.isRelationship(slot) else {
       if columnValue(reference, slot) != value { setColumn(reference, slot, value) }
       return
     }
+    // A deleted object gets no links.
+    guard exists(reference) else { return }
     var target: ObjectReference?
     if case .reference(let found) = value {
       guard exists(found) else { return }
@@ -256,8 +156,6 @@ extension ContextCore {
     for slot in object.columns.indices where shape.isColumn(slot) {
       overlay.setValue(shape.isRelationship(slot) ? .null : object.columns[slot], slot)
     }
-    // Others' rows may lead to it (C3).
-    if object.wasStored { rebaseDeltas() }
   }
 
   /// The object is not deleted any more; its other changes stay.
@@ -296,11 +194,13 @@ extension ContextCore {
   }
 
   /// The to-one relationships of an object that is there again.
-  private func connect(_ reference: ObjectReference, _ object: EditedObject) {
+  private func connect(_ reference: ObjectReference, _ object: EditedObject, _ kept: Set<EditedPlace>) {
     guard let overlay = tracker[reference], overlay.isNew else { return }
     let shape = overlay.shape
     for relationship in shape.columns {
-      guard case .reference(let target) = object.columns[relationship.slot], exists(target) else { continue }
+      guard case .reference(let target) = object.columns[relationship.slot], exists(target),
+        !kept.contains(.column(reference, slot: relationship.slot))
+      else { continue }
       setColumn(reference, relationship, target)
     }
   }

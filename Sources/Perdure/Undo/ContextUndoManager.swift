@@ -106,6 +106,7 @@ public final class ContextUndoManager {
   /// Forgets all groups, and the edits of the current event. The context keeps its changes.
   public func removeAllActions() {
     change {
+      continued = nil
       history.removeAll()
       madeRecorder?.forgetEdits()
     }
@@ -156,13 +157,16 @@ extension ContextUndoManager {
 
   /// A group has ended.
   func complete(_ group: OpenUndoGroup, _ core: ContextCore) {
-    guard let complete = completed(group, core) else { return }
+    let direction = continued
+    continued = nil
+    let complete = completed(group, core)
+    if complete == nil, direction == nil { return }
     change {
-      if let direction = continued {
-        continued = nil
+      guard let complete else { return }
+      if let direction {
         history.put(complete, direction)
       } else {
-        history.add(complete)
+        history.add(complete, isSaved: group.isSaved)
       }
     }
   }
@@ -194,11 +198,17 @@ extension ContextUndoManager {
     }
   }
 
-  func didSave() { change { history.didSave() } }
+  func didSave() {
+    change {
+      madeRecorder?.didSave()
+      history.didSave()
+    }
+  }
 
   func rollBack() {
     change {
-      madeRecorder?.forgetEdits()
+      continued = nil
+      madeRecorder?.forgetEdits(keepsSaved: true)
       history.rollBack()
     }
   }

@@ -108,6 +108,8 @@ final class EditRecorder {
 
   /// - Returns: The group that has ended; nil if the closure belongs to another group.
   func endClosure() -> OpenUndoGroup? {
+    // The closure has begun before the recorder was there.
+    guard closureDepth > 0 else { return nil }
     closureDepth -= 1
     guard closureDepth == 0, let group = closureGroup else { return nil }
     closureGroup = nil
@@ -166,12 +168,23 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// Forgets all edits of the open groups.
-  func forgetEdits() {
+  /// Forgets the edits of the open groups.
+  ///
+  /// - Parameter keepsSaved: Whether groups with edits that a save has saved are left as they are:
+  ///   a rollback has taken back their other edits, so that nothing has changed there.
+  func forgetEdits(keepsSaved: Bool = false) {
+    let kept = { (group: OpenUndoGroup) in keepsSaved && group.isSaved }
     eventGroup = nil
-    taskGroups = taskGroups.mapValues { OpenUndoGroup(name: $0.name) }
-    if let group = closureGroup { closureGroup = taskGroup ?? OpenUndoGroup(name: group.name) }
+    taskGroups = taskGroups.mapValues { kept($0) ? $0 : OpenUndoGroup(name: $0.name) }
+    if let group = closureGroup, !kept(group) {
+      closureGroup = taskGroup ?? OpenUndoGroup(name: group.name)
+    }
     beginInterval()
+  }
+
+  /// A save has succeeded, with the edits of groups that go on.
+  func didSave() {
+    for group in openGroups where !group.isEmpty { group.isSaved = true }
   }
 
   /// An object without links has another reference now.

@@ -44,6 +44,21 @@ enum EditedPlace: Hashable {
   }
 }
 
+extension EditedPlace {
+  /// The place after an object has got another reference.
+  func renamed(_ old: ObjectReference, _ new: ObjectReference) -> EditedPlace {
+    func renamed(_ reference: ObjectReference) -> ObjectReference { reference == old ? new : reference }
+    return switch self {
+    case .object(let owner): .object(renamed(owner))
+    case .column(let owner, let slot): .column(renamed(owner), slot: slot)
+    case .link(let owner, let slot, let target): .link(renamed(owner), slot: slot, renamed(target))
+    case .position(let member, let owner, let slot):
+      .position(of: renamed(member), in: renamed(owner), slot: slot)
+    case .transient(let owner, let slot): .transient(renamed(owner), slot: slot)
+    }
+  }
+}
+
 /// What a place holds at a time.
 enum EditedContent {
   /// What the store has at the place. Only while a group is open: it is read before the context
@@ -86,6 +101,21 @@ final class WeakInstance {
 }
 
 extension EditedContent {
+  /// The content after an object has got another reference.
+  func renamed(_ old: ObjectReference, _ new: ObjectReference) -> EditedContent {
+    func renamed(_ value: Value) -> Value { value == .reference(old) ? .reference(new) : value }
+    return switch self {
+    case .value(let value): .value(renamed(value))
+    case .object(let object):
+      .object(
+        EditedObject(
+          columns: object.columns.map(renamed), wasStored: object.wasStored,
+          hasPermanentID: object.hasPermanentID))
+    case .transient(.instance(old)): .transient(.instance(new))
+    case .stored, .absent, .linked, .key, .transient: self
+    }
+  }
+
   /// Whether two contents of one place are certainly the same. Objects are compared by existence
   /// alone.
   func isSame(as other: EditedContent) -> Bool {

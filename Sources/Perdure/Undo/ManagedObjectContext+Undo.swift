@@ -66,10 +66,10 @@ extension ManagedObjectContext {
 
   /// Runs a closure whose edits no undo takes back: for example the time of the last visit.
   ///
-  /// An undo of an earlier edit of the same property is a conflict.
+  /// An undo of an earlier edit of the same property is a conflict. What delete rules change for
+  /// deletions of the closure belongs to no group either.
   public func withoutUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    core.checkOwner()
-    return try core.excludingFromUndo(body)
+    try core.withoutUndo(body)
   }
 }
 

@@ -3,7 +3,8 @@
 // Invariants:
 //   UG1. A place is in a group once. `before` is its content before the first edit of the group
 //        there, `after` its content behind the last one.
-//   UG2. A complete group has no place whose content was the same before and after.
+//   UG2. A complete group has no place whose content was the same before and after, except columns
+//        of objects that it has removed: they come back as they were when they were removed.
 //   UG3. A column of an object that the group has inserted is not in it: to undo the group is to
 //        take the object away.
 
@@ -50,6 +51,8 @@ final class OpenUndoGroup {
   }
 
   var name: String
+  /// Whether a save has saved edits of the group, which still goes on.
+  var isSaved = false
   private var entries: [Entry] = []
   private var positions: [EditedPlace: Int] = [:]
 
@@ -110,32 +113,41 @@ final class OpenUndoGroup {
   /// The changes of the settled group (UG2).
   func changes() -> [UndoGroup.Change] {
     entries.compactMap { entry in
-      guard let after = entry.after, !entry.before.isSame(as: after) else { return nil }
+      guard let after = entry.after, !entry.before.isSame(as: after) || isOfRemoved(entry.place) else {
+        return nil
+      }
       return UndoGroup.Change(place: entry.place, before: entry.before, after: after)
     }
   }
 
+  /// Whether a place is a column of an object that the group has removed.
+  private func isOfRemoved(_ place: EditedPlace) -> Bool {
+    guard case .column(let owner, _) = place, let position = positions[.object(owner)] else { return false }
+    return entries[position].after?.isAbsent == true
+  }
+
   /// An object has another reference now.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
-    for position in entries.indices where entries[position].place.owner == old {
+    positions = [:]
+    for position in entries.indices {
       let entry = entries[position]
-      positions[entry.place] = nil
-      let place = entry.place.moved(to: new)
+      let place = entry.place.renamed(old, new)
       positions[place] = position
-      entries[position] = Entry(place: place, before: entry.before, after: entry.after)
+      entries[position] = Entry(
+        place: place, before: entry.before.renamed(old, new), after: entry.after?.renamed(old, new))
     }
   }
 }
 
-extension EditedPlace {
-  /// The same place of another object. For an object without links.
-  func moved(to owner: ObjectReference) -> EditedPlace {
-    switch self {
-    case .object: .object(owner)
-    case .column(_, let slot): .column(owner, slot: slot)
-    case .link(_, let slot, let target): .link(owner, slot: slot, target)
-    case .position(let member, _, let slot): .position(of: member, in: owner, slot: slot)
-    case .transient(_, let slot): .transient(owner, slot: slot)
-    }
+extension UndoGroup {
+  /// The group after an object has got another reference.
+  func renamed(_ old: ObjectReference, _ new: ObjectReference) -> UndoGroup {
+    UndoGroup(
+      name: name,
+      changes: changes.map {
+        Change(
+          place: $0.place.renamed(old, new), before: $0.before.renamed(old, new),
+          after: $0.after.renamed(old, new))
+      }, number: number)
   }
 }

@@ -36,14 +36,31 @@ struct UndoHistory {
     direction == .undo ? stacks.undo.last : stacks.redo.last
   }
 
+  /// Whether an earlier group than the last one has removed an object, so that it is still to be
+  /// brought back.
+  ///
+  /// - Complexity: O(n) for n changes in the groups.
+  func brings(back reference: ObjectReference, _ direction: Direction) -> Bool {
+    let groups = direction == .undo ? stacks.undo : stacks.redo
+    return groups.dropLast().contains { group in
+      group.changes.contains { $0.place == .object(reference) && $0.after.isAbsent }
+    }
+  }
+
   func count(_ direction: Direction) -> Int {
     direction == .undo ? stacks.undo.count : stacks.redo.count
   }
 
   /// Adds a group of new edits: groups that were undone before can no longer be redone.
-  mutating func add(_ group: UndoGroup) {
+  ///
+  /// - Parameter isSaved: Whether a save has saved edits of the group. Then a rollback leaves it.
+  mutating func add(_ group: UndoGroup, isSaved: Bool) {
     byteCount -= stacks.redo.reduce(0) { $0 + $1.byteCount }
     stacks.redo = []
+    if isSaved {
+      saved.undo.append(group)
+      saved.redo = []
+    }
     put(group, .undo)
   }
 
@@ -90,19 +107,9 @@ struct UndoHistory {
     keepBounds()
   }
 
-  /// An object without links has another reference now.
+  /// An object has another reference now.
   mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
-    func renamed(_ groups: [UndoGroup]) -> [UndoGroup] {
-      groups.map { group in
-        UndoGroup(
-          name: group.name,
-          changes: group.changes.map { change in
-            change.place.owner == old
-              ? UndoGroup.Change(
-                place: change.place.moved(to: new), before: change.before, after: change.after) : change
-          }, number: group.number)
-      }
-    }
+    func renamed(_ groups: [UndoGroup]) -> [UndoGroup] { groups.map { $0.renamed(old, new) } }
     stacks = Stacks(undo: renamed(stacks.undo), redo: renamed(stacks.redo))
     saved = Stacks(undo: renamed(saved.undo), redo: renamed(saved.redo))
   }
