@@ -1,5 +1,5 @@
-// The program that `KilledGraphTests` kills. Each save inserts an album with a hundred pages, changes
-// the album before it, and deletes the oldest one.
+// The program that `KilledGraphTests` kills. Each save inserts an album with a hundred pages,
+// changes the album before it, and deletes the oldest one.
 //
 //     AlbumWriter write STORE    prints "found N", and then "saved N" after each save
 //     AlbumWriter check STORE    prints "has N", after one line for each problem

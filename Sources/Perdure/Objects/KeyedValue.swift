@@ -55,8 +55,8 @@ enum KeyedValue {
   ]
 
   /// The content of a value in the form of an attribute. The Double 9.99 becomes the decimal number
-  /// 9.99. nil if the attribute cannot hold it. An attribute of type Float gets the Float nearest to
-  /// a Double.
+  /// 9.99. nil if the attribute cannot hold it. An attribute of type Float gets the nearest Float
+  /// to a Double.
   static func exact(_ value: Value, as kind: FieldKind) -> Value? {
     // Not infinity for a Double that is too large for a Float.
     if case (.float, .double(let double)) = (kind, value), double.isFinite, !Float(double).isFinite {

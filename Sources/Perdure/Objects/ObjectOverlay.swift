@@ -63,8 +63,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var isInLayer = false
   /// Whether it was noted as edited in the current event. Otherwise it is as it was at its end.
   @exclusivity(unchecked) private var isInEvent = false
-  /// The interval in which edits were reported to the recorder, and their slots: a bit for each below
-  /// 63. The highest bit is for all (ER1 in EditRecorder.swift).
+  /// The interval in which edits were reported to the recorder, and their slots: a bit for each
+  /// below 63. The highest bit is for all (ER1 in EditRecorder.swift).
   @exclusivity(unchecked) private var recordedIn: UInt32 = 0
   @exclusivity(unchecked) private var recordedSlots: UInt64 = 0
   /// Where the tracker has it among the changes of its entity.

@@ -1,7 +1,9 @@
-// The edits of a context are reported to the recorder of its undo manager here, and groups end here.
+// The edits of a context are reported to the recorder of its undo manager here, and groups end
+// here.
 //
-// Overlays report the edits of columns; all others are reported here. Everything that changes the context without
-// being an edit (a merge, a refresh, a rollback) is excluded, and settles the open groups first.
+// Overlays report the edits of columns; all others are reported here. Everything that changes the
+// context without being an edit (a merge, a refresh, a rollback) is excluded, and settles the open
+// groups first.
 
 internal import PerdurePredicates
 

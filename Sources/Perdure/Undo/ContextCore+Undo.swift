@@ -60,7 +60,7 @@ extension ContextCore {
       bringBack(change.place.owner, object)
       return true
     }
-    // Others' rows may lead to what is inserted once more (C3).
+    // Others' rows may lead to objects that are inserted again (C3).
     if returned.contains(where: { tracker[$0.place.owner]?.isInsertedAgain == true }) { rebaseDeltas() }
     for case (let change, .object(let object)) in returned.map({ ($0, $0.before) }) {
       connect(change.place.owner, object, kept)

@@ -1,4 +1,4 @@
-// What stands against an undo (UN1 in ContextCore+Undo.swift).
+// The obstacles to an undo (UN1 in ContextCore+Undo.swift).
 
 internal import PerdurePredicates
 
@@ -12,7 +12,7 @@ internal import PerdurePredicates
 struct FoundConflict {
   /// The place that an undo would change.
   let place: EditedPlace
-  /// What is shown to the program.
+  /// The conflict as the program sees it.
   let property: EditedPlace
   let before: EditedContent
   let after: EditedContent
@@ -22,7 +22,7 @@ struct FoundConflict {
 extension ContextCore {
   /// UN1.
   ///
-  /// - Parameter isToReturn: Whether an object that is gone is still to be brought back, by an
+  /// - Parameter isToReturn: Whether a missing object will be restored, by an
   ///   earlier group. Then this one has changed it after its deletion, perhaps in `willSave()`.
   func conflicts(
     of group: UndoGroup, _ isToReturn: (ObjectReference) -> Bool
@@ -171,7 +171,7 @@ extension ContextCore {
 }
 
 extension UndoGroup {
-  /// The objects that the group has added or removed, by what was there before.
+  /// The objects that the group has added or removed, by their content before the group.
   fileprivate func objects(where isIncluded: (_ before: EditedContent) -> Bool) -> Set<ObjectReference> {
     Set(
       changes.compactMap { change in

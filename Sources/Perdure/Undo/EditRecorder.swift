@@ -182,7 +182,7 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// A save has succeeded, with the edits of groups that go on.
+  /// A save has succeeded, with the edits of groups that are still open.
   func didSave() {
     for group in openGroups where !group.isEmpty { group.isSaved = true }
   }

@@ -1,4 +1,5 @@
-// The records of an undo group: places of the graph that edits change one by one, and their contents.
+// The records of an undo group: places of the graph that edits change one by one, and their
+// contents.
 //
 // Everything else follows from them: the other end of a to-one relationship from its column, a
 // derived value from the row. All are values and references, so that a group keeps no object alive.

@@ -56,7 +56,8 @@
       target.setActionName(name)
     }
 
-    /// Called by the other manager, which puts actions that are registered meanwhile on its other stack.
+    /// Called by the other manager, which puts actions that are registered meanwhile on its other
+    /// stack.
     private func takeBack(_ direction: UndoHistory.Direction, _ name: String) {
       isTakingBack = true
       defer {

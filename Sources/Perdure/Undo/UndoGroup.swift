@@ -4,7 +4,7 @@
 //   UG1. A place is in a group once. `before` is its content before the first edit of the group
 //        there, `after` its content behind the last one.
 //   UG2. A complete group has no place whose content was the same before and after, except columns
-//        of objects that it has removed: they come back as they were when they were removed.
+//        of objects that it has removed: they return with the values at their removal.
 //   UG3. A column of an object that the group has inserted is not in it: to undo the group is to
 //        take the object away.
 
@@ -51,7 +51,7 @@ final class OpenUndoGroup {
   }
 
   var name: String
-  /// Whether a save has saved edits of the group, which still goes on.
+  /// Whether a save has saved edits of the group, which is still open.
   var isSaved = false
   private var entries: [Entry] = []
   private var positions: [EditedPlace: Int] = [:]

@@ -187,11 +187,11 @@ private final class MergeScene {
     guard let end = model.ends(of: entity).randomElement(using: &random), random.chance(80) else {
       return object.setValue(Int64.random(in: 0..<9, using: &random), forKey: "number")
     }
-    connect(object, end, all, context)
+    connect(object, end, to: all, context)
   }
 
   private func connect(
-    _ object: ManagedObject, _ end: RandomEnd, _ all: [ManagedObject], _ context: ManagedObjectContext
+    _ object: ManagedObject, _ end: RandomEnd, to all: [ManagedObject], _ context: ManagedObjectContext
   ) {
     let targets = all.filter { target in
       model.isKind(model.entities.firstIndex { $0.name == target.entity.name }!, of: end.destination)

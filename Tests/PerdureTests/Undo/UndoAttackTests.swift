@@ -180,7 +180,7 @@ struct UndoDeletionTests {
     try context.save()
   }
 
-  @Test("One-way references to a deleted object come back with it", arguments: [false, true])
+  @Test("An undo restores one-way references to a deleted object", arguments: [false, true])
   func oneWay(_ isSaved: Bool) throws {
     let scene = try AttackScene()
     let (context, city) = (scene.context, try scene.city("x", "y"))
@@ -205,7 +205,7 @@ struct UndoDeletionTests {
     try context.save()
   }
 
-  @Test("A deletion whose unique value someone else has taken is undone, refused by the save, and redone")
+  @Test("A deletion whose unique value another context has taken is undone, refused by the save, and redone")
   func takenKey() throws {
     let scene = try AttackScene()
     let (context, city) = (scene.context, try scene.city("x", "y"))
@@ -274,7 +274,7 @@ struct UndoLinkConflictTests {
     try context.save()
   }
 
-  @Test("A one-to-one partner whom others have given to another object is a conflict")
+  @Test("A one-to-one partner that others have given to another object is a conflict")
   func takenPartner() throws {
     let scene = try AttackScene()
     let context = scene.context
@@ -293,7 +293,7 @@ struct UndoLinkConflictTests {
     try context.save()
   }
 
-  @Test("A partner whom others have given away is a conflict at either end", arguments: [false, true])
+  @Test("A partner that others have given away is a conflict at either end", arguments: [false, true])
   func takenSequel(_ clearsSequel: Bool) throws {
     let scene = try UndoScene()
     let context = scene.context
@@ -655,7 +655,7 @@ struct UndoExchangeTests {
     try context.save()
   }
 
-  @Test("A rollback and a reset inside a closure end what it has recorded, and the rest is its group")
+  @Test("A rollback and a reset inside a closure end its recorded edits, and the later edits are its group")
   func rollbackInside() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -699,7 +699,7 @@ struct UndoExchangeTests {
     try context.save()
   }
 
-  @Test("Fetches with unsaved changes find what is there after each undo")
+  @Test("Fetches with unsaved changes find the right objects after each undo")
   func fetches() throws {
     let scene = try AttackScene()
     let (context, city) = (scene.context, try scene.city("x", "y", "z"))
