@@ -82,13 +82,6 @@ struct UndoHistory {
     return group
   }
 
-  mutating func rename(last direction: Direction, to name: String) {
-    switch direction {
-    case .undo: if !stacks.undo.isEmpty { stacks.undo[stacks.undo.count - 1].name = name }
-    case .redo: if !stacks.redo.isEmpty { stacks.redo[stacks.redo.count - 1].name = name }
-    }
-  }
-
   mutating func removeAll() {
     (stacks, saved, byteCount, lastDirection) = (Stacks(), Stacks(), 0, nil)
   }

@@ -136,6 +136,21 @@ struct UndoTaskTests {
     #expect(desk.first.title == "B")
   }
 
+  @Test("Edits before an asynchronous closure belong to the event, which ends when the closure begins")
+  func before() async throws {
+    desk.first.title = "A"
+    desk.context.delete(desk.second)
+    await desk.group("Group") { desk in
+      await Task.yield()
+      desk.first.pages = 1
+    }
+    #expect(desk.manager.undoCount == 2 && desk.manager.undoActionName == "Group")
+    try desk.context.undo()
+    #expect(desk.first.pages == 0 && desk.first.title == "A" && desk.second.isDeleted)
+    try desk.context.undo()
+    #expect(desk.first.title == "One" && !desk.second.isDeleted)
+  }
+
   @Test("A closure inside an asynchronous one, and a save inside of it, belong to its group")
   func nested() async throws {
     try await desk.group("Outer") { desk in

@@ -1,0 +1,187 @@
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+@Suite("The stacks of undo groups")
+struct UndoHistoryTests {
+  private static let reference = ObjectReference(entity: 1, id: 1)
+
+  private func group(_ number: UInt64, length: Int = 0) -> UndoGroup {
+    let change = UndoGroup.Change(
+      place: .column(Self.reference, slot: 0), before: .value(.null),
+      after: .value(.string(String(repeating: "x", count: length))))
+    return UndoGroup(name: "\(number)", changes: [change], number: number)
+  }
+
+  private func numbers(
+    _ history: UndoHistory, _ direction: UndoHistory.Direction
+  ) -> [UInt64] {
+    var (history, found) = (history, [UInt64]())
+    while let group = history.removeLast(direction) { found.append(group.number) }
+    return found.reversed()
+  }
+
+  @Test("Beyond the number of groups the oldest ones to be undone go first, then those to be redone")
+  func levels() {
+    var history = UndoHistory(levelsMax: 3, byteCountMax: 0)
+    for number in 1...4 { history.add(group(UInt64(number)), isSaved: false) }
+    #expect(numbers(history, .undo) == [2, 3, 4])
+    for number in 5...6 {
+      _ = history.removeLast(.undo)
+      history.put(group(UInt64(number)), .redo)
+    }
+    #expect(numbers(history, .undo) == [2] && numbers(history, .redo) == [5, 6])
+    history.levelsMax = 1
+    #expect(numbers(history, .undo) == [] && numbers(history, .redo) == [6])
+  }
+
+  @Test("Beyond the number of bytes the oldest groups go, whatever was removed before")
+  func bytes() {
+    let size = group(1, length: 1000).byteCount
+    var history = UndoHistory(levelsMax: 0, byteCountMax: 3 * size)
+    for number in 1...3 { history.add(group(UInt64(number), length: 1000), isSaved: false) }
+    _ = history.removeLast(.undo)
+    history.put(group(4, length: 1000), .redo)
+    history.add(group(5, length: 1000), isSaved: false)
+    #expect(numbers(history, .undo) == [1, 2, 5] && numbers(history, .redo) == [])
+    history.add(group(6, length: 1000), isSaved: false)
+    #expect(numbers(history, .undo) == [2, 5, 6])
+    history.byteCountMax = size
+    #expect(numbers(history, .undo) == [6])
+  }
+
+  @Test("A rollback restores the stacks of the last save, without groups that the bounds removed")
+  func rollback() {
+    var history = UndoHistory(levelsMax: 3, byteCountMax: 0)
+    for number in 1...2 { history.add(group(UInt64(number)), isSaved: false) }
+    _ = history.removeLast(.undo)
+    history.put(group(3), .redo)
+    history.didSave()
+    history.add(group(4), isSaved: false)
+    history.rollBack()
+    #expect(numbers(history, .undo) == [1] && numbers(history, .redo) == [3])
+    for number in 5...8 { history.add(group(UInt64(number)), isSaved: false) }
+    history.rollBack()
+    #expect(numbers(history, .undo) == [] && numbers(history, .redo) == [3])
+  }
+
+  @Test("A rollback leaves a group that a save inside its closure has saved")
+  func saved() {
+    var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
+    history.add(group(1), isSaved: false)
+    history.didSave()
+    history.add(group(2), isSaved: true)
+    history.add(group(3), isSaved: false)
+    history.rollBack()
+    #expect(numbers(history, .undo) == [1, 2])
+  }
+
+  @Test("Only the last group takes the edits of hooks, until a save has ended or another group goes")
+  func lastDirection() {
+    var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
+    history.add(group(1), isSaved: false)
+    #expect(history.lastDirection == .undo)
+    history.didSave()
+    #expect(history.lastDirection == nil)
+    _ = history.removeLast(.undo)
+    history.put(group(2), .redo)
+    #expect(history.lastDirection == .redo)
+    history.rollBack()
+    #expect(history.lastDirection == nil)
+    history.add(group(3), isSaved: false)
+    _ = history.removeLast(.undo)
+    #expect(history.lastDirection == nil)
+  }
+
+  @Test("An object with another reference has it in all groups, also in those of the last save")
+  func renamed() {
+    let other = ObjectReference(entity: 2, id: 7)
+    var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
+    history.add(group(1), isSaved: false)
+    history.didSave()
+    history.rename(Self.reference, other)
+    #expect(history.last(.undo)?.changes[0].place == .column(other, slot: 0))
+    history.rollBack()
+    #expect(history.last(.undo)?.changes[0].place == .column(other, slot: 0))
+  }
+}
+
+@Suite("Undo groups that take edits")
+struct OpenUndoGroupTests {
+  private let object = ObjectReference(entity: 1, id: 1)
+
+  /// Contents by place; `.absent` for all others.
+  private struct Reader: EditedContentReader {
+    var now: [EditedPlace: Int64] = [:]
+    var stored: [EditedPlace: Int64] = [:]
+
+    func content(of place: EditedPlace) -> EditedContent {
+      now[place].map { .value(.integer($0)) } ?? .absent
+    }
+    func storedContent(of place: EditedPlace) -> EditedContent {
+      stored[place].map { .value(.integer($0)) } ?? .absent
+    }
+  }
+
+  private func values(_ group: OpenUndoGroup) -> [[Int64?]] {
+    group.changes().map { change in
+      [change.before, change.after].map { if case .value(.integer(let value)) = $0 { value } else { nil } }
+    }
+  }
+
+  @Test("A place has its content before the first edit and after the last one")
+  func once() {
+    let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
+    group.note(place) { .stored }
+    group.note(place) { .value(.integer(2)) }
+    group.settle(Reader(now: [place: 3], stored: [place: 1]))
+    #expect(values(group) == [[1, 3]])
+  }
+
+  @Test("A place that ends as it was is not in the group")
+  func unchanged() {
+    let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
+    group.note(place) { .stored }
+    group.settle(Reader(now: [place: 1], stored: [place: 1]))
+    #expect(values(group) == [])
+  }
+
+  @Test("Edits of others after the group's last edit are not its own, and its next edit is")
+  func sealed() {
+    let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
+    group.note(place) { .value(.integer(1)) }
+    group.seal(place) { .value(.integer(2)) }
+    group.seal(place) { .value(.integer(3)) }
+    group.settle(Reader(now: [place: 4]))
+    #expect(values(group) == [[1, 2]])
+    group.note(place) { .value(.integer(4)) }
+    group.settle(Reader(now: [place: 5]))
+    #expect(values(group) == [[1, 5]])
+  }
+
+  @Test("The columns of an object that the group has inserted are not in it")
+  func inserted() {
+    let group = OpenUndoGroup(name: "")
+    group.note(.object(object)) { .absent }
+    group.note(.column(object, slot: 0)) { .value(.integer(1)) }
+    let (place, contents) = (EditedPlace.object(object), Reader(now: [.object(object): 1]))
+    group.settle(contents)
+    #expect(group.changes().map(\.place) == [place] && group.hasInserted(object))
+  }
+
+  @Test("A group that is continued keeps its contents, and has the later ones of new edits")
+  func continued() {
+    let (group, place) = (OpenUndoGroup(name: "A"), EditedPlace.column(object, slot: 0))
+    group.note(place) { .value(.integer(1)) }
+    group.settle(Reader(now: [place: 2]))
+    let again = OpenUndoGroup(
+      continuing: UndoGroup(name: "A", changes: group.changes(), number: 1))
+    again.settle(Reader(now: [place: 9]))
+    #expect(values(again) == [[1, 2]] && again.name == "A")
+    again.note(place) { .value(.integer(2)) }
+    again.settle(Reader(now: [place: 3]))
+    #expect(values(again) == [[1, 3]])
+  }
+}
