@@ -52,8 +52,9 @@ final class EditRecorder {
   /// - Parameter before: What the place holds.
   func note(_ place: EditedPlace, _ before: () -> EditedContent) {
     let group = currentGroup()
-    // No other group is open where there are no tasks: the event ends when a closure begins.
-    if !taskGroups.isEmpty || exclusionDepth > 0 {
+    // Usually no other group is open: the event ends when a closure begins. But an observer of the
+    // manager may edit the context then.
+    if !taskGroups.isEmpty || exclusionDepth > 0 || closureGroup != nil && eventGroup != nil {
       for other in openGroups where other !== group { other.seal(place, before) }
     }
     group?.note(place, before)

@@ -174,6 +174,24 @@ struct UndoLifetimeTests {
     #expect(heard == ["A/", "B/", "A/B", "B/", "/"])
   }
 
+  @Test("Edits of an observer of the manager belong to the event, even before a closure")
+  func editingObserver() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("0"))
+    var isFirst = true
+    let observation = scene.manager.observe { _ in
+      if isFirst { volume.pages = 1 }
+      isFirst = false
+    }
+    volume.title = "1"
+    context.undoGroup("A") { volume.note = "n" }
+    context.undoGroup("B") { volume.pages = 5 }
+    #expect(volume.pages == 5)
+    while scene.manager.canUndo { try context.undo() }
+    #expect(volume.title == "0" && volume.note == nil && volume.pages == 0)
+    withExtendedLifetime(observation) {}
+  }
+
   @Test("The events of the context include the objects that an undo has changed")
   func contextEvents() throws {
     let scene = try UndoScene()
