@@ -76,6 +76,7 @@ private struct ToneTransformer: ValueTransformer {
 
 @Entity private final class Song: ManagedObject {
   @Attribute(.transformed(by: "TransformableTests.tone")) var tone: Tone?
+  @Attribute(.transformed(by: "TransformableTests.tone")) var untyped: Any?
   var saveCount: Int64 = 0
 
   override class var validatedKeys: [String] { ["tone"] }
@@ -184,6 +185,23 @@ struct TransformableTests {
     #expect(same.committedValues(forKeys: ["colour"])["colour"] as? Colour == Colour(red: 8))
     #expect(try same.snapshot()["colour"]?.value == .data(Data([8])))
     #expect(ValueTransformers.names.contains("TransformableTests.colour"))
+  }
+
+  @Test("An attribute of the type Any reads as nil without a value, and otherwise as its value")
+  func untyped() throws {
+    ValueTransformers.register(ToneTransformer(), named: "TransformableTests.tone")
+    let container = try Sandbox(Song.self).container
+    let context = container.newContext()
+    let song = Song(context: context)
+    #expect(song.untyped == nil)
+    try context.save()
+    let fetched = try #require(try container.newContext().fetch(FetchRequest<Song>()).first)
+    #expect(fetched.untyped == nil)
+    fetched.untyped = Tone(pitch: 4)
+    let value = try #require(fetched.untyped)
+    #expect(type(of: value) == Tone.self && (value as? Tone)?.pitch == 4)
+    fetched.untyped = nil
+    #expect(fetched.untyped == nil)
   }
 
   @Test("A change inside an attribute's object is not noticed until the attribute is set again")

@@ -139,7 +139,9 @@ extension ManagedObject {
   public final func _transformed<T>(_ slot: Int, _ type: T?.Type) -> T? {
     core.checkOwner()
     checkSlot(slot)
-    return transformedValue(slot) as? T
+    // A cast of nil to Any succeeds, so nil is returned before the cast.
+    guard let value = transformedValue(slot) else { return nil }
+    return value as? T
   }
 
   /// Explains that an attribute with a transformer must be optional.
