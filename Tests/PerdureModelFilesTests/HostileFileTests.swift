@@ -54,6 +54,23 @@ struct HostileFileTests {
     #expect(error?.problems.map(\.kind) == [row.kind] && error?.problems.first?.line == row.line)
   }
 
+  @Test(
+    "Likely mistakes in XML have a message of their own",
+    arguments: [
+      ("some text of another\nkind", "begins with text"), ("<model", "not closed"),
+      ("<model></model", "not closed"),
+      ("<model a='&#q;'/>", "number"), ("<model a='&amp x'/>", "semicolon"),
+      (" <?xml version='1.0'?><model/>", "declaration"), ("<?xml version='1.0 ?><model/>", "declaration"),
+      ("<?xml version='1.0' standalone='x'?><model/>", "declaration"),
+      ("<?xml encoding='UTF-8'?><model/>", "version"), ("<model a:b='c'/>", "prefix"),
+    ])
+  func likelyMistakes(_ text: String, _ word: String) {
+    let error = #expect(throws: ModelFileError.self) {
+      try ModelDocument(Array(text.utf8), file: "contents")
+    }
+    #expect(error?.problems.first?.message.contains(word) == true, "\(error?.description ?? "")")
+  }
+
   @Test("Other encodings give an error with the line")
   func encodings() {
     let text = "<model/>"
