@@ -91,7 +91,7 @@ extension ContextCore {
 
   private func insert(_ change: ChildChange, isAgain: Bool) {
     if let old = tracker[change.reference] {
-      if old.isDeleted, !old.isNew, !hasVanished(old.reference) { return takeBackDeletion(old) }
+      if old.isDeleted, !old.isNew, !hasVanished(old.reference) { return unmarkDeleted(old) }
       forget(old)
     }
     let object = instance(of: change.reference)
@@ -106,13 +106,6 @@ extension ContextCore {
     for slot in object.shape.properties.indices where object.shape.isColumn(slot) {
       overlay.setValue(.null, slot)
     }
-  }
-
-  /// The child has inserted again what is deleted here, and has a row still.
-  private func takeBackDeletion(_ overlay: ObjectOverlay) {
-    overlay.isDeleted = false
-    overlay.isPropagated = false
-    overlay.deletedWith = nil
   }
 
   /// What was changed of an object that is gone gives way to what the child has made of it.

@@ -369,14 +369,9 @@ extension ContextCore {
 
   /// The reference in a column as the store has it.
   func storedColumn(_ reference: ObjectReference, _ slot: Int) -> ObjectReference? {
-    do {
-      guard let stored = try view.row(reference) else { return nil }
-      let row = try graph.store.rows.view(stored.bytes, of: reference)
+    withStoredRow(reference) { row in
       let field = row.fields[slot]
       return row.isPresent(field) ? row.reference(field) : nil
-    } catch {
-      noteReadFailure(error, reference)
-      return nil
-    }
+    } ?? nil
   }
 }

@@ -46,13 +46,13 @@ extension ContextCore {
 
   func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
     checkOwner()
-    return ContextObservation(observers, observers.add(observer))
+    return observers.add(observer)
   }
 
   /// Releases the observers. Another context may share and keep them.
   func forgetObservers() {
     let released = observers
-    observers = ContextObservers()
+    observers = ObserverList()
     withExtendedLifetime(released) {}
   }
 
@@ -165,7 +165,7 @@ extension ContextCore {
       if news.kind == .didSave { saves.tell(event, besides: inbox) }
     }
     guard !observers.isEmpty, let handle else { return }
-    observers.tell(notification(news, handle))
+    observers.call(notification(news, handle))
   }
 
   private func event(_ news: ContextNews) -> ContextEvent {

@@ -223,6 +223,14 @@ extension ContextCore {
     tracker.propagateLater(overlay)
   }
 
+  /// Takes the mark of a deletion back. The other changes of the object stay.
+  func unmarkDeleted(_ overlay: ObjectOverlay) {
+    recorder?.note(.object(overlay.reference)) { .absent }
+    overlay.isDeleted = false
+    overlay.isPropagated = false
+    overlay.deletedWith = nil
+  }
+
   /// Whether an instance can be deleted or connected: it is new, or has a row. Reads no row. nil when the store
   /// cannot say, which is noted: that is no reason to take the object for gone.
   func hasRow(_ object: ManagedObject) -> Bool? {

@@ -227,4 +227,15 @@ extension ContextCore {
       return nil
     }
   }
+
+  /// The row of an object in the state that the context sees, whatever row its instance has.
+  func withStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) -> R? {
+    do {
+      guard let stored = try view.row(reference) else { return nil }
+      return body(try graph.store.rows.view(stored.bytes, of: reference))
+    } catch {
+      noteReadFailure(error, reference)
+      return nil
+    }
+  }
 }

@@ -116,7 +116,7 @@ final class ContextCore {
   /// The versions of objects that the next save looks at, though it does not write them.
   var watched: [ObjectReference: RowVersion] = [:]
   /// The observers in the context's isolation.
-  var observers = ContextObservers()
+  var observers = ObserverList<ContextNotification>()
   /// The new objects that observers know of and that were taken back in the current event.
   var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
   /// The sequences of the context's events.

@@ -75,51 +75,6 @@ public struct ContextNotification {
 @available(*, unavailable)
 extension ContextNotification: Sendable {}
 
-/// Retains an observer of a context until this observation is cancelled or freed.
-public final class ContextObservation {
-  private weak var observers: ContextObservers?
-  private let number: Int
-
-  init(_ observers: ContextObservers, _ number: Int) {
-    self.observers = observers
-    self.number = number
-  }
-
-  deinit { cancel() }
-
-  /// Ends the observation.
-  public func cancel() { observers?.remove(number) }
-}
-
-@available(*, unavailable)
-extension ContextObservation: Sendable {}
-
-/// The observers of a context. A new view context shares them with the previous one.
-final class ContextObservers {
-  private var closures: [Int: (ContextNotification) -> Void] = [:]
-  private var lastNumber = 0
-
-  var isEmpty: Bool { closures.isEmpty }
-
-  func add(_ observer: @escaping (ContextNotification) -> Void) -> Int {
-    lastNumber += 1
-    closures[lastNumber] = observer
-    return lastNumber
-  }
-
-  func remove(_ number: Int) {
-    // Frees the closure after the access ends: it may own the observation of another closure.
-    let removed = closures.removeValue(forKey: number)
-    withExtendedLifetime(removed) {}
-  }
-
-  /// Calls the observers in the order of their registration, except those that another observer
-  /// removes meanwhile.
-  func tell(_ notification: ContextNotification) {
-    for number in closures.keys.sorted() { closures[number]?(notification) }
-  }
-}
-
 extension ManagedObjectContext {
   /// Calls a closure for each event of the context, at once and in the context's isolation.
   ///

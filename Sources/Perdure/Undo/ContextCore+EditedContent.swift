@@ -57,17 +57,6 @@ extension ContextCore: EditedContentReader {
         hasPermanentID: wasStored || overlay?.hasPermanentID == true))
   }
 
-  /// Reads the row of an object in the state that the context sees, whatever its instance has.
-  private func withStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) -> R? {
-    do {
-      guard let stored = try view.row(reference) else { return nil }
-      return body(try graph.store.rows.view(stored.bytes, of: reference))
-    } catch {
-      noteReadFailure(error, reference)
-      return nil
-    }
-  }
-
   private func positionContent(
     _ member: ObjectReference, _ owner: ObjectReference, _ slot: Int
   ) -> EditedContent {

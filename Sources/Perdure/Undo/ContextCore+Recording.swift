@@ -112,11 +112,12 @@ extension ContextCore {
   /// - Returns: The token of the group; nil if there is no manager, or a group is running.
   func beginUndoTask(_ name: String) -> UndoTask? {
     checkOwner()
-    guard let undoManager else { return nil }
+    guard let recorder, !recorder.isInGroup else { return nil }
     propagateDeletes()
     endUndoGroupOfEvent()
     let token = UndoTask()
-    return undoManager.recorder.beginTask(name, token) ? token : nil
+    recorder.beginTask(name, token)
+    return token
   }
 
   func endUndoTask(_ token: UndoTask) {

@@ -144,7 +144,7 @@ extension ContextCore {
 
   /// An object is there again, with its attributes.
   private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
-    if let overlay = tracker[reference], overlay.isDeleted { return takeBackDeletion(overlay) }
+    if let overlay = tracker[reference], overlay.isDeleted { return takeBackDeletion(overlay, object) }
     let shape = graph.shape(of: reference)
     let overlay = ObjectOverlay(reference, shape, isNew: true, in: memory)
     overlay.isInsertedAgain = object.wasStored
@@ -158,12 +158,9 @@ extension ContextCore {
     }
   }
 
-  /// The object is not deleted any more; its other changes stay.
-  private func takeBackDeletion(_ overlay: ObjectOverlay) {
-    recordRemovalOfDeletion(overlay.reference)
-    overlay.isDeleted = false
-    overlay.isPropagated = false
-    overlay.deletedWith = nil
+  /// The object is no longer deleted, and has the attributes that it had at the deletion.
+  private func takeBackDeletion(_ overlay: ObjectOverlay, _ object: EditedObject) {
+    unmarkDeleted(overlay)
     if !overlay.isNew, !overlay.changesRow { overlay.baseVersion = nil }
     dropIfUnchanged(overlay)
     addIfVanished(overlay.reference)
@@ -171,10 +168,13 @@ extension ContextCore {
     if tracker[overlay.reference] == nil, overlay.toldState != nil {
       eventStarts[overlay.reference] = EventStart()
     }
-  }
-
-  private func recordRemovalOfDeletion(_ reference: ObjectReference) {
-    recorder?.note(.object(reference)) { .absent }
+    // A child may have changed them since.
+    for (slot, value) in object.columns.enumerated()
+    where overlay.shape.isColumn(slot) && !overlay.shape.isRelationship(slot)
+      && columnValue(overlay.reference, slot) != value
+    {
+      setColumn(overlay.reference, slot, value)
+    }
   }
 
   /// The instance that the object had, if the program still has it.

@@ -23,7 +23,7 @@
 /// A reset removes all groups. Merges, refreshes and rollbacks cannot be undone.
 ///
 /// The manager belongs to one context and is used in its isolation. A context without one, which is
-/// the default, has no cost.
+/// the default, pays for a test at each change.
 public final class ContextUndoManager {
   var history: UndoHistory
   private(set) weak var context: ContextCore?
@@ -31,7 +31,7 @@ public final class ContextUndoManager {
   private var lastNumber: UInt64 = 0
   /// Where the group belongs that takes edits of the event again.
   private var continued: UndoHistory.Direction?
-  private let observers = UndoObservers()
+  private let observers = ObserverList<ContextUndoManager>()
 
   /// A manager for one context.
   ///
@@ -116,7 +116,7 @@ public final class ContextUndoManager {
   /// ended, after an undo or a redo, and after groups were removed. For menus.
   ///
   /// - Returns: What keeps the observer. It ends with that.
-  public func observe(_ observer: @escaping (ContextUndoManager) -> Void) -> UndoObservation {
+  public func observe(_ observer: @escaping (ContextUndoManager) -> Void) -> ContextObservation {
     observers.add(observer)
   }
 }
@@ -215,6 +215,6 @@ extension ContextUndoManager {
 
   private func change(_ body: () -> Void) {
     body()
-    observers.tell(self)
+    observers.call(self)
   }
 }

@@ -14,7 +14,7 @@
 // Invariants:
 //   ER1. `ObjectMemory.recordingGroup` is a number that no other interval between two changes of
 //        the group has, or 0 while the group differs from task to task. An overlay that has the
-//        number and a slot has reported it to the recorder (`ObjectOverlay.noteEdit(of:)`).
+//        number and a slot has reported it to the recorder (`ObjectOverlay.record`).
 
 internal import PerdurePredicates
 
@@ -22,13 +22,15 @@ internal import PerdurePredicates
 final class EditRecorder {
   private let memory: UnsafeMutablePointer<ObjectMemory>
   private var lastInterval: UInt32 = 0
-  private var eventGroup: OpenUndoGroup?
+  // Not checked for exclusivity at run time: each edit accesses them several times, and no access
+  // lasts longer than an assignment.
+  @exclusivity(unchecked) private var eventGroup: OpenUndoGroup?
   /// The group of the running closure, and how many closures are running.
-  private var closureGroup: OpenUndoGroup?
+  @exclusivity(unchecked) private var closureGroup: OpenUndoGroup?
   private var closureDepth = 0
   /// The groups of asynchronous closures, by their tokens.
-  private var taskGroups: [ObjectIdentifier: OpenUndoGroup] = [:]
-  private var exclusionDepth = 0
+  @exclusivity(unchecked) private var taskGroups: [ObjectIdentifier: OpenUndoGroup] = [:]
+  @exclusivity(unchecked) private var exclusionDepth = 0
 
   init(_ memory: UnsafeMutablePointer<ObjectMemory>) {
     self.memory = memory
@@ -118,12 +120,10 @@ final class EditRecorder {
     return group === taskGroup ? nil : group
   }
 
-  /// - Returns: False if the task has a group of this context already.
-  func beginTask(_ name: String, _ token: UndoTask) -> Bool {
-    if taskGroup != nil || closureDepth > 0 { return false }
+  /// The task must have no group of this context yet.
+  func beginTask(_ name: String, _ token: UndoTask) {
     taskGroups[ObjectIdentifier(token)] = OpenUndoGroup(name: name)
     beginInterval()
-    return true
   }
 
   func endTask(_ token: UndoTask) -> OpenUndoGroup? {

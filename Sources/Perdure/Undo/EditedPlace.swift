@@ -46,6 +46,18 @@ enum EditedPlace: Hashable {
 }
 
 extension EditedPlace {
+  /// Hashes one number, or two for a link, because each first edit of a place looks it up.
+  func hash(into hasher: inout Hasher) {
+    switch self {
+    case .object(let owner): hasher.combine(owner.rawValue)
+    case .column(let owner, let slot), .transient(let owner, let slot):
+      hasher.combine(owner.rawValue ^ UInt64(truncatingIfNeeded: slot + 1) << 40)
+    case .link(let owner, let slot, let target), .position(let target, let owner, let slot):
+      hasher.combine(owner.rawValue ^ UInt64(truncatingIfNeeded: slot + 1) << 40)
+      hasher.combine(target.rawValue)
+    }
+  }
+
   /// The place after an object has got another reference.
   func renamed(_ old: ObjectReference, _ new: ObjectReference) -> EditedPlace {
     func renamed(_ reference: ObjectReference) -> ObjectReference { reference == old ? new : reference }

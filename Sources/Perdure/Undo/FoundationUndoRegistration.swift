@@ -13,7 +13,7 @@
     private let manager: ContextUndoManager
     private let target: UndoManager
     private let onFailure: (PerdureError) -> Void
-    private var observation: UndoObservation?
+    private var observation: ContextObservation?
     private var lastNumber: UInt64
     private var isTakingBack = false
 

@@ -19,7 +19,7 @@ struct UndoGroup {
     var byteCount: Int { MemoryLayout<Change>.size + before.byteCount + after.byteCount }
   }
 
-  var name: String
+  let name: String
   let changes: [Change]
   /// Different for each group of a manager.
   let number: UInt64
@@ -53,8 +53,11 @@ final class OpenUndoGroup {
   var name: String
   /// Whether a save has saved edits of the group, which is still open.
   var isSaved = false
-  private var entries: [Entry] = []
-  private var positions: [EditedPlace: Int] = [:]
+  // Not checked for exclusivity at run time, as in EditRecorder: contents are read before an access.
+  @exclusivity(unchecked) private var entries: [Entry] = []
+  @exclusivity(unchecked) private var positions: [EditedPlace: Int] = [:]
+  /// Whether the group has the insertion of any object.
+  @exclusivity(unchecked) private var hasInsertions = false
 
   init(name: String) { self.name = name }
 
@@ -62,9 +65,14 @@ final class OpenUndoGroup {
   init(continuing group: UndoGroup) {
     name = group.name
     for change in group.changes {
-      positions[change.place] = entries.count
-      entries.append(Entry(place: change.place, before: change.before, after: change.after))
+      append(Entry(place: change.place, before: change.before, after: change.after))
     }
+  }
+
+  private func append(_ entry: Entry) {
+    if case .object = entry.place, entry.before.isAbsent { hasInsertions = true }
+    positions[entry.place] = entries.count
+    entries.append(entry)
   }
 
   var isEmpty: Bool { entries.isEmpty }
@@ -78,7 +86,7 @@ final class OpenUndoGroup {
   ///
   /// - Parameter before: What the place holds.
   func note(_ place: EditedPlace, _ before: () -> EditedContent) {
-    if case .column(let reference, _) = place, let position = positions[.object(reference)],
+    if hasInsertions, case .column(let reference, _) = place, let position = positions[.object(reference)],
       entries[position].before.isAbsent
     {
       entries[position].after = nil
@@ -87,8 +95,7 @@ final class OpenUndoGroup {
     if let position = positions[place] {
       entries[position].after = nil
     } else {
-      positions[place] = entries.count
-      entries.append(Entry(place: place, before: before(), after: nil))
+      append(Entry(place: place, before: before(), after: nil))
     }
   }
 

@@ -105,15 +105,6 @@ private func here<T: ManagedObject>(_ object: T, _ context: ManagedObjectContext
   try #require(try context.existingObject(with: object.objectID) as? T)
 }
 
-private func conflicts(_ body: () throws(PerdureError) -> Void) -> [UndoConflict] {
-  do throws(PerdureError) {
-    try body()
-    return []
-  } catch {
-    return error.undoConflicts
-  }
-}
-
 @Suite("Undo of deletions in withoutUndo, and beside delete rules")
 struct UndoDeletionTests {
   @Test("What the rules of a deletion in withoutUndo take along belongs to no group")
@@ -243,10 +234,9 @@ struct UndoLinkConflictTests {
       return volume
     }
     try context.save()
-    let other = scene.container.newContext()
-    other.delete(try here(volume, other))
-    try other.save()
-    context.refreshAllObjects()
+    try scene.changeElsewhere { other in
+      other.delete(try here(volume, other))
+    }
     try context.undo()
     #expect(shelf.volumes.map(\.title) == ["a"] && mark.volumes.isEmpty)
     try context.save()
@@ -265,10 +255,9 @@ struct UndoLinkConflictTests {
       for (mark, volume) in zip(marks, volumes) { mark.volumes.insert(volume) }
     }
     try context.save()
-    let other = scene.container.newContext()
-    other.delete(deletesVolume ? try here(volumes[0], other) : try here(marks[0], other))
-    try other.save()
-    context.refreshAllObjects()
+    try scene.changeElsewhere { other in
+      other.delete(deletesVolume ? try here(volumes[0], other) : try here(marks[0], other))
+    }
     try context.undo()
     #expect(volumes[1].marks.isEmpty)
     try context.save()
@@ -286,7 +275,7 @@ struct UndoLinkConflictTests {
     context.undoGroup("Clear") { country.capital = nil }
     try context.save()
     try scene.change { try here(other, $0).capital = try here(city, $0) }
-    #expect(conflicts { () throws(PerdureError) in try context.undo() }.count == 1)
+    #expect(undoConflicts { () throws(PerdureError) in try context.undo() }.count == 1)
     #expect(other.capital === city && country.capital == nil)
     try context.undo(.keepCurrent)
     #expect(other.capital === city && country.capital == nil)
@@ -303,15 +292,14 @@ struct UndoLinkConflictTests {
     scene.manager.removeAllActions()
     context.undoGroup("Clear") { volumes[0].sequel = nil }
     try context.save()
-    let other = scene.container.newContext()
-    if clearsSequel {
-      try here(volumes[2], other).sequel = try here(volumes[1], other)
-    } else {
-      try here(volumes[0], other).sequel = try here(volumes[2], other)
+    try scene.changeElsewhere { other in
+      if clearsSequel {
+        try here(volumes[2], other).sequel = try here(volumes[1], other)
+      } else {
+        try here(volumes[0], other).sequel = try here(volumes[2], other)
+      }
     }
-    try other.save()
-    context.refreshAllObjects()
-    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.count == 1)
     if clearsSequel { #expect(volumes[2].sequel === volumes[1]) }
     try context.undo(.overwrite)
@@ -371,12 +359,11 @@ struct UndoLinkConflictTests {
     scene.manager.removeAllActions()
     context.undoGroup("Delete") { context.delete(volume) }
     try context.save()
-    let other = scene.container.newContext()
-    other.delete(try here(shelf, other))
-    other.delete(try here(mark, other))
-    try other.save()
-    context.refreshAllObjects()
-    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    try scene.changeElsewhere { other in
+      other.delete(try here(shelf, other))
+      other.delete(try here(mark, other))
+    }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(Set(found.map(\.property)).contains("shelf") && found.count == 2)
     try context.undo(.overwrite)
     #expect(volume.managedObjectContext === context && volume.shelf == nil && volume.marks.isEmpty)
@@ -398,10 +385,9 @@ struct UndoLinkConflictTests {
       return volume
     }
     try context.save()
-    let other = scene.container.newContext()
-    try here(volume, other).title = "Theirs"
-    try other.save()
-    context.refreshAllObjects()
+    try scene.changeElsewhere { other in
+      try here(volume, other).title = "Theirs"
+    }
     try context.undo(.keepCurrent)
     #expect(shelf.volumes.map(\.title) == ["Theirs", "a"] && mark.volumes.contains(volume))
     try context.save()

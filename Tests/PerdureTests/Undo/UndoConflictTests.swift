@@ -4,23 +4,6 @@ import Testing
 
 @Suite("Undo beside changes of others")
 struct UndoConflictTests {
-  private func change(_ scene: UndoScene, _ body: (ManagedObjectContext) throws -> Void) throws {
-    let other = scene.container.newContext()
-    try body(other)
-    try other.save()
-    scene.context.refreshAllObjects()
-  }
-
-  private func conflicts(_ body: () throws(PerdureError) -> Void) -> [UndoConflict] {
-    do throws(PerdureError) {
-      try body()
-      return []
-    } catch {
-      #expect(error.code == .undoConflict && !error.message.isEmpty)
-      return error.undoConflicts
-    }
-  }
-
   private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> UndoVolume {
     try #require(try context.existingObject(with: id) as? UndoVolume)
   }
@@ -34,8 +17,8 @@ struct UndoConflictTests {
       volume.pages = 2
     }
     try context.save()
-    try change(scene) { try self.volume(volume.objectID, $0).title = "Three" }
-    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = "Three" }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.property) == ["title"] && found.map(\.objectID) == [volume.objectID])
     #expect(found.map(\.before) == [.string("One")] && found.map(\.after) == [.string("Two")])
     #expect(found.map(\.current) == [.string("Three")])
@@ -52,7 +35,7 @@ struct UndoConflictTests {
     let (context, volume) = (scene.context, try scene.volume("One"))
     context.undoGroup("Edit") { volume.title = "Two" }
     try context.save()
-    try change(scene) { try self.volume(volume.objectID, $0).title = "Three" }
+    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = "Three" }
     try context.undo(.overwrite)
     #expect(volume.title == "One")
     try context.redo()
@@ -65,7 +48,7 @@ struct UndoConflictTests {
     let (context, volume) = (scene.context, try scene.volume("One"))
     context.undoGroup("Edit") { volume.title = "Two" }
     try context.save()
-    try change(scene) {
+    try scene.changeElsewhere {
       let other = try self.volume(volume.objectID, $0)
       (other.title, other.pages) = ("One", 9)
     }
@@ -84,8 +67,8 @@ struct UndoConflictTests {
       other.title = "Changed"
     }
     try context.save()
-    try change(scene) { $0.delete(try self.volume(id, $0)) }
-    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    try scene.changeElsewhere { $0.delete(try self.volume(id, $0)) }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.objectID) == [id] && found.map(\.property) == [""])
     #expect(found.map(\.before) == [.bool(true)] && found.map(\.current) == [.bool(false)])
     #expect(other.title == "Changed")
@@ -101,8 +84,8 @@ struct UndoConflictTests {
     let context = scene.context
     let volume = context.undoGroup("Insert") { UndoVolume(context: context) }
     try context.save()
-    try change(scene) { try self.volume(volume.objectID, $0).title = "Theirs" }
-    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = "Theirs" }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.property) == ["title"] && found.map(\.before) == [.null])
     #expect(found.map(\.after) == [.string("")] && found.map(\.current) == [.string("Theirs")])
     try context.undo(.keepCurrent)
@@ -116,8 +99,8 @@ struct UndoConflictTests {
     let volume = shelf.volumes[0]
     context.undoGroup("Take out") { volume.shelf = nil }
     try context.save()
-    try change(scene) { $0.delete(try $0.existingObject(with: shelf.objectID)) }
-    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    try scene.changeElsewhere { $0.delete(try $0.existingObject(with: shelf.objectID)) }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.property) == ["shelf"] && found.map(\.current) == [.null])
     try context.undo(.overwrite)
     #expect(volume.shelf == nil)
@@ -136,12 +119,12 @@ struct UndoConflictTests {
       shelf.volumes.move(volume, to: 2)
     }
     try context.save()
-    try change(scene) {
+    try scene.changeElsewhere {
       let theirs = try self.volume(volume.objectID, $0)
       theirs.marks.removeAll()
       theirs.shelf?.volumes.move(theirs, to: 1)
     }
-    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.property) == ["volumes"] && found[0].member == volume.objectID)
     #expect(shelf.volumes.map(\.title) == ["b", "a", "c"])
     try context.undo(.keepCurrent)
@@ -156,7 +139,7 @@ struct UndoConflictTests {
       volume.title = "Two"
       context.withoutUndo { volume.title = "Three" }
     }
-    let found = conflicts { () throws(PerdureError) in try context.undo() }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.after) == [.string("Two")] && found.map(\.current) == [.string("Three")])
     #expect(volume.title == "Three")
   }
@@ -175,7 +158,7 @@ struct UndoConflictTests {
     try other.save()
     try context.save()
     #expect(volume.title == "Three" && volume.pages == 2)
-    #expect(conflicts { () throws(PerdureError) in try context.undo() }.map(\.property) == ["title"])
+    #expect(undoConflicts { () throws(PerdureError) in try context.undo() }.map(\.property) == ["title"])
   }
 
   @Test("A context that merges by itself keeps its groups, and an open group does not contain merged changes")

@@ -1,5 +1,6 @@
 import Perdure
 import PerdureTestSupport
+import Testing
 
 /// The size of a volume.
 @Composite struct VolumeFormat: Equatable {
@@ -66,5 +67,24 @@ struct UndoScene {
     try context.save()
     manager.removeAllActions()
     return shelf
+  }
+
+  /// Another context saves changes, and this one moves to them.
+  func changeElsewhere(_ body: (ManagedObjectContext) throws -> Void) throws {
+    let other = container.newContext()
+    try body(other)
+    try other.save()
+    context.refreshAllObjects()
+  }
+}
+
+/// The conflicts of an undo or a redo; none if it is done.
+func undoConflicts(_ body: () throws(PerdureError) -> Void) -> [UndoConflict] {
+  do throws(PerdureError) {
+    try body()
+    return []
+  } catch {
+    #expect(error.code == .undoConflict && !error.message.isEmpty)
+    return error.undoConflicts
   }
 }

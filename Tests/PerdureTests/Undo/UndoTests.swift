@@ -322,4 +322,23 @@ struct UndoTests {
     try context.redo()
     #expect(shelf.name == "n" && shelf.volumes[0].title == "b")
   }
+
+  @Test("A child that restores an object which its parent deletes makes one group of it")
+  func restoredByChild() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let child = try context.newChildContext()
+    child.mergePolicy = .mergeByPropertyObjectTrump
+    try child.existingObject(with: volume.objectID).setValue("Two", forKey: "title")
+    context.undoGroup("Delete") { context.delete(volume) }
+    try child.save()
+    #expect(!volume.isDeleted && volume.title == "Two" && scene.manager.undoCount == 2)
+    try context.undo()
+    #expect(volume.isDeleted)
+    try context.redo()
+    #expect(!volume.isDeleted && volume.title == "Two")
+    for _ in 0..<2 { try context.undo() }
+    #expect(!volume.isDeleted && volume.title == "One" && !scene.manager.canUndo)
+    try context.save()
+  }
 }
