@@ -53,7 +53,7 @@ final class OpenUndoGroup {
   var name: String
   /// Whether a save has saved edits of the group, which is still open.
   var isSaved = false
-  // Not checked for exclusivity at run time, as in EditRecorder: contents are read before an access.
+  // Not checked for exclusivity at run time, as in EditRecorder: contents are read before accesses.
   @exclusivity(unchecked) private var entries: [Entry] = []
   @exclusivity(unchecked) private var positions: [EditedPlace: Int] = [:]
   /// Whether the group has the insertion of any object.
