@@ -1,4 +1,4 @@
-// What the places of the graph hold, for the undo groups.
+// Reads the contents of places of the graph, for undo groups.
 
 internal import PerdurePredicates
 
@@ -23,17 +23,17 @@ extension ContextCore: EditedContentReader {
     case .position(let member, let owner, let slot):
       guard let order = graph.shape(of: owner).relationship(slot).order else { return .absent }
       return storedKey(of: member, under: owner, order).map { .key($0) } ?? .absent
-    case .object, .link, .transient: preconditionFailure("\(place) is noted with its content.")
+    case .object, .link, .transient: preconditionFailure("\(place) must be recorded with its content.")
     }
   }
 
-  /// Whether an object is there: new, or with a row, and not deleted.
+  /// Whether an object exists: it is new or has a row, and is not deleted.
   func exists(_ reference: ObjectReference) -> Bool {
     if let overlay = tracker[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
     return viewVersion(of: reference) != nil
   }
 
-  /// An object with its columns; absent if it does not exist.
+  /// The content of an object: its columns, or absent if it does not exist.
   func objectContent(_ reference: ObjectReference) -> EditedContent {
     guard exists(reference) else { return .absent }
     let (shape, overlay) = (graph.shape(of: reference), tracker[reference])
@@ -82,7 +82,8 @@ extension ContextCore: EditedContentReader {
 }
 
 extension RelationshipShape {
-  /// The end at which a link is recorded that no column holds, so that it is recorded once.
+  /// The place of a link that is not stored in a column. Both ends give the same place, so a link
+  /// is recorded once.
   func canonicalEnd(
     _ owner: ObjectReference, _ target: ObjectReference, inverse: RelationshipShape?
   ) -> EditedPlace {

@@ -1,9 +1,8 @@
-// The edits of a context are reported to the recorder of its undo manager here, and groups end
-// here.
+// Reports the edits of a context to the recorder of its undo manager, and begins and ends groups.
 //
-// Overlays report the edits of columns; all others are reported here. Everything that changes the
-// context without being an edit (a merge, a refresh, a rollback) is excluded, and settles the open
-// groups first.
+// Overlays report edits of columns, and this file reports all others. Merges, refreshes and
+// rollbacks are not edits: they are excluded. Before the context moves to another state of the
+// store, the open groups read their contents (`settleUndoGroups`).
 
 internal import PerdurePredicates
 
@@ -13,19 +12,19 @@ extension ContextCore {
 
   // MARK: Edits
 
-  /// An object was inserted.
+  /// Records the insertion of an object.
   func recordInsertion(_ overlay: ObjectOverlay) {
     guard let recorder else { return }
     recorder.note(.object(overlay.reference)) { .absent }
     if recorder.hasInserted(overlay.reference) { overlay.noteInsertionInGroup() }
   }
 
-  /// An object is about to be deleted or taken away.
+  /// Records an object before it is deleted or removed.
   func recordDeletion(_ reference: ObjectReference) {
     recorder?.note(.object(reference)) { objectContent(reference) }
   }
 
-  /// A link that no column holds is about to change.
+  /// Records a link before it changes. The link must not be stored in a column.
   func recordLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
@@ -34,9 +33,9 @@ extension ContextCore {
     recorder.note(place) { contains(owner, relationship, target) ? .linked : .absent }
   }
 
-  /// The position of a member is about to change.
+  /// Records the position of a member before it changes.
   ///
-  /// - Parameter delta: The order with unsaved changes.
+  /// - Parameter delta: The unsaved changes of the order.
   func recordPosition(
     of member: ObjectReference, in owner: ObjectReference, _ relationship: RelationshipShape,
     _ delta: OrderDelta
@@ -47,25 +46,27 @@ extension ContextCore {
     }
   }
 
-  /// A transient attribute is about to be set.
+  /// Records a transient attribute before it is set.
   func recordTransient(_ reference: ObjectReference, _ slot: Int) {
     let place = EditedPlace.transient(reference, slot: slot)
     recorder?.note(place) { content(of: place) }
   }
 
-  // MARK: Changes that are no edits
+  // MARK: Changes that are not edits
 
-  /// Does something that no undo takes back, at the present state of the store.
+  /// Runs a closure whose changes cannot be undone. If it moves the context to another state of the
+  /// store, call `settleUndoGroups()` first.
   func excludingFromUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    // The same one at the end, whatever manager the body sets.
+    // The same recorder ends the exclusion, even if the body sets another manager.
     let recorder = recorder
     recorder?.beginExclusion()
     defer { recorder?.endExclusion() }
     return try body()
   }
 
-  /// Does edits that no undo takes back. What the delete rules of earlier deletions change belongs
-  /// to the group of these deletions; what those of its own deletions change belongs to none.
+  /// Runs a closure whose edits cannot be undone. The delete rules of earlier deletions are applied
+  /// first, and belong to the group of these deletions. Changes by the delete rules of the
+  /// closure's own deletions cannot be undone either.
   func withoutUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     checkOwner()
     guard recorder != nil else { return try body() }
@@ -76,7 +77,8 @@ extension ContextCore {
     }
   }
 
-  /// Called before the context moves to another state of the store.
+  /// Reads the contents that open groups have not read yet. Called before the context moves to
+  /// another state of the store.
   func settleUndoGroups() { recorder?.settle(self) }
 
   // MARK: Groups
@@ -87,7 +89,7 @@ extension ContextCore {
     undoManager.complete(group, self)
   }
 
-  /// Lets what the hooks of a save change belong to the last group.
+  /// Adds the changes by the hooks of a save to the last group, unless the event has newer edits.
   func continueUndoGroup() {
     guard let undoManager, !undoManager.recorder.hasEventEdits else { return }
     undoManager.continueLastGroup()
@@ -109,7 +111,8 @@ extension ContextCore {
     if let group = undoManager.recorder.endClosure() { undoManager.complete(group, self) }
   }
 
-  /// - Returns: The token of the group; nil if there is no manager, or a group is running.
+  /// - Returns: The token of the group; nil if there is no manager, or if a closure of a group is
+  ///   already running.
   func beginUndoTask(_ name: String) -> UndoTask? {
     checkOwner()
     guard let recorder, !recorder.isInGroup else { return nil }
@@ -128,7 +131,7 @@ extension ContextCore {
 }
 
 extension ContextCore {
-  /// A new object without links has another reference now.
+  /// Replaces the reference of a new object without links.
   func renameInUndo(_ old: ObjectReference, _ new: ObjectReference) {
     guard let undoManager else { return }
     undoManager.recorder.rename(old, new)

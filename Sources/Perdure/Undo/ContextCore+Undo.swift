@@ -1,24 +1,24 @@
-// Taking back what a group has changed.
+// Undoes and redoes a group of edits.
 //
-// An undo gives each place the content that it had before the group. These are edits like others:
-// the recorder makes a group of them, which is what a redo takes back. So undo and redo are the
-// same function, and a redo restores exactly what the undo has changed, delete rules included.
+// An undo gives each place the content that it had before the group. These changes are ordinary
+// edits: the recorder makes a group of them, and a redo undoes that group. So undo and redo are one
+// function. A redo reverts all changes of the undo, also those by delete rules. The steps:
 //
-//   1. objects that the group has removed   with their attributes
+//   1. objects that the group has removed   inserted again with their attributes
 //   2. columns                              to-one relationships with their other ends
 //   3. links, positions, transient attributes
-//   4. objects that the group has added     they go
+//   4. objects that the group has added     removed
 //
 // Invariants:
-//   UN1. Before anything is changed, each place is compared with what the group has left there.
-//        What is neither that nor the content before the group is a conflict.
+//   UN1. Before an undo changes anything, it compares each place with the content after the group.
+//        A content that is neither this one nor the content before the group is a conflict.
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
-//        links and positions), so the order of the steps inside 2 and 3 does not matter.
+//        links and positions). So the order within the steps 2 and 3 does not matter.
 
 internal import PerdurePredicates
 
 extension ContextCore {
-  /// Takes back the last group of a direction, if there is one.
+  /// Undoes or redoes the last group of a direction, if there is one.
   func takeBack(
     _ direction: UndoHistory.Direction, _ policy: UndoConflictPolicy
   ) throws(PerdureError) {
@@ -44,23 +44,23 @@ extension ContextCore {
 
   private func checkUndoIsPossible(_ undoManager: ContextUndoManager) {
     if undoManager.recorder.isInGroup {
-      stop("undo() or redo() was called inside undoGroup. Call it when the closure has returned.")
+      stop("undo() or redo() was called inside undoGroup. Call it after the closure has returned.")
     }
     if isSaving || isValidating || isPropagating {
-      stop("undo() or redo() was called by a hook of a save or of a deletion. Call it when that is done.")
+      stop("undo() or redo() was called by a hook of a save or of a deletion. Call it afterwards.")
     }
   }
 
   // MARK: Restoring
 
-  /// - Parameter kept: The places that stay as they are.
+  /// - Parameter kept: The places that are not changed.
   private func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
     let returned = changes.filter { change in
       guard case .object(let object) = change.before, !exists(change.place.owner) else { return false }
       bringBack(change.place.owner, object)
       return true
     }
-    // Others' rows may lead to objects that are inserted again (C3).
+    // Rows of other objects may refer to objects that are inserted again (C3).
     if returned.contains(where: { tracker[$0.place.owner]?.isInsertedAgain == true }) { rebaseDeltas() }
     for case (let change, .object(let object)) in returned.map({ ($0, $0.before) }) {
       connect(change.place.owner, object, kept)
@@ -76,7 +76,7 @@ extension ContextCore {
     tellRestored(changes, returned: Set(returned.map(\.place.owner)))
   }
 
-  /// Calls `awake(fromSnapshotEvents:)` of instances that have other values now.
+  /// Calls `awake(fromSnapshotEvents:)` of the instances whose values the undo has changed.
   private func tellRestored(_ changes: [UndoGroup.Change], returned: Set<ObjectReference>) {
     var notified: Set<ObjectReference> = []
     for change in changes {
@@ -97,7 +97,7 @@ extension ContextCore {
       if columnValue(reference, slot) != value { setColumn(reference, slot, value) }
       return
     }
-    // A deleted object gets no links.
+    // A deleted object cannot get links.
     guard exists(reference) else { return }
     var target: ObjectReference?
     if case .reference(let found) = value {
@@ -142,7 +142,7 @@ extension ContextCore {
 
   // MARK: Objects
 
-  /// An object is there again, with its attributes.
+  /// Restores a removed object with its attributes.
   private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
     if let overlay = tracker[reference], overlay.isDeleted { return takeBackDeletion(overlay, object) }
     let shape = graph.shape(of: reference)
@@ -158,17 +158,17 @@ extension ContextCore {
     }
   }
 
-  /// The object is no longer deleted, and has the attributes that it had at the deletion.
+  /// Cancels a pending deletion, and restores the attributes that the object had at the deletion.
   private func takeBackDeletion(_ overlay: ObjectOverlay, _ object: EditedObject) {
     unmarkDeleted(overlay)
     if !overlay.isNew, !overlay.changesRow { overlay.baseVersion = nil }
     dropIfUnchanged(overlay)
     addIfVanished(overlay.reference)
-    // Observers know of the deletion, so the end of the event reports the object.
+    // Observers have received the deletion, so the event must report the object.
     if tracker[overlay.reference] == nil, overlay.toldState != nil {
       eventStarts[overlay.reference] = EventStart()
     }
-    // A child may have changed them since.
+    // A child context may have changed the attributes since the deletion.
     for (slot, value) in object.columns.enumerated()
     where overlay.shape.isColumn(slot) && !overlay.shape.isRelationship(slot)
       && columnValue(overlay.reference, slot) != value
@@ -177,7 +177,7 @@ extension ContextCore {
     }
   }
 
-  /// The instance that the object had, if the program still has it.
+  /// Uses the object's previous instance again, if the program still has it.
   private func revive(_ overlay: ObjectOverlay) {
     let reference = overlay.reference
     if identityMap.object(reference) == nil, let removed = removedInstances.removeValue(forKey: reference) {
@@ -193,7 +193,7 @@ extension ContextCore {
     linksChanged()
   }
 
-  /// The to-one relationships of an object that is there again.
+  /// Restores the to-one relationships of an object that was inserted again.
   private func connect(_ reference: ObjectReference, _ object: EditedObject, _ kept: Set<EditedPlace>) {
     guard let overlay = tracker[reference], overlay.isNew else { return }
     let shape = overlay.shape
@@ -205,8 +205,8 @@ extension ContextCore {
     }
   }
 
-  /// An object that was added goes, and with it the links that it has now. No delete rule takes
-  /// others along: before the group there was nothing that could.
+  /// Removes an object that the group has added, with its current links. Does not apply delete
+  /// rules: before the group, the object had no links that a rule could follow.
   private func takeAway(_ reference: ObjectReference) {
     guard exists(reference) else { return }
     let overlay = overlay(for: reference)

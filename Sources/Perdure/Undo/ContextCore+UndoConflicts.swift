@@ -1,4 +1,4 @@
-// The obstacles to an undo (UN1 in ContextCore+Undo.swift).
+// Finds the conflicts of an undo (UN1 in ContextCore+Undo.swift).
 
 internal import PerdurePredicates
 
@@ -8,11 +8,11 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// A place that holds what an undo does not expect.
+/// A place whose content an undo does not expect.
 struct FoundConflict {
   /// The place that an undo would change.
   let place: EditedPlace
-  /// The conflict as the program sees it.
+  /// The place that `UndoConflict` describes: for example the changed column of an added object.
   let property: EditedPlace
   let before: EditedContent
   let after: EditedContent
@@ -20,10 +20,10 @@ struct FoundConflict {
 }
 
 extension ContextCore {
-  /// UN1.
+  /// Finds the conflicts of a group (UN1).
   ///
-  /// - Parameter isToReturn: Whether a missing object will be restored, by an
-  ///   earlier group. Then this one has changed it after its deletion, perhaps in `willSave()`.
+  /// - Parameter isToReturn: Whether the undo of an earlier group will restore a missing object.
+  ///   Then this group has changed the object after its deletion, perhaps in `willSave()`.
   func conflicts(
     of group: UndoGroup, _ isToReturn: (ObjectReference) -> Bool
   ) -> [FoundConflict] {
@@ -49,15 +49,16 @@ extension ContextCore {
     return found
   }
 
-  /// Whether a place can be read: the columns also of an object whose deletion is pending.
+  /// Whether a place can be read. Columns can be read even if the deletion of the object is
+  /// pending.
   func isHere(_ place: EditedPlace) -> Bool {
     if exists(place.owner) { return true }
     if case .column(let reference, _) = place { return tracker.isDeleted(reference) }
     return false
   }
 
-  /// Whether a content cannot be restored without the owner of the place. Without it there is no
-  /// link anyway, and no position: the link is in the conflicts.
+  /// Whether the content of a place can only be restored if its owner exists. An absent link needs
+  /// no owner. A position needs none either: the conflict of its link reports the missing owner.
   private func needsOwner(_ change: UndoGroup.Change) -> Bool {
     switch change.place {
     case .position: false
@@ -67,7 +68,7 @@ extension ContextCore {
   }
 
   /// - Parameters:
-  ///   - returning: The objects that the undo brings back.
+  ///   - returning: The objects that the undo restores.
   ///   - places: The places of the group.
   private func conflict(
     of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>
@@ -79,7 +80,8 @@ extension ContextCore {
     }
     let current = content(of: change.place)
     let isLost = target.map { !exists($0) && !returning.contains($0) } ?? false
-    // The group has all columns of an object that it restores.
+    // An undo sets all columns of an object that it restores, so their current values do not
+    // matter.
     let isChanged = !isReturning && !current.isSame(as: change.after) && !current.isSame(as: change.before)
     if isLost || isChanged {
       return FoundConflict(
@@ -90,8 +92,8 @@ extension ContextCore {
     return conflict(ofPartner: target, change, places)
   }
 
-  /// An object that others have given to another partner in a one-to-one relationship, which only
-  /// the partner's column holds.
+  /// The conflict if the target of a one-to-one relationship has another partner now. Only the
+  /// column of that partner stores this link.
   private func conflict(
     ofPartner target: ObjectReference, _ change: UndoGroup.Change, _ places: Set<EditedPlace>
   ) -> FoundConflict? {
@@ -100,7 +102,7 @@ extension ContextCore {
       inverse.form == .inverseToOne, let partner = self.target(of: target, inverse), partner != owner
     else { return nil }
     guard let column = self.inverse(of: inverse, at: partner),
-      // The undo takes the object from the partner, or the partner itself away.
+      // No conflict if the undo also changes the partner's column, or removes the partner.
       !places.contains(.column(partner, slot: column.slot)), !places.contains(.object(partner))
     else { return nil }
     return FoundConflict(
@@ -108,8 +110,8 @@ extension ContextCore {
       before: .value(.reference(owner)), after: .absent, current: .value(.reference(partner)))
   }
 
-  /// Whether a change is left as it is: it is a conflict, or it concerns an object that stays in
-  /// spite of the undo.
+  /// Whether the undo skips a change: the change is a conflict, or concerns an added object that is
+  /// kept.
   func isKept(_ change: UndoGroup.Change, _ kept: Set<EditedPlace>) -> Bool {
     if kept.isEmpty { return false }
     if kept.contains(change.place) || kept.contains(.object(change.place.owner)) { return true }
@@ -121,7 +123,7 @@ extension ContextCore {
     }
   }
 
-  /// An object that the group has added, and that has changed since.
+  /// The conflicts of an object that the group has added: the columns that have changed since.
   private func conflicts(ofObject change: UndoGroup.Change) -> [FoundConflict] {
     guard case .object(let after) = change.after, case .object(let current) = content(of: change.place) else {
       return []
@@ -135,7 +137,7 @@ extension ContextCore {
       }
   }
 
-  /// The object that a restored place leads to.
+  /// The object that a restored column or link refers to.
   private func target(of change: UndoGroup.Change) -> ObjectReference? {
     switch (change.place, change.before) {
     case (.column, .value(.reference(let target))): target

@@ -1,7 +1,7 @@
-// The undo manager of a context: what programs use. The parts are EditRecorder (which group an edit
-// belongs to), UndoHistory (the stacks) and ContextCore+Undo (how a group is taken back).
+// The undo manager of a context: the public interface of undo. EditRecorder selects the group of
+// each edit, UndoHistory has the stacks, and ContextCore+Undo undoes a group.
 
-/// Takes back edits of a context, and makes them again.
+/// Undoes and redoes edits of a context.
 ///
 ///     context.undoManager = ContextUndoManager()
 ///     context.undoGroup("Rename") { person.name = "Ada" }
@@ -10,91 +10,93 @@
 ///
 /// An undo group has all edits of one closure of `undoGroup`. Edits outside of such closures belong
 /// to the group of their event, which ends with `processPendingChanges()`, a save, a `perform`, an
-/// undo, and the next closure. An undo changes the context like any other edit: it is pending until
-/// the next save, is validated by it, and can take back saved edits.
+/// undo, and the next closure. An undo is itself an unsaved edit of the context, and the next save
+/// validates it. It can undo edits that were already saved.
 ///
-/// Values, links, positions in ordered relationships, composite and transient attributes are
-/// restored, and objects with their ids: also those that delete rules have removed. An instance
-/// that the program still holds is the object's instance again. A group holds values and references
-/// and keeps no object alive. What a transient attribute of any type has held is kept, unless it is
-/// a managed object.
+/// An undo restores attributes (also composite and transient ones), links, and positions in ordered
+/// relationships. It restores deleted objects with their ids, also those that delete rules have
+/// removed. If the program still has an instance of such an object, this becomes the object's
+/// instance again. A group consists of values and references, and does not keep managed objects
+/// alive. But it retains the earlier values of transient attributes of any type, unless the value
+/// is itself a managed object.
 ///
-/// A rollback removes the groups since the last save, and brings back those that were undone since.
-/// A reset removes all groups. Merges, refreshes and rollbacks cannot be undone.
+/// A rollback removes the groups since the last save, and restores the groups that were undone
+/// since. A reset removes all groups. Merges, refreshes and rollbacks cannot be undone.
 ///
-/// The manager belongs to one context and is used in its isolation. A context without one, which is
-/// the default, pays for a test at each change.
+/// The manager belongs to one context and must be used in its isolation. By default a context has
+/// no manager; then undo costs one test of a pointer for each change.
 public final class ContextUndoManager {
   var history: UndoHistory
   private(set) weak var context: ContextCore?
   private var madeRecorder: EditRecorder?
   private var lastNumber: UInt64 = 0
-  /// Where the group belongs that takes edits of the event again.
+  /// The stack of the group that was reopened for edits of the event; nil if there is none.
   private var continued: UndoHistory.Direction?
   private let observers = ObserverList<ContextUndoManager>()
 
-  /// A manager for one context.
+  /// Makes a manager for one context.
   ///
   /// - Parameters:
-  ///   - levelsOfUndo: How many groups are kept at most; 0 for any number.
-  ///   - byteLimit: How many bytes the groups take at most, about; 0 for any number. A larger group
-  ///     is not kept.
+  ///   - levelsOfUndo: The maximum number of groups; 0 for no limit.
+  ///   - byteLimit: The approximate maximum size of all groups in bytes; 0 for no limit. A larger
+  ///     group is discarded.
   public init(levelsOfUndo: Int = 1000, byteLimit: Int = 64 << 20) {
     history = UndoHistory(levelsMax: max(0, levelsOfUndo), byteCountMax: max(0, byteLimit))
   }
 
-  /// How many groups are kept at most; 0 for any number. Beyond that the oldest are removed.
+  /// The maximum number of groups; 0 for no limit. If there are more, the oldest are removed.
   public var levelsOfUndo: Int {
     get { history.levelsMax }
     set { change { history.levelsMax = max(0, newValue) } }
   }
 
-  /// How many bytes the groups take at most, about; 0 for any number. Beyond that the oldest groups
-  /// are removed.
+  /// The approximate maximum size of all groups in bytes; 0 for no limit. If they are larger, the
+  /// oldest groups are removed.
   public var byteLimit: Int {
     get { history.byteCountMax }
     set { change { history.byteCountMax = max(0, newValue) } }
   }
 
-  /// Whether `undo` has a group to take back, that of the current event included.
+  /// Whether there is a group to undo. The group of the current event counts.
   public var canUndo: Bool {
     context != nil && (madeRecorder?.hasEventEdits == true || history.last(.undo) != nil)
   }
 
-  /// Whether `redo` has a group. The next edit ends this.
+  /// Whether there is a group to redo. After the next edit there is none.
   public var canRedo: Bool {
     context != nil && madeRecorder?.hasEventEdits != true && history.last(.redo) != nil
   }
 
-  /// The number of groups that can be undone, without that of the current event.
+  /// The number of groups that can be undone. The group of the current event does not count.
   public var undoCount: Int { history.count(.undo) }
 
   /// The number of groups that can be redone.
   public var redoCount: Int { history.count(.redo) }
 
-  /// The name of the group that `undo` takes back; empty if it has none.
+  /// The name of the next group to undo; empty if there is no group or it has no name.
   public var undoActionName: String {
     if let recorder = madeRecorder, recorder.hasEventEdits { return recorder.eventName }
     return history.last(.undo)?.name ?? ""
   }
 
-  /// The name of the group that `redo` makes again; empty if it has none.
+  /// The name of the next group to redo; empty if there is no group or it has no name.
   public var redoActionName: String { canRedo ? history.last(.redo)?.name ?? "" : "" }
 
   /// Names the group of the current event or closure.
   public func setActionName(_ name: String) { madeRecorder?.setName(name) }
 
-  /// Takes back the last group; does nothing if there is none.
+  /// Undoes the last group; does nothing if there is none.
   ///
-  /// - Parameter policy: What to do about values that have changed since the group.
-  /// - Throws: `PerdureError`. With `.refuse`: 139003 with all `undoConflicts`. 134060 if a row
-  ///   could not be read. Nothing is changed then, and the group stays.
+  /// - Parameter policy: The treatment of values that have changed since the group.
+  /// - Throws: `PerdureError` 139003 with all `undoConflicts`, if the policy is `.refuse` and
+  ///   values have changed; 134060 if a row could not be read. Then nothing is undone, and the
+  ///   group stays.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try context?.takeBack(.undo, policy)
   }
 
-  /// Makes the last undone group again; does nothing if there is none.
+  /// Redoes the last undone group; does nothing if there is none.
   ///
   /// - Parameter policy: As for `undo`.
   /// - Throws: As `undo`.
@@ -103,7 +105,7 @@ public final class ContextUndoManager {
     try context?.takeBack(.redo, policy)
   }
 
-  /// Forgets all groups, and the edits of the current event. The context keeps its changes.
+  /// Removes all groups, also that of the current event. The changes in the context stay.
   public func removeAllActions() {
     change {
       continued = nil
@@ -112,10 +114,11 @@ public final class ContextUndoManager {
     }
   }
 
-  /// Calls a closure whenever `canUndo`, `canRedo` or a name may have changed: after a group has
-  /// ended, after an undo or a redo, and after groups were removed. For menus.
+  /// Calls a closure, for menus, when `canUndo`, `canRedo` or a name may have changed. These times
+  /// are the end of a group, an undo, a redo, and a removal of groups.
   ///
-  /// - Returns: What keeps the observer. It ends with that.
+  /// - Returns: The observation. The closure is called until the observation is cancelled or
+  ///   released.
   public func observe(_ observer: @escaping (ContextUndoManager) -> Void) -> ContextObservation {
     observers.add(observer)
   }
@@ -129,11 +132,11 @@ extension ContextUndoManager: Sendable {}
 extension ContextUndoManager {
   /// The recorder of the context's edits. The manager must belong to a context.
   var recorder: EditRecorder {
-    guard let madeRecorder else { preconditionFailure("The undo manager belongs to no context.") }
+    guard let madeRecorder else { preconditionFailure("The undo manager does not belong to a context.") }
     return madeRecorder
   }
 
-  /// The number of the last group that was completed; it grows with each.
+  /// The number of the last completed group. A later group has a greater number.
   var lastGroupNumber: UInt64 { lastNumber }
 
   func attach(to core: ContextCore) {
@@ -149,13 +152,14 @@ extension ContextUndoManager {
     change { history.removeAll() }
   }
 
-  /// The context ends. The groups stay until the manager ends, and cannot be undone.
+  /// Detaches the manager from a context that ends. The groups exist as long as the manager, but
+  /// cannot be undone.
   func abandon() {
     context = nil
     madeRecorder = nil
   }
 
-  /// A group has ended.
+  /// Adds a group that has ended to the history, unless it has no changes.
   func complete(_ group: OpenUndoGroup, _ core: ContextCore) {
     let direction = continued
     continued = nil
@@ -179,14 +183,14 @@ extension ContextUndoManager {
     return UndoGroup(name: group.name, changes: changes, number: lastNumber)
   }
 
-  /// Edits of the event belong to the last group from now on, if a save has not ended it.
+  /// Reopens the last group for the next edits of the event, unless a save has ended since.
   func continueLastGroup() {
     guard let direction = history.lastDirection, let group = history.removeLast(direction) else { return }
     continued = direction
     recorder.continueInEvent(group)
   }
 
-  /// Takes back the last group, and keeps what takes that back.
+  /// Undoes or redoes the last group, and adds the group that reverses this to the other stack.
   func takeBack(_ direction: UndoHistory.Direction, _ core: ContextCore, _ body: () -> Void) {
     guard let group = history.removeLast(direction) else { return }
     recorder.beginClosure(group.name)

@@ -1,31 +1,32 @@
-// Which undo group an edit belongs to.
+// Selects the undo group of each edit.
 //
-// Every edit of a context names the place that it is about to change. While the context has an undo
-// manager, the edit goes to one open group:
+// Each edit of a context reports the place that it will change. If the context has an undo manager,
+// the edit belongs to one open group:
 //
-//   1. that of the running closure of `undoGroup`, which cannot be interrupted;
-//   2. that of the task whose asynchronous closure is running, where there is one;
-//   3. that of the event, which begins with the first edit that belongs to no other group.
+//   1. the group of the running closure of `undoGroup`, if the closure is synchronous;
+//   2. otherwise the group of the current task, if an asynchronous closure is running in it;
+//   3. otherwise the group of the event. It begins with the first edit outside of closures.
 //
-// Edits inside `withoutUndo`, and those of merges, refreshes and rollbacks, belong to no group. The
-// open groups know the places that they change (`OpenUndoGroup.seal`), and do not count these edits
-// as their own.
+// Edits inside `withoutUndo`, and those of merges, refreshes and rollbacks, do not belong to any
+// group. Before such an edit, an open group that has changed the place reads its content
+// (`OpenUndoGroup.seal`).
 //
 // Invariants:
-//   ER1. `ObjectMemory.recordingGroup` is a number that no other interval between two changes of
-//        the group has, or 0 while the group differs from task to task. An overlay that has the
-//        number and a slot has reported it to the recorder (`ObjectOverlay.record`).
+//   ER1. An interval is the time between two changes of the current group.
+//        `ObjectMemory.recordingGroup` is the number of the interval, or 0 while tasks have groups
+//        of their own. If an overlay has this number and the mark of a slot, it has reported the
+//        slot (`ObjectOverlay.record`).
 
 internal import PerdurePredicates
 
-/// Takes the edits of a context, for its undo manager.
+/// Records the edits of a context for its undo manager.
 final class EditRecorder {
   private let memory: UnsafeMutablePointer<ObjectMemory>
   private var lastInterval: UInt32 = 0
   // Not checked for exclusivity at run time: each edit accesses them several times, and no access
   // lasts longer than an assignment.
   @exclusivity(unchecked) private var eventGroup: OpenUndoGroup?
-  /// The group of the running closure, and how many closures are running.
+  /// The group of the running closure, and the number of nested closures.
   @exclusivity(unchecked) private var closureGroup: OpenUndoGroup?
   private var closureDepth = 0
   /// The groups of asynchronous closures, by their tokens.
@@ -37,10 +38,10 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// Whether the group differs from task to task.
+  /// Whether the group of an edit depends on the current task.
   var hasTaskGroups: Bool { !taskGroups.isEmpty }
 
-  /// Whether a closure of the current task is running.
+  /// Whether the current code runs in a closure of `undoGroup`.
   var isInGroup: Bool { closureDepth > 0 || taskGroup != nil }
 
   var hasEventEdits: Bool { eventGroup?.isEmpty == false }
@@ -49,13 +50,13 @@ final class EditRecorder {
 
   // MARK: Edits
 
-  /// Notes that a place is about to be edited.
+  /// Records that an edit will change a place.
   ///
-  /// - Parameter before: What the place holds.
+  /// - Parameter before: Reads the current content of the place.
   func note(_ place: EditedPlace, _ before: () -> EditedContent) {
     let group = currentGroup()
-    // Usually no other group is open: the event ends when a closure begins. But an observer of the
-    // manager may edit the context then.
+    // Usually no other group is open, because the group of the event ends when a closure begins.
+    // But an observer of the manager may edit the context at that time.
     if !taskGroups.isEmpty || exclusionDepth > 0 || closureGroup != nil && eventGroup != nil {
       for other in openGroups where other !== group { other.seal(place, before) }
     }
@@ -93,7 +94,7 @@ final class EditRecorder {
     return group
   }
 
-  /// ER1.
+  /// Begins a new interval (ER1).
   private func beginInterval() {
     lastInterval &+= 1
     if lastInterval == 0 { lastInterval = 1 }
@@ -109,9 +110,10 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// - Returns: The group that has ended; nil if the closure belongs to another group.
+  /// - Returns: The group that has ended; nil if the closure belongs to an outer group, which stays
+  ///   open.
   func endClosure() -> OpenUndoGroup? {
-    // The closure has begun before the recorder was there.
+    // The context has got its recorder after the beginning of the closure.
     guard closureDepth > 0 else { return nil }
     closureDepth -= 1
     guard closureDepth == 0, let group = closureGroup else { return nil }
@@ -120,7 +122,7 @@ final class EditRecorder {
     return group === taskGroup ? nil : group
   }
 
-  /// The task must have no group of this context yet.
+  /// Begins the group of an asynchronous closure. No outer closure of the task may have a group.
   func beginTask(_ name: String, _ token: UndoTask) {
     taskGroups[ObjectIdentifier(token)] = OpenUndoGroup(name: name)
     beginInterval()
@@ -132,7 +134,7 @@ final class EditRecorder {
     return group
   }
 
-  /// The group of the event, which ends.
+  /// Ends the group of the event, and returns it.
   func endEvent() -> OpenUndoGroup? {
     guard let group = eventGroup else { return nil }
     eventGroup = nil
@@ -140,13 +142,13 @@ final class EditRecorder {
     return group
   }
 
-  /// Edits of the event belong to an earlier group from now on.
+  /// Adds the next edits of the event to an earlier group.
   func continueInEvent(_ group: UndoGroup) {
     eventGroup = OpenUndoGroup(continuing: group)
     beginInterval()
   }
 
-  /// The name of the group that the current edits belong to.
+  /// Names the group of the current edits.
   func setName(_ name: String) { currentGroup()?.name = name }
 
   // MARK: Exclusion
@@ -161,18 +163,19 @@ final class EditRecorder {
     beginInterval()
   }
 
-  // MARK: The context moves
+  // MARK: Saves, rollbacks and other states of the store
 
-  /// Called before the context moves to another state of the store.
+  /// Reads the contents that open groups have not read yet. Called before the context moves to
+  /// another state of the store.
   func settle(_ reader: some EditedContentReader) {
     for group in openGroups { group.settle(reader) }
     beginInterval()
   }
 
-  /// Forgets the edits of the open groups.
+  /// Removes the edits from the open groups.
   ///
-  /// - Parameter keepsSaved: Whether groups with edits that a save has saved are left as they are:
-  ///   a rollback has taken back their other edits, so that nothing has changed there.
+  /// - Parameter keepsSaved: Whether groups with saved edits keep all edits. A rollback has
+  ///   reverted the unsaved ones, so the contents of their places have not changed.
   func forgetEdits(keepsSaved: Bool = false) {
     let kept = { (group: OpenUndoGroup) in keepsSaved && group.isSaved }
     eventGroup = nil
@@ -183,22 +186,22 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// A save has succeeded, with the edits of groups that are still open.
+  /// Marks the open groups that have edits as saved, after a save.
   func didSave() {
     for group in openGroups where !group.isEmpty { group.isSaved = true }
   }
 
-  /// An object without links has another reference now.
+  /// Replaces the reference of an object without links.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }
   }
 }
 
-/// The task of an asynchronous closure of `undoGroup`.
+/// The token of an asynchronous closure of `undoGroup`.
 final class UndoTask: Sendable {
-  /// That of the innermost closure of the current task.
+  /// The token of the innermost closure of the current task.
   @TaskLocal static var token: UndoTask?
 
-  /// The one around it.
+  /// The token of the enclosing closure; nil if there is none.
   let outer = UndoTask.token
 }

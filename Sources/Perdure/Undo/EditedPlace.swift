@@ -1,8 +1,8 @@
-// The records of an undo group: places of the graph that edits change one by one, and their
-// contents.
+// The parts of an undo group: places of the graph, and their contents.
 //
-// Everything else follows from them: the other end of a to-one relationship from its column, a
-// derived value from the row. All are values and references, so that a group keeps no object alive.
+// All other content follows from these places: the other end of a to-one relationship from its
+// column, a derived value from its row. Places and contents consist of values and references, so a
+// group does not keep managed objects alive (exception: `HeldTransient.any`).
 
 internal import PerdurePredicates
 
@@ -12,14 +12,14 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// A part of the graph that an edit changes by itself.
+/// A part of the graph that an edit can change without other parts.
 enum EditedPlace: Hashable {
   /// Whether an object exists.
   case object(ObjectReference)
   /// A column of an object: an attribute or a to-one relationship.
   case column(ObjectReference, slot: Int)
-  /// Whether two objects are linked by a relationship that no column holds, at one of its two ends
-  /// (`RelationshipShape.canonicalEnd`).
+  /// Whether two objects are linked by a relationship that is not stored in a column. The place has
+  /// one of the two ends (`RelationshipShape.canonicalEnd`).
   case link(ObjectReference, slot: Int, ObjectReference)
   /// The order key of a member of an ordered relationship.
   case position(of: ObjectReference, in: ObjectReference, slot: Int)
@@ -46,7 +46,7 @@ enum EditedPlace: Hashable {
 }
 
 extension EditedPlace {
-  /// Hashes one number, or two for a link, because each first edit of a place looks it up.
+  /// Hashes few numbers, because the first edit of each place in a group looks the place up.
   func hash(into hasher: inout Hasher) {
     switch self {
     case .object(let owner): hasher.combine(owner.rawValue)
@@ -58,7 +58,7 @@ extension EditedPlace {
     }
   }
 
-  /// The place after an object has got another reference.
+  /// The place with the reference `old` replaced by `new`.
   func renamed(_ old: ObjectReference, _ new: ObjectReference) -> EditedPlace {
     func renamed(_ reference: ObjectReference) -> ObjectReference { reference == old ? new : reference }
     return switch self {
@@ -72,10 +72,10 @@ extension EditedPlace {
   }
 }
 
-/// What a place holds at a time.
+/// The content of a place at one time.
 enum EditedContent {
-  /// What the store has at the place. Only while a group is open: it is read before the context
-  /// moves to another state.
+  /// The stored content, which was not read yet. Only open groups have it: it is read before the
+  /// context moves to another state.
   case stored
   /// No object, no link, no position, or the default of a transient attribute.
   case absent
@@ -88,25 +88,26 @@ enum EditedContent {
 
 /// An object that exists, with all values that are needed to insert it again.
 struct EditedObject {
-  /// The columns by slot; `.null` for slots that are no columns.
+  /// The columns by slot; `.null` for slots that are not columns.
   let columns: [Value]
   /// Whether the object has had a row.
   let wasStored: Bool
   let hasPermanentID: Bool
 }
 
-/// What a transient attribute holds, without keeping a managed object alive.
+/// The value of a transient attribute. Managed objects are not retained, except inside other
+/// values.
 enum HeldTransient {
   case value(Value)
   /// An instance of the same context.
   case instance(ObjectReference)
-  /// An instance of another context, as long as that is in use.
+  /// An instance of another context, while the program retains it.
   case foreign(WeakInstance)
-  /// Any other value of any type. A managed object inside it is kept alive.
+  /// A value of any other type. Managed objects inside it are retained.
   case any(Any)
 }
 
-/// An instance that is not kept alive.
+/// A weak reference to an instance.
 final class WeakInstance {
   private(set) weak var object: ManagedObject?
 
@@ -114,7 +115,7 @@ final class WeakInstance {
 }
 
 extension EditedContent {
-  /// The content after an object has got another reference.
+  /// The content with the reference `old` replaced by `new`.
   func renamed(_ old: ObjectReference, _ new: ObjectReference) -> EditedContent {
     func renamed(_ value: Value) -> Value { value == .reference(old) ? .reference(new) : value }
     return switch self {
@@ -129,8 +130,7 @@ extension EditedContent {
     }
   }
 
-  /// Whether two contents of one place are certainly the same. Objects are compared by existence
-  /// alone.
+  /// Whether two contents of one place are known to be equal. Two existing objects count as equal.
   func isSame(as other: EditedContent) -> Bool {
     switch (self, other) {
     case (.absent, .absent), (.linked, .linked), (.object, .object): true
@@ -149,7 +149,7 @@ extension EditedContent {
     if case .stored = self { true } else { false }
   }
 
-  /// About how much memory it takes, in bytes.
+  /// The approximate size in memory, in bytes.
   var byteCount: Int {
     switch self {
     case .stored, .absent, .linked: 0
@@ -176,7 +176,7 @@ extension HeldTransient {
 }
 
 extension Value {
-  /// About how much memory it takes, in bytes.
+  /// The approximate size in memory, in bytes.
   fileprivate var byteCount: Int {
     switch self {
     case .string(let text), .objectID(let text): 32 + text.utf8.count

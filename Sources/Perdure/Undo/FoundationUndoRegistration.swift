@@ -1,14 +1,15 @@
-// Undo groups in the undo manager of a window or document, on Apple's systems. Foundation has no
-// undo manager elsewhere.
+// Registers undo groups with the undo manager of a window or document on Apple's systems.
+// Foundation has no undo manager on other systems.
 
 #if canImport(Darwin)
   public import Foundation
 
   /// Keeps the groups of a context's undo manager registered with an undo manager of Foundation.
   ///
-  /// Each later group becomes an action of the other manager, with its name. Its menu items, and
-  /// gestures of the system, then call `undo` and `redo` here. Take back the groups by that manager
-  /// alone: a direct call of `undo` leaves an action there that takes back another group.
+  /// Each later group becomes an action of Foundation's manager, with the group's name. The menu
+  /// items of that manager, and gestures of the system, then call `undo` and `redo` of the
+  /// context's manager. Undo these groups only with Foundation's manager. A direct call of `undo`
+  /// leaves an action in it that undoes another group.
   @MainActor public final class FoundationUndoRegistration {
     private let manager: ContextUndoManager
     private let target: UndoManager
@@ -17,13 +18,14 @@
     private var lastNumber: UInt64
     private var isTakingBack = false
 
-    /// Registers the later groups of a manager. Keep the registration as long as they are wanted.
+    /// Registers the later groups of a manager. Retain the registration as long as its actions are
+    /// needed.
     ///
     /// - Parameters:
     ///   - manager: The manager of a context of the main actor.
     ///   - target: The manager of a window or a document.
     ///   - onFailure: Called with the error of an `undo` or a `redo` that was refused
-    ///     (139003: others have changed its values).
+    ///     (139003: its values have changed since).
     public init(
       of manager: ContextUndoManager, with target: UndoManager,
       onFailure: @escaping (PerdureError) -> Void = { _ in }
@@ -56,8 +58,8 @@
       target.setActionName(name)
     }
 
-    /// Called by the other manager, which puts actions that are registered meanwhile on its other
-    /// stack.
+    /// Called by Foundation's manager. It adds actions that are registered during the call to its
+    /// opposite stack.
     private func takeBack(_ direction: UndoHistory.Direction, _ name: String) {
       isTakingBack = true
       defer {

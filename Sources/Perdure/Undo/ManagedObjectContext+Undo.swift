@@ -1,40 +1,39 @@
 extension ManagedObjectContext {
-  /// Takes back edits of this context; nil, the default, for a context whose edits cannot be
-  /// undone.
+  /// The undo manager of this context. If it is nil, the default, edits cannot be undone.
   ///
-  /// A manager belongs to one context: one of another context stops the program. Setting another
-  /// manager or nil forgets the groups of the previous one.
+  /// A manager belongs to one context. Setting a manager of another context stops the program.
+  /// Setting another manager or nil removes the groups of the previous manager.
   public var undoManager: ContextUndoManager? {
     get { core.undoManager }
     set { core.setUndoManager(newValue) }
   }
 
-  /// Takes back the last undo group; does nothing without an undo manager or a group.
+  /// Undoes the last group; does nothing without an undo manager or a group.
   ///
-  /// - Parameter policy: What to do about values that have changed since the group.
+  /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: As `ContextUndoManager.undo`.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try core.takeBack(.undo, policy)
   }
 
-  /// Makes the last undone group again; does nothing without an undo manager or a group.
+  /// Redoes the last undone group; does nothing without an undo manager or a group.
   ///
-  /// - Parameter policy: What to do about values that have changed since the group.
+  /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: As `ContextUndoManager.redo`.
   public func redo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try core.takeBack(.redo, policy)
   }
 
-  /// Runs a closure whose edits one undo takes back.
+  /// Runs a closure, and makes one undo group of its edits.
   ///
   ///     context.undoGroup("Move to Archive") {
   ///       note.folder = archive
   ///       note.isPinned = false
   ///     }
   ///
-  /// Delete rules of its deletions are applied before it ends, and belong to the group. A closure
-  /// inside another one belongs to the outer group. If the closure throws, its edits stay, and the
-  /// group has them. Without an undo manager the closure just runs.
+  /// The delete rules of its deletions are applied before the group ends, and belong to it. A
+  /// closure inside another one belongs to the outer group. If the closure throws, its edits stay,
+  /// and the group has them. Without an undo manager, the call only runs the closure.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).
@@ -45,12 +44,12 @@ extension ManagedObjectContext {
     return try body()
   }
 
-  /// Runs an asynchronous closure whose edits one undo takes back.
+  /// Runs an asynchronous closure, and makes one undo group of its edits.
   ///
-  /// The group has the edits of the closure's own task. Edits of other tasks, while the closure is
-  /// suspended, belong to groups of their own; so two closures may overlap. If both change one
-  /// property, undoing one of them can be a conflict. Groups are undone in the reverse of the order
-  /// in which they ended.
+  /// The group has the edits of the closure's own task. If the closure is suspended, edits of other
+  /// tasks belong to other groups. So two closures can overlap. If both change one property,
+  /// undoing one of them can be a conflict. Groups are undone in the reverse of the order in which
+  /// they ended.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).
@@ -64,10 +63,10 @@ extension ManagedObjectContext {
     return try await UndoTask.$token.withValue(token, operation: body, isolation: isolation)
   }
 
-  /// Runs a closure whose edits no undo takes back: for example the time of the last visit.
+  /// Runs a closure whose edits cannot be undone, for example to set the time of the last visit.
   ///
-  /// An undo of an earlier edit of the same property is a conflict. What delete rules change for
-  /// deletions of the closure belongs to no group either.
+  /// An undo of an earlier edit of the same property is then a conflict. Changes by the delete
+  /// rules of the closure's deletions cannot be undone either.
   public func withoutUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     try core.withoutUndo(body)
   }
@@ -84,9 +83,11 @@ extension ContextCore {
     previous?.detach()
   }
 
-  /// The handle is released, perhaps outside of the context's isolation: no observer is called.
+  /// Removes the undo manager of a context whose handle was released. The release may be outside of
+  /// the context's isolation, so no observer is called.
   ///
-  /// - Returns: The manager, whose groups may hold the last reference to an object of the program.
+  /// - Returns: The manager. Its groups may have the last reference to a value of a transient
+  ///   attribute, so the caller releases it last.
   func dropUndoManager() -> ContextUndoManager? {
     let manager = undoManager
     memory.pointee.recorder = nil

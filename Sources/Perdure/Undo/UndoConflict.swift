@@ -1,20 +1,20 @@
-// The obstacles to an undo: contents that have changed since the group.
+// The conflicts of an undo: contents that have changed since the group.
 
 public import PerdurePredicates
 
-/// A property that an undo group has changed, and that has another value now: of another context's
-/// save, or of an edit that is not in a group.
+/// A property that an undo group has changed and that has another value now. The new value is from
+/// a save of another context, or from an edit outside of groups.
 public struct UndoConflict: Hashable, Sendable {
   /// The object.
   public let objectID: ManagedObjectID
-  /// The property; empty if the object as a whole is concerned.
+  /// The property; empty for a conflict of the object as a whole.
   public let property: String
   /// The value before the group, which an undo would restore.
   ///
-  /// An object in a relationship is its id (`Value.objectID`). For an object as a whole it is true
-  /// or false: whether the object exists. So it is for one link of a to-many relationship, of which
-  /// `member` is the other end. For a position it is the order key as data. Transient values that
-  /// are no `Value` are shown as null.
+  /// An object in a relationship is represented by its id (`Value.objectID`). For an object as a
+  /// whole, the value says whether the object exists. For a link of a to-many relationship, it says
+  /// whether the link to `member` exists. For a position it is the order key as data. A transient
+  /// value that is not a `Value` is represented by null.
   public let before: Value
   /// The value that the group has set.
   public let after: Value
@@ -34,13 +34,14 @@ extension UndoConflict: CustomStringConvertible {
   }
 }
 
-/// The behavior of `undo` and `redo` towards values that have changed since the group.
+/// The treatment of values that have changed since a group, by `undo` and `redo`.
 public enum UndoConflictPolicy: Hashable, Sendable {
-  /// They throw an error with all conflicts, and change nothing.
+  /// Throws an error with all conflicts, and changes nothing.
   case refuse
-  /// They leave these values as they are, and take back the others.
+  /// Keeps the current values, and restores the others.
   case keepCurrent
-  /// They replace these values. An object that no longer exists stays away, and so do links to it.
+  /// Replaces the current values. An object that no longer exists is not restored, and neither are
+  /// links to it.
   case overwrite
 }
 

@@ -1,14 +1,14 @@
-// Undo groups: one while it takes edits, and one that is complete.
+// Open undo groups, which record edits, and complete undo groups.
 //
 // Invariants:
-//   UG1. A place is in a group once. `before` is its content before the first edit of the group
-//        there, `after` its content behind the last one.
-//   UG2. A complete group has no place whose content was the same before and after, except columns
-//        of objects that it has removed: they return with the values at their removal.
-//   UG3. A column of an object that the group has inserted is not in it: to undo the group is to
-//        take the object away.
+//   UG1. A group has a place at most once. `before` is the content of the place before the group's
+//        first edit of it. `after` is its content after the last edit.
+//   UG2. A complete group omits places whose content did not change. It keeps all columns of
+//        objects that it has removed, because an undo restores their values.
+//   UG3. A group has no columns of objects that it has inserted, because an undo removes these
+//        objects.
 
-/// What an undo group has changed, complete.
+/// The changes of a complete undo group.
 struct UndoGroup {
   /// One place with its contents.
   struct Change {
@@ -21,7 +21,7 @@ struct UndoGroup {
 
   let name: String
   let changes: [Change]
-  /// Different for each group of a manager.
+  /// The number of the group, which is unique in its manager.
   let number: UInt64
   let byteCount: Int
 
@@ -33,35 +33,37 @@ struct UndoGroup {
   }
 }
 
-/// Reads what places hold.
+/// Reads the contents of places.
 protocol EditedContentReader {
-  /// What a place holds now, with unsaved changes.
+  /// The current content of a place, including unsaved changes.
   func content(of place: EditedPlace) -> EditedContent
-  /// What the store has at a place, in the state that the context sees.
+  /// The content of a place in the store's state that the context sees.
   func storedContent(of place: EditedPlace) -> EditedContent
 }
 
-/// An undo group that takes edits.
+/// An undo group that records edits.
 final class OpenUndoGroup {
   private struct Entry {
     let place: EditedPlace
     var before: EditedContent
-    /// Nil while the last edit of the place may be the group's.
+    /// Nil until a change that does not belong to the group. Then it is the content before that
+    /// change.
     var after: EditedContent?
   }
 
   var name: String
-  /// Whether a save has saved edits of the group, which is still open.
+  /// Whether a save has saved edits of the group while it was open.
   var isSaved = false
-  // Not checked for exclusivity at run time, as in EditRecorder: contents are read before accesses.
+  // Not checked for exclusivity at run time (see EditRecorder). Accesses do not overlap: contents
+  // are read before an array is accessed.
   @exclusivity(unchecked) private var entries: [Entry] = []
   @exclusivity(unchecked) private var positions: [EditedPlace: Int] = [:]
-  /// Whether the group has the insertion of any object.
+  /// Whether the group has inserted any object.
   @exclusivity(unchecked) private var hasInsertions = false
 
   init(name: String) { self.name = name }
 
-  /// A complete group that takes edits again.
+  /// Reopens a complete group for more edits.
   init(continuing group: UndoGroup) {
     name = group.name
     for change in group.changes {
@@ -82,9 +84,9 @@ final class OpenUndoGroup {
     positions[.object(reference)].map { entries[$0].before.isAbsent } ?? false
   }
 
-  /// Notes that the group is about to edit a place (UG1, UG3).
+  /// Records that an edit of the group will change a place (UG1, UG3).
   ///
-  /// - Parameter before: What the place holds.
+  /// - Parameter before: Reads the current content of the place.
   func note(_ place: EditedPlace, _ before: () -> EditedContent) {
     if hasInsertions, case .column(let reference, _) = place, let position = positions[.object(reference)],
       entries[position].before.isAbsent
@@ -99,15 +101,16 @@ final class OpenUndoGroup {
     }
   }
 
-  /// Notes that something else than the group is about to change a place.
+  /// Records the content of a place before a change that does not belong to the group.
   ///
-  /// - Parameter now: What the place holds.
+  /// - Parameter now: Reads the current content of the place.
   func seal(_ place: EditedPlace, _ now: () -> EditedContent) {
     guard let position = positions[place], entries[position].after == nil else { return }
     entries[position].after = now()
   }
 
-  /// Reads everything that has not been read yet, before the context moves to another state.
+  /// Reads all contents that were not read yet. Called when the group ends, and before the context
+  /// moves to another state of the store.
   func settle(_ reader: some EditedContentReader) {
     for position in entries.indices {
       let entry = entries[position]
@@ -117,7 +120,7 @@ final class OpenUndoGroup {
     }
   }
 
-  /// The changes of the settled group (UG2).
+  /// The changes of the group (UG2). All contents must have been read (`settle(_:)`).
   func changes() -> [UndoGroup.Change] {
     entries.compactMap { entry in
       guard let after = entry.after, !entry.before.isSame(as: after) || isOfRemoved(entry.place) else {
@@ -133,7 +136,7 @@ final class OpenUndoGroup {
     return entries[position].after?.isAbsent == true
   }
 
-  /// An object has another reference now.
+  /// Replaces the reference of an object.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     positions = [:]
     for position in entries.indices {
@@ -147,7 +150,7 @@ final class OpenUndoGroup {
 }
 
 extension UndoGroup {
-  /// The group after an object has got another reference.
+  /// The group with the reference `old` replaced by `new`.
   func renamed(_ old: ObjectReference, _ new: ObjectReference) -> UndoGroup {
     UndoGroup(
       name: name,

@@ -1,12 +1,12 @@
-// The groups that can be undone and redone, within bounds.
+// The groups that can be undone and redone, within limits of their number and size.
 //
 // Invariants:
-//   UH1. Each stack has the groups in the order in which they were made, the last one to be undone
-//        or redone first.
+//   UH1. Each stack has its groups in the order of their addition. The last group is undone or
+//        redone first.
 //   UH2. Both stacks together have at most `levelsMax` groups and `byteCountMax` bytes. The oldest
-//        groups to be undone go first.
-//   UH3. `saved` has the stacks as of the last save, without what UH2 has removed: a rollback takes
-//        the context there.
+//        undo groups are removed first.
+//   UH3. `saved` has the stacks as of the last save, without the groups that UH2 has removed. A
+//        rollback restores these stacks.
 
 /// Two stacks of undo groups.
 struct UndoHistory {
@@ -22,9 +22,9 @@ struct UndoHistory {
   private var stacks = Stacks()
   private var saved = Stacks()
   private var byteCount = 0
-  /// Where the last group was put, until a save has ended or something else has changed the stacks.
+  /// The stack of the group that was added last; nil after a save or another change of the stacks.
   private(set) var lastDirection: Direction?
-  /// The bounds; 0 for none (UH2).
+  /// The limits of UH2; 0 for no limit.
   var levelsMax: Int { didSet { keepBounds() } }
   var byteCountMax: Int { didSet { keepBounds() } }
 
@@ -36,8 +36,8 @@ struct UndoHistory {
     direction == .undo ? stacks.undo.last : stacks.redo.last
   }
 
-  /// Whether an earlier group than the last one has removed an object, so that it is still to be
-  /// brought back.
+  /// Whether a group before the last one has removed an object. Then the undo of that group will
+  /// restore the object.
   ///
   /// - Complexity: O(n) for n changes in the groups.
   func brings(back reference: ObjectReference, _ direction: Direction) -> Bool {
@@ -51,9 +51,10 @@ struct UndoHistory {
     direction == .undo ? stacks.undo.count : stacks.redo.count
   }
 
-  /// Adds a group of new edits: groups that were undone before can no longer be redone.
+  /// Adds a group of new edits, and removes the groups that could be redone.
   ///
-  /// - Parameter isSaved: Whether a save has saved edits of the group. Then a rollback leaves it.
+  /// - Parameter isSaved: Whether a save has saved edits of the group. Then a rollback keeps the
+  ///   group.
   mutating func add(_ group: UndoGroup, isSaved: Bool) {
     byteCount -= stacks.redo.reduce(0) { $0 + $1.byteCount }
     stacks.redo = []
@@ -64,7 +65,7 @@ struct UndoHistory {
     put(group, .undo)
   }
 
-  /// Adds the group that takes back an undo or a redo.
+  /// Adds a group to a stack, such as the group that reverses an undo.
   mutating func put(_ group: UndoGroup, _ direction: Direction) {
     switch direction {
     case .undo: stacks.undo.append(group)
@@ -86,13 +87,13 @@ struct UndoHistory {
     (stacks, saved, byteCount, lastDirection) = (Stacks(), Stacks(), 0, nil)
   }
 
-  /// A save has succeeded (UH3).
+  /// Copies the stacks to `saved` after a save (UH3).
   mutating func didSave() {
     saved = stacks
     lastDirection = nil
   }
 
-  /// The context is back at the last save (UH3).
+  /// Restores the stacks of the last save, after a rollback (UH3).
   mutating func rollBack() {
     stacks = saved
     byteCount = stacks.byteCount
@@ -100,7 +101,7 @@ struct UndoHistory {
     keepBounds()
   }
 
-  /// An object has another reference now.
+  /// Replaces the reference of an object.
   mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
     func renamed(_ groups: [UndoGroup]) -> [UndoGroup] { groups.map { $0.renamed(old, new) } }
     stacks = Stacks(undo: renamed(stacks.undo), redo: renamed(stacks.redo))
