@@ -1,6 +1,6 @@
-// One context on a random model, whose random edits are undone and redone at random, beside plain
-// values that are kept at the end of each group. Children of the context save groups into it, and
-// another context saves changes of other objects.
+// One context on a random model makes random edits, and undoes and redoes them at random. The test
+// compares it with plain values that were copied at the end of each group. Children of the context
+// save groups into it, and another context saves changes of other objects.
 
 import PerdureTestSupport
 import Testing
@@ -24,7 +24,7 @@ struct RandomUndoTests {
 }
 
 private final class UndoWorld {
-  /// The states around a group.
+  /// The states before and after a group.
   private struct Group {
     let before: PartState
     let after: PartState
@@ -107,14 +107,16 @@ private final class UndoWorld {
       context.processPendingChanges()
     }
     let made = manager.undoCount - undoCount
-    run.note("the group ends as \(made)")
-    if made == 0 { return run.expect(editor.state.difference(before) == nil, "edits made no group") }
-    // Deletions of the event end it too.
+    run.note("the edits made \(made) groups")
+    if made == 0 { return run.expect(editor.state.difference(before) == nil, "edits recorded no group") }
+    // New edits remove the groups that could be redone.
     stacks.redo = []
     if made == 1 {
       stacks.undo.append(Group(before: before, after: editor.state))
     } else {
-      // Only the last state is known. So all of the groups are undone.
+      // Outside of a closure, a deletion processes pending changes, which ends the group of the
+      // event (`PartEditor`). The states between these groups are unknown, so all of them are
+      // undone.
       for _ in 0..<made { try context.undo() }
       manager.removeAllActions()
       stacks = Stacks()
@@ -132,7 +134,8 @@ private final class UndoWorld {
     if direction == .undo { stacks.redo.append(group) } else { stacks.undo.append(group) }
   }
 
-  /// A state of another time, with the deletions that are pending now.
+  /// An earlier or later state after the saves since then. A stored object that the state lacks is
+  /// a pending deletion; a deleted object that is not stored does not exist.
   private func settled(_ state: PartState) -> PartState {
     var state = state
     state.graph.objects = state.graph.objects.filter {
@@ -185,7 +188,7 @@ private final class UndoWorld {
     stacks.undo.append(Group(before: before, after: editor.state))
   }
 
-  /// Another context saves changes of other objects, which no undo concerns.
+  /// Saves changes in another context, to objects that the undo groups never contain.
   private func saveOther() throws {
     run.note("another context saves")
     for _ in 0..<3 { try other.edit() }
@@ -224,7 +227,7 @@ private final class UndoWorld {
   private func checkCounts() {
     run.expect(
       manager.undoCount == stacks.undo.count && manager.redoCount == stacks.redo.count,
-      "the groups are \(manager.undoCount) and \(manager.redoCount), not \(stacks.undo.count) and \(stacks.redo.count)"
+      "the manager has \(manager.undoCount) undo and \(manager.redoCount) redo groups, not \(stacks.undo.count) and \(stacks.redo.count)"
     )
   }
 }

@@ -1,4 +1,4 @@
-// Undo beside delete rules, hooks, constraints, merges and changes of others, one by one.
+// Undo in combination with delete rules, hooks, constraints, merges and changes of other contexts.
 
 import Perdure
 import PerdureTestSupport
@@ -39,7 +39,7 @@ import Testing
   @Relationship(inverse: "capitalOf") var capital: City?
 }
 
-/// A class whose hooks do what a test says.
+/// A class whose hooks call closures of a test.
 @Entity private final class Hooked: ManagedObject {
   var text: String = ""
   var count: Int = 0
@@ -68,13 +68,13 @@ private struct AttackScene {
     context.undoManager = manager
   }
 
-  /// Saves, and forgets the groups.
+  /// Saves, and removes the groups.
   func begin() throws {
     try context.save()
     manager.removeAllActions()
   }
 
-  /// What another context saves, made visible here.
+  /// Saves changes in another context, and refreshes this one.
   func change(_ body: (ManagedObjectContext) throws -> Void) throws {
     let other = container.newContext()
     try body(other)
@@ -105,9 +105,9 @@ private func here<T: ManagedObject>(_ object: T, _ context: ManagedObjectContext
   try #require(try context.existingObject(with: object.objectID) as? T)
 }
 
-@Suite("Undo of deletions in withoutUndo, and beside delete rules")
+@Suite("Undo of deletions in withoutUndo and with delete rules")
 struct UndoDeletionTests {
-  @Test("What the rules of a deletion in withoutUndo take along belongs to no group")
+  @Test("Deletions by the rules of a deletion in withoutUndo belong to no group")
   func excludedCascade() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -121,7 +121,7 @@ struct UndoDeletionTests {
   }
 
   @Test(
-    "What the rules of a deletion take along belongs to its group, also if they are applied in withoutUndo")
+    "Deletions by the rules of a deletion belong to its group, even if they are applied in withoutUndo")
   func cascadeInExclusion() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -133,7 +133,7 @@ struct UndoDeletionTests {
     #expect(shelf.volumes.map(\.title) == ["a", "b"])
   }
 
-  @Test("A deletion that a rule denies is undone, and the context saves again")
+  @Test("A deletion that a rule denies can be undone, and then the save succeeds")
   func deny() throws {
     let scene = try AttackScene()
     let (context, city) = (scene.context, try scene.city("x", "y"))
@@ -150,7 +150,7 @@ struct UndoDeletionTests {
   }
 
   @Test(
-    "References that the rule no action has left lead to the object again when it is back",
+    "References that the rule no action has kept refer to the restored object after the undo",
     arguments: [false, true])
   func noAction(_ isSaved: Bool) throws {
     let scene = try AttackScene()
@@ -196,7 +196,8 @@ struct UndoDeletionTests {
     try context.save()
   }
 
-  @Test("A deletion whose unique value another context has taken is undone, refused by the save, and redone")
+  @Test(
+    "If another context has used the unique value, a deletion is undone, the save fails, and a redo works")
   func takenKey() throws {
     let scene = try AttackScene()
     let (context, city) = (scene.context, try scene.city("x", "y"))
@@ -216,9 +217,9 @@ struct UndoDeletionTests {
   }
 }
 
-@Suite("Undo beside links that others have changed")
+@Suite("Undo of links that another context has changed")
 struct UndoLinkConflictTests {
-  @Test("An inserted object that others have deleted is no conflict, whatever it was linked to")
+  @Test("An inserted object that another context has deleted is not a conflict, whatever its links")
   func insertedAndDeleted() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -243,7 +244,7 @@ struct UndoLinkConflictTests {
   }
 
   @Test(
-    "A link that ended because others have deleted one end is no conflict when an undo would end it",
+    "A link to an object that another context has deleted is not a conflict if the undo removes the link",
     arguments: [false, true])
   func endedLink(_ deletesVolume: Bool) throws {
     let scene = try UndoScene()
@@ -263,7 +264,7 @@ struct UndoLinkConflictTests {
     try context.save()
   }
 
-  @Test("A one-to-one partner that others have given to another object is a conflict")
+  @Test("A one-to-one partner that another context has linked to another object is a conflict")
   func takenPartner() throws {
     let scene = try AttackScene()
     let context = scene.context
@@ -282,7 +283,9 @@ struct UndoLinkConflictTests {
     try context.save()
   }
 
-  @Test("A partner that others have given away is a conflict at either end", arguments: [false, true])
+  @Test(
+    "A one-to-one link that another context has replaced is a conflict at either end",
+    arguments: [false, true])
   func takenSequel(_ clearsSequel: Bool) throws {
     let scene = try UndoScene()
     let context = scene.context
@@ -331,7 +334,7 @@ struct UndoLinkConflictTests {
     }
   }
 
-  @Test("A partner that the group has inserted is no conflict")
+  @Test("A partner that the group has inserted is not a conflict")
   func insertedPartner() throws {
     let scene = try UndoScene()
     let context = scene.context
@@ -349,7 +352,7 @@ struct UndoLinkConflictTests {
     try context.save()
   }
 
-  @Test("A link of a returning object to one that others have deleted is a conflict")
+  @Test("A link of a restored object to an object that another context has deleted is a conflict")
   func lostEndOfReturning() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -370,7 +373,7 @@ struct UndoLinkConflictTests {
     try context.save()
   }
 
-  @Test("An inserted object that keepCurrent keeps, keeps its links")
+  @Test("An inserted object that keepCurrent leaves in place keeps its links")
   func keptLinks() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -394,10 +397,10 @@ struct UndoLinkConflictTests {
   }
 }
 
-@Suite("Undo beside hooks of a save")
+@Suite("Undo and the hooks of a save")
 struct UndoHookTests {
   @Test(
-    "A save whose hooks set the old values again ends the group, and later edits are a group of their own")
+    "If the hooks of a save revert an undo, its group is removed, and later edits are another group")
   func hookUndoes() throws {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
@@ -413,7 +416,7 @@ struct UndoHookTests {
     #expect(object.count == 10 && object.text == "a")
   }
 
-  @Test("After a save whose hooks never end, the group is as before, and later edits are another one")
+  @Test("If a save fails because its hooks never end, the group stays, and later edits are another group")
   func endlessHook() throws {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
@@ -432,7 +435,7 @@ struct UndoHookTests {
     try context.save()
   }
 
-  @Test("A hook that removes all groups, or rolls back, leaves no group open in a wrong direction")
+  @Test("After a hook removes all groups, later edits of the hook make a group to undo")
   func hookForgets() throws {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
@@ -450,7 +453,7 @@ struct UndoHookTests {
     #expect(object.count == 5 && object.text == "")
   }
 
-  @Test("Edits of didSave are a group of their own, and the saved group stays below it")
+  @Test("Edits of didSave are another group, and the saved group stays below it")
   func didSave() throws {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
@@ -481,7 +484,7 @@ struct UndoHookTests {
     try context.save()
   }
 
-  @Test("What willSave changes of a deleted object is no conflict of the group that it belongs to")
+  @Test("Changes by willSave to a deleted object are not a conflict of the group that has them")
   func deletedInSave() throws {
     let scene = try AttackScene()
     let (context, object, other) = (scene.context, try scene.hooked(), try scene.hooked())
@@ -500,7 +503,7 @@ struct UndoHookTests {
     try context.save()
   }
 
-  @Test("A group inside a hook of the save of an undo keeps what can be redone")
+  @Test("A closure of undoGroup in a hook, while an undo is saved, keeps a group to undo or redo")
   func groupInHook() throws {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
@@ -543,9 +546,9 @@ struct UndoHookTests {
   }
 }
 
-@Suite("Undo managers that are exchanged, and groups that saves and tasks divide")
+@Suite("Replaced undo managers, and groups with saves or tasks inside")
 struct UndoExchangeTests {
-  @Test("A manager that is set inside a group or inside withoutUndo takes later edits")
+  @Test("A manager that is set inside a group or inside withoutUndo records later edits")
   func exchanged() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -568,7 +571,7 @@ struct UndoExchangeTests {
     #expect(volume.title == "Five")
   }
 
-  @Test("An object that one task inserts and another one edits is taken back without a conflict")
+  @Test("The insertion of an object by a task, and a later edit of it, are undone without a conflict")
   @MainActor func insertedByTask() async throws {
     let scene = try UndoScene()
     let context = scene.context
@@ -586,7 +589,7 @@ struct UndoExchangeTests {
   }
 
   @Test(
-    "A group that a save divides stays behind a rollback, and the redo of earlier groups does not come back")
+    "A rollback keeps a group with a save inside, and does not restore earlier groups to redo")
   func savedInside() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -603,7 +606,7 @@ struct UndoExchangeTests {
     #expect(volume.title == "One")
   }
 
-  @Test("A reference to a new object that is assigned to another store stays in the groups")
+  @Test("Groups keep the reference to a new object that is assigned to another store")
   func assignedTarget() throws {
     let container = PersistentContainer(
       name: "Two", model: try UndoScene().container.managedObjectModel,
@@ -623,7 +626,7 @@ struct UndoExchangeTests {
     try context.save()
   }
 
-  @Test("A discarded change of a group is no conflict, and later edits of the group are undone")
+  @Test("A discarded change of a group is not a conflict, and later edits of the group are undone")
   func discarded() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -641,7 +644,7 @@ struct UndoExchangeTests {
     try context.save()
   }
 
-  @Test("A rollback and a reset inside a closure end its recorded edits, and the later edits are its group")
+  @Test("A rollback or a reset inside a closure removes its earlier edits, and its group has the later ones")
   func rollbackInside() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -714,7 +717,7 @@ struct UndoExchangeTests {
     }
   }
 
-  @Test("An upserted object is merged into another one, and the undo of its insertion changes nothing")
+  @Test("If a save merges a new object into a stored one, the undo of its insertion changes nothing")
   func upsert() throws {
     let scene = try AttackScene()
     let (context, city) = (scene.context, try scene.city("x"))
@@ -733,7 +736,7 @@ struct UndoExchangeTests {
     #expect(city.streetCount == 1)
   }
 
-  @Test("A child that has unsaved changes sees the undo of its parent, and its own undo is beside it")
+  @Test("A child with unsaved changes shows the undo of its parent, and has its own undo")
   func child() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -764,7 +767,7 @@ struct UndoExchangeTests {
     try context.save()
   }
 
-  @Test("Edits of a deleted object are undone, and it returns with the values that it had")
+  @Test("Edits of a deleted object are undone, and the undo of its deletion restores its first values")
   func editsAfterDeletion() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

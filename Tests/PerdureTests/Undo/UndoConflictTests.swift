@@ -2,13 +2,13 @@ import Perdure
 import PerdurePredicates
 import Testing
 
-@Suite("Undo beside changes of others")
+@Suite("Undo after changes of other contexts")
 struct UndoConflictTests {
   private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> UndoVolume {
     try #require(try context.existingObject(with: id) as? UndoVolume)
   }
 
-  @Test("A value that another context has saved since is a conflict with three values, and stays")
+  @Test("A value that another context has saved since the group is a conflict with three values")
   func value() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -29,7 +29,7 @@ struct UndoConflictTests {
     #expect(volume.title == "Three" && volume.pages == 2)
   }
 
-  @Test("overwrite replaces what others have saved, and the redo sets it again")
+  @Test("overwrite replaces values that another context has saved, and a redo restores them")
   func overwrite() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -42,7 +42,7 @@ struct UndoConflictTests {
     #expect(volume.title == "Three")
   }
 
-  @Test("Values that others have changed back, or elsewhere, are no conflict")
+  @Test("A value that another context has changed back is not a conflict, nor is another property")
   func same() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -56,7 +56,7 @@ struct UndoConflictTests {
     #expect(volume.title == "One" && volume.pages == 9)
   }
 
-  @Test("An object that others have deleted is one conflict, and stays away")
+  @Test("An object that another context has deleted is one conflict, and is not restored")
   func deleted() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -78,7 +78,7 @@ struct UndoConflictTests {
     #expect(try context.count(for: FetchRequest<UndoVolume>()) == 1)
   }
 
-  @Test("An inserted object that others have changed is not taken away silently")
+  @Test("Changes by another context to an inserted object are conflicts of the undo")
   func insertedAndChanged() throws {
     let scene = try UndoScene()
     let context = scene.context
@@ -92,7 +92,7 @@ struct UndoConflictTests {
     #expect(!volume.isDeleted && volume.title == "Theirs")
   }
 
-  @Test("A link to an object that others have deleted is a conflict, and is not made again")
+  @Test("A link to an object that another context has deleted is a conflict, and is not restored")
   func lostTarget() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -107,7 +107,7 @@ struct UndoConflictTests {
     try context.save()
   }
 
-  @Test("Links and positions that others have changed are conflicts that name the member")
+  @Test("Links and positions that another context has changed are conflicts with the member's id")
   func members() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
@@ -131,7 +131,7 @@ struct UndoConflictTests {
     #expect(shelf.volumes.map(\.title) == ["b", "a", "c"] && mark.volumes.isEmpty)
   }
 
-  @Test("An edit in withoutUndo of the same property is a conflict of an earlier group")
+  @Test("A later edit of the same property in withoutUndo is a conflict of the group")
   func excluded() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -144,7 +144,7 @@ struct UndoConflictTests {
     #expect(volume.title == "Three")
   }
 
-  @Test("What a merge policy has decided in the save is a conflict where it differs from the group")
+  @Test("A value that a merge policy has saved is a conflict if the group has set another value")
   func policy() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -23,7 +23,7 @@ struct UndoHistoryTests {
     return found.reversed()
   }
 
-  @Test("Beyond the number of groups the oldest ones to be undone go first, then those to be redone")
+  @Test("Above the maximum number, the oldest undo groups are removed first, then redo groups")
   func levels() {
     var history = UndoHistory(levelsMax: 3, byteCountMax: 0)
     for number in 1...4 { history.add(group(UInt64(number)), isSaved: false) }
@@ -37,7 +37,7 @@ struct UndoHistoryTests {
     #expect(numbers(history, .undo) == [] && numbers(history, .redo) == [6])
   }
 
-  @Test("Beyond the number of bytes the oldest groups go, whatever was removed before")
+  @Test("Above the maximum size, the oldest groups are removed, whatever was removed before")
   func bytes() {
     let size = group(1, length: 1000).byteCount
     var history = UndoHistory(levelsMax: 0, byteCountMax: 3 * size)
@@ -52,7 +52,7 @@ struct UndoHistoryTests {
     #expect(numbers(history, .undo) == [6])
   }
 
-  @Test("A rollback restores the stacks of the last save, without groups that the bounds removed")
+  @Test("A rollback restores the stacks of the last save, without groups that the limits removed")
   func rollback() {
     var history = UndoHistory(levelsMax: 3, byteCountMax: 0)
     for number in 1...2 { history.add(group(UInt64(number)), isSaved: false) }
@@ -67,7 +67,7 @@ struct UndoHistoryTests {
     #expect(numbers(history, .undo) == [] && numbers(history, .redo) == [3])
   }
 
-  @Test("A rollback leaves a group that a save inside its closure has saved")
+  @Test("A rollback keeps a group that was saved inside its closure")
   func saved() {
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
     history.add(group(1), isSaved: false)
@@ -78,7 +78,7 @@ struct UndoHistoryTests {
     #expect(numbers(history, .undo) == [1, 2])
   }
 
-  @Test("Only the last group takes the edits of hooks, until a save has ended or another group goes")
+  @Test("Only the last group is reopened for edits of hooks, until a save ends or the stacks change")
   func lastDirection() {
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
     history.add(group(1), isSaved: false)
@@ -95,7 +95,7 @@ struct UndoHistoryTests {
     #expect(history.lastDirection == nil)
   }
 
-  @Test("An object with another reference has it in all groups, also in those of the last save")
+  @Test("A new reference of an object replaces the old one in all groups, also of the last save")
   func renamed() {
     let other = ObjectReference(entity: 2, id: 7)
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
@@ -108,7 +108,7 @@ struct UndoHistoryTests {
   }
 }
 
-@Suite("Undo groups that take edits")
+@Suite("Open undo groups")
 struct OpenUndoGroupTests {
   private let object = ObjectReference(entity: 1, id: 1)
 
@@ -140,7 +140,7 @@ struct OpenUndoGroupTests {
     #expect(values(group) == [[1, 3]])
   }
 
-  @Test("A place that ends as it was is not in the group")
+  @Test("A place whose content is the same before and after is not in the group")
   func unchanged() {
     let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
     group.note(place) { .stored }
@@ -148,7 +148,7 @@ struct OpenUndoGroupTests {
     #expect(values(group) == [])
   }
 
-  @Test("Edits of others after the group's last edit are not its own, and its next edit is")
+  @Test("Other edits after the group's last edit do not belong to it, but its next edit does")
   func sealed() {
     let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
     group.note(place) { .value(.integer(1)) }
@@ -161,7 +161,7 @@ struct OpenUndoGroupTests {
     #expect(values(group) == [[1, 5]])
   }
 
-  @Test("The columns of an object that the group has inserted are not in it")
+  @Test("A group does not have the columns of an object that it has inserted")
   func inserted() {
     let group = OpenUndoGroup(name: "")
     group.note(.object(object)) { .absent }
@@ -171,7 +171,7 @@ struct OpenUndoGroupTests {
     #expect(group.changes().map(\.place) == [place] && group.hasInserted(object))
   }
 
-  @Test("A group that is continued keeps its contents, and has the later ones of new edits")
+  @Test("A reopened group keeps its contents before the first edit, and gets new ones after the last")
   func continued() {
     let (group, place) = (OpenUndoGroup(name: "A"), EditedPlace.column(object, slot: 0))
     group.note(place) { .value(.integer(1)) }

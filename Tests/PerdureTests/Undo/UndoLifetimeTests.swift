@@ -21,7 +21,7 @@ import Testing
   override func awake(fromSnapshotEvents events: SnapshotEventType) { self.events.append(events) }
 }
 
-@Suite("What undo groups keep, and what ends them")
+@Suite("The lifetime of undo groups and of their objects")
 struct UndoLifetimeTests {
   private func visit() throws -> (PersistentContainer, ManagedObjectContext, UndoVisit) {
     let container = try PersistentContainer(name: "Visits", classes: [UndoVisit.self], description: .inMemory)
@@ -34,7 +34,7 @@ struct UndoLifetimeTests {
     return (container, context, visit)
   }
 
-  @Test("What hooks and the time of a save change belongs to the group that was saved")
+  @Test("Changes by hooks and by save times belong to the group that is saved")
   func hooks() throws {
     let (container, context, visit) = try visit()
     let time = visit.changed
@@ -63,7 +63,7 @@ struct UndoLifetimeTests {
     withExtendedLifetime(container) {}
   }
 
-  @Test("Groups keep no object alive")
+  @Test("Groups do not keep managed objects alive")
   func objects() throws {
     let scene = try UndoScene()
     let context = scene.context
@@ -83,7 +83,7 @@ struct UndoLifetimeTests {
     #expect(try context.fetch(FetchRequest<UndoVolume>()).map(\.title).sorted() == ["a", "b"])
   }
 
-  @Test("A context that is released with groups ends")
+  @Test("A released context is freed even if it has groups")
   func released() throws {
     weak var manager: ContextUndoManager?
     try {
@@ -96,7 +96,7 @@ struct UndoLifetimeTests {
     #expect(manager == nil)
   }
 
-  @Test("A background context with a manager may be released anywhere, and undoes between its tasks")
+  @Test("A background context with a manager can be released anywhere, and undo works between its tasks")
   func background() async throws {
     let scene = try UndoScene()
     let id = try scene.volume("One").objectID
@@ -114,7 +114,7 @@ struct UndoLifetimeTests {
     #expect(titles == ["Two", "One"])
   }
 
-  @Test("The oldest groups go beyond the bounds, and a group that is too large is not kept")
+  @Test("Above the limits the oldest groups are removed, and a group that is too large is discarded")
   func bounds() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("0"))
@@ -229,7 +229,7 @@ struct UndoLifetimeTests {
     try context.save()
   }
 
-  @Test("Calls inside a group or with another context's manager stop the program, and say why")
+  @Test("Calls inside a group or with another context's manager stop the program with a message")
   func misuse() async {
     let inside = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let scene = try UndoScene()

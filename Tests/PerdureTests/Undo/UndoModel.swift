@@ -47,7 +47,7 @@ struct UndoScene {
     context.undoManager = manager
   }
 
-  /// A saved volume, which no undo removes.
+  /// A saved volume, whose insertion is not in a group.
   func volume(_ title: String) throws -> UndoVolume {
     let volume = UndoVolume(context: context)
     volume.title = title
@@ -69,7 +69,7 @@ struct UndoScene {
     return shelf
   }
 
-  /// Another context saves changes, and this one moves to them.
+  /// Saves changes in another context, and refreshes this one.
   func changeElsewhere(_ body: (ManagedObjectContext) throws -> Void) throws {
     let other = container.newContext()
     try body(other)
@@ -78,7 +78,7 @@ struct UndoScene {
   }
 }
 
-/// The conflicts of an undo or a redo; none if it is done.
+/// The conflicts of an undo or a redo; empty if it succeeds.
 func undoConflicts(_ body: () throws(PerdureError) -> Void) -> [UndoConflict] {
   do throws(PerdureError) {
     try body()

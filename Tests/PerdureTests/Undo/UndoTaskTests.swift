@@ -44,7 +44,7 @@ struct UndoTaskTests {
 
   init() throws { desk = try Desk() }
 
-  @Test("Two closures may overlap, and each group has the edits of its own task")
+  @Test("Two closures can overlap, and each group has the edits of its own task")
   func overlapping() async throws {
     async let one: Void = desk.group("First") { [turns] desk in
       desk.first.title = "A"
@@ -151,7 +151,7 @@ struct UndoTaskTests {
     #expect(desk.first.title == "One" && !desk.second.isDeleted)
   }
 
-  @Test("A closure inside an asynchronous one, and a save inside of it, belong to its group")
+  @Test("A closure and a save inside an asynchronous closure belong to its group")
   func nested() async throws {
     try await desk.group("Outer") { desk in
       desk.context.undoGroup("Inner") { desk.first.title = "A" }
@@ -167,7 +167,7 @@ struct UndoTaskTests {
     #expect(desk.first.title == "One" && desk.second.title == "Other")
   }
 
-  @Test("A group of another context does not take the edits of this one")
+  @Test("A group of one context does not have the edits of another context")
   func twoContexts() async throws {
     let other = desk.scene.container.newContext()
     other.undoManager = ContextUndoManager()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Undo of edits")
 struct UndoTests {
-  @Test("An undo takes a value back, also after a save, and a redo sets it again")
+  @Test("An undo restores a value, also after a save, and a redo sets it again")
   func value() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -23,7 +23,7 @@ struct UndoTests {
     #expect(volume.title == "Two")
   }
 
-  @Test("A group has the edits of its closure, a nested one those of the outer one")
+  @Test("A group has the edits of its closure and of the closures inside it")
   func nested() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -66,7 +66,7 @@ struct UndoTests {
     #expect(volume.title == "One" && volume.pages == 0)
   }
 
-  @Test("A closure that throws leaves its edits, and a group of them")
+  @Test("If a closure throws, its edits stay and are one group")
   func throwing() throws {
     struct Refusal: Error {}
     let scene = try UndoScene()
@@ -82,7 +82,7 @@ struct UndoTests {
     #expect(volume.title == "One")
   }
 
-  @Test("New edits end what could be redone, and edits without effect are no group")
+  @Test("New edits remove the groups to redo, and edits without effect make no group")
   func redoEnds() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -191,7 +191,7 @@ struct UndoTests {
     #expect(try scene.container.newContext().count(for: FetchRequest<UndoVolume>()) == 2)
   }
 
-  @Test("An undone insertion takes nothing along that was there before")
+  @Test("An undo of an insertion does not delete earlier objects")
   func insertedOwner() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("a"))
@@ -208,7 +208,7 @@ struct UndoTests {
     #expect(volume.shelf?.volumes.map(\.title) == ["a"])
   }
 
-  @Test("Moves in an ordered relationship are undone when many members make room")
+  @Test("Moves in an ordered relationship are undone, even if many members got new positions")
   func moves() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -232,7 +232,7 @@ struct UndoTests {
     }
   }
 
-  @Test("Edits in withoutUndo belong to no group, without any call around it")
+  @Test("Edits in withoutUndo belong to no group, without further calls")
   func withoutUndo() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -265,7 +265,7 @@ struct UndoTests {
     #expect(!scene.manager.canUndo && scene.manager.undoActionName == "")
   }
 
-  @Test("A manager that is set beside unsaved changes undoes later edits alone")
+  @Test("A manager that is set while there are unsaved changes undoes only later edits")
   func setLater() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -283,7 +283,7 @@ struct UndoTests {
     #expect(!scene.manager.canUndo)
   }
 
-  @Test("A save that fails ends the group, and an undo afterwards takes it back")
+  @Test("A save that fails ends the group, and a later undo undoes the group")
   func failedSave() throws {
     let scene = try UndoScene()
     let context = scene.context
@@ -323,7 +323,7 @@ struct UndoTests {
     #expect(shelf.name == "n" && shelf.volumes[0].title == "b")
   }
 
-  @Test("A child that restores an object which its parent deletes makes one group of it")
+  @Test("If a child restores an object that its parent deletes, its save is one group")
   func restoredByChild() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
