@@ -23,7 +23,8 @@ struct CampaignCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard let campaign = campaigns.first(where: { $0.name == name }) else {
-      throw ValidationError("There is no campaign \(name).")
+      let known = campaigns.map(\.name).joined(separator: ", ")
+      throw ValidationError("Unknown campaign \(name). Choose one of: \(known).")
     }
     Self.endWithParent()
     let folder = CampaignProcess.Folder(folder)

@@ -55,9 +55,9 @@ struct Prove: AsyncParsableCommand {
   var silence = 300
 
   mutating func validate() throws {
-    let known = Set(campaigns.map(\.name))
+    let known = campaigns.map(\.name)
     for name in only where !known.contains(name) {
-      throw ValidationError("There is no campaign \(name).")
+      throw ValidationError("Unknown campaign \(name). Choose from: \(known.joined(separator: ", ")).")
     }
     if let scale, !(scale > 0 && scale.isFinite) {
       throw ValidationError("The scale must be a number greater than 0.")

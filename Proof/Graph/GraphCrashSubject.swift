@@ -10,12 +10,12 @@ package struct GraphCrashSubject: CrashSubject {
   package var saves = 24
   /// The number of saves between openings.
   package var reopensEvery = 9
-  /// The durabilities of saves. Each opening uses one of them. If the model changes, saves of every
-  /// listed durability must survive a power cut, because the additions of an opening depend on the
-  /// state that it finds (`GraphCrashCheck`).
+  /// The durabilities of saves. Each opening uses one of them. If the model changes, list only
+  /// durabilities that survive a power cut. The reason: an opening adds to the stored model, and
+  /// its additions depend on the recovered state (`GraphCrashCheck`).
   package var durabilities: [Durability]
-  /// Whether the check treats saves without a promise as promised. It must then detect this
-  /// mistake.
+  /// Whether the check expects every save to survive, even if its durability promises nothing. A
+  /// test sets this to show that the check reports lost saves.
   package var believesAll = false
 
   package init(
@@ -40,7 +40,7 @@ package struct GraphCrashSubject: CrashSubject {
     GraphCrashSubject(
       name: "graph: uniqueness", .guild([.found, .hire, .hire, .hire, .readdress, .readdress, .dismiss])),
     GraphCrashSubject(
-      name: "graph: unique values given on",
+      name: "graph: unique values transferred",
       .guild([.hire, .hire, .hire, .succeed, .succeed, .exchange, .exchange, .readdress])),
     GraphCrashSubject(
       name: "graph: many to many",
@@ -55,14 +55,14 @@ package struct GraphCrashSubject: CrashSubject {
       name: "graph: ids", .guild([.found, .hire, .divide, .dismiss, .close]), reopensEvery: 2),
     GraphCrashSubject(name: "graph: everything", .guild(guild)),
     GraphCrashSubject(
-      name: "graph: saves that wait for less", .guild(guild), reopensEvery: 6,
+      name: "graph: all durability levels", .guild(guild), reopensEvery: 6,
       durabilities: Durability.allCases),
     derivedValues,
     largeValues,
     GraphCrashSubject(
       name: "graph: composites", .market([.found, .rent, .rent, .place, .place, .place, .replace, .leave])),
     GraphCrashSubject(
-      name: "graph: a market that waits for less", .market(market), reopensEvery: 6,
+      name: "graph: a market with all durability levels", .market(market), reopensEvery: 6,
       durabilities: Durability.allCases),
     changedModels,
   ]

@@ -38,7 +38,7 @@ package struct ProofPlan: Sendable {
   package var part: String?
 
   package init(seed: UInt64, scale: Double, hasProcessAlone: Bool = false, part: String? = nil) {
-    precondition(scale > 0 && scale.isFinite, "A proof tries something.")
+    precondition(scale > 0 && scale.isFinite, "The scale must be finite and greater than 0.")
     self.seed = seed
     self.scale = scale
     self.hasProcessAlone = hasProcessAlone
@@ -48,7 +48,9 @@ package struct ProofPlan: Sendable {
   /// Throws if a part was requested. For campaigns with a random schedule, which can run only as a
   /// whole.
   package func refuseParts(of campaign: some Campaign) throws {
-    if let part { throw NoSuchPart("The campaign \(campaign.name) has no parts; \"\(part)\" is none.") }
+    guard let part else { return }
+    throw NoSuchPart(
+      "The campaign \(campaign.name) has no parts, so it cannot try \"\(part)\" alone. Run it without a part.")
   }
 
   /// The words of `part`; nil if all cases are tried.
@@ -58,7 +60,7 @@ package struct ProofPlan: Sendable {
 
   /// The error for a requested part that does not exist in the campaign.
   package func noSuchPart(_ form: String) -> NoSuchPart {
-    NoSuchPart("A part is \(form); \"\(part ?? "")\" is not, or not with this seed and scale.")
+    NoSuchPart("There is no part \"\(part ?? "")\" with this seed and scale. A part is \(form).")
   }
 
   /// The number of repetitions at this scale; at least 1. A full proof has `full` repetitions.

@@ -66,16 +66,16 @@ struct HostileTests {
   @Test("A decoder without inputs in the corpus is detected")
   func corpus() async throws {
     let decoder = HostileDecoder(
-      "nobody", throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] }, decode: { _ in })
+      "unlisted", throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] }, decode: { _ in })
     let result = try await HostileCampaign([decoder]).run(ProofPlan(seed: seed, scale: 0.0001), .silent)
-    #expect(result.violations.map { $0.what.contains("nobody has no inputs in") } == [true])
+    #expect(result.violations.map { $0.what.contains("unlisted has no inputs in") } == [true])
     for decoder in EngineDecoders.all { #expect(try !HostileCorpus.inputs(of: decoder).isEmpty) }
   }
 
   @Test("A mutation that does not change a decoder's input is not counted")
   func nothing() async throws {
     let decoder = HostileDecoder(
-      "nobody", throwing: CancellationError.self, samples: { [[]] }, decode: { _ in })
+      "unlisted", throwing: CancellationError.self, samples: { [[]] }, decode: { _ in })
     let result = try await HostileCampaign([decoder]).run(ProofPlan(seed: seed, scale: 0.0001), .silent)
     #expect(result.counts.mutations == 0)
   }

@@ -11,7 +11,7 @@ struct KeptHistory: Sendable, CustomStringConvertible {
 
   static let all = [
     KeptHistory(
-      "keys from a bound behind the last one",
+      "keys from a bound after the last key",
       """
       universe -932493399836489653 150 40 2
       options 16384 1024 2 200 1024 0 1048576 0 0 0 0 0 0
@@ -21,7 +21,7 @@ struct KeptHistory: Sendable, CustomStringConvertible {
       read -1 5 1 40 3 0 2 1
       """),
     KeptHistory(
-      "a transaction counts a range of nothing",
+      "a transaction counts an empty range",
       """
       universe -4603483646716410395 12 4 20
       options 8192 2048 0 48 4096 0 16384 0 0 0 0 0 0
@@ -30,7 +30,7 @@ struct KeptHistory: Sendable, CustomStringConvertible {
       transaction 2 0 7 1 4 0 0 1 0 1 20 1 5 0 0 0 1 1 3 -1 1
       """),
     KeptHistory(
-      "a row that is put and removed in one commit takes a number",
+      "a commit that only puts and removes the same row uses a sequence number",
       """
       universe 1 4 4 2
       options 4096 1024 0 48 1024 0 0 0 0 0 0 0 0
@@ -57,7 +57,7 @@ struct KeptHistory: Sendable, CustomStringConvertible {
       verify
       """),
     KeptHistory(
-      "what a snapshot sees outlives compaction, checkpoints and the opening",
+      "a snapshot keeps its content over compaction, checkpoints and an opening",
       """
       universe 1 4 4 2
       options 4096 1024 0 48 1024 512 0 0 0 0 0 0 0
@@ -92,7 +92,7 @@ struct KeptHistory: Sendable, CustomStringConvertible {
       verify
       """),
     KeptHistory(
-      "a reader of another opening goes on over compaction and a blob file that is gone",
+      "a reader of another opening continues after compaction and the removal of a blob file",
       """
       universe 1 4 4 2
       options 4096 1024 0 48 1024 0 0 1 0 3 0 0 0

@@ -135,6 +135,6 @@ struct ModelsCanaryTests {
       try file.write(UnsafeRawBufferPointer(buffer), at: 0)
       return
     }
-    Issue.record("the value stands in no segment")
+    Issue.record("no segment contains the value")
   }
 }

@@ -120,8 +120,8 @@ struct RotTests {
         "sectors of \(sector) \($0)"
       }
     }
-    let others = ["anything", "removed", "cut short", "sectors of before", "segments of before"]
-    #expect(files.keys.filter { $0 != "other files of before" }.sorted() == (sectors + others).sorted())
+    let others = ["anything", "removed", "cut short", "earlier sectors", "earlier segments"]
+    #expect(files.keys.filter { $0 != "other earlier files" }.sorted() == (sectors + others).sorted())
     for (kind, files) in files {
       #expect(zip(files, files.dropFirst()).allSatisfy { $0 <= $1 }, "\(kind)")
     }

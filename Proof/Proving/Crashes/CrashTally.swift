@@ -76,7 +76,8 @@ package struct CrashTally: Sendable {
     let counts = statesBySector.sorted { $0.key < $1.key }.map { bytes, count in
       "\(bytes): \(count) (\(tornBySector[bytes] ?? 0))"
     }
-    return "disks by the bytes of a sector (and those with a torn write): \(counts.joined(separator: ", "))"
+    let title = "disks by sector length in bytes (in parentheses: with a torn write)"
+    return "\(title): \(counts.joined(separator: ", "))"
   }
 
   /// The bytes that incremental backups have shared, in readable form.

@@ -4,7 +4,7 @@ import PerdureLog
 // the wrong ones.
 extension FailureWorkload {
   /// Makes a commit that the history does not contain. It puts a value that the row already has.
-  package static let secretCommit = FailureWorkload(name: "a commit in secret") { session in
+  package static let secretCommit = FailureWorkload(name: "a commit that the history lacks") { session in
     guard let rows = try session.rows() else { return }
     let row = session.row(1, 20, rows)
     guard try session.write([row]), let value = row.value else { return }

@@ -87,7 +87,7 @@ extension FailureWorkload {
       guard let rows = try session.rows() else { return }
       try session.put(session.part, 100, rows, .relaxed)
     },
-    FailureWorkload(name: "opened and left", openings: 5, closes: false) { session in
+    FailureWorkload(name: "opened and not closed", openings: 5, closes: false) { session in
       guard let rows = try session.rows() else { return }
       try session.put(session.part, 400, rows, session.part % 2 == 0 ? .processCrash : .powerLoss)
       try session.put(session.part + 10, 700, rows, .relaxed)
@@ -132,13 +132,13 @@ extension FailureWorkload {
         }
       }
     },
-    FailureWorkload(name: "a transaction that comes second") { session in
+    FailureWorkload(name: "a transaction that another one precedes") { session in
       guard let rows = try session.rows() else { return }
       let (first, second) = (session.row(1, 40, rows), session.row(2, 40, rows))
       try session.run.commit(session.store, [second.change], .powerLoss, isRefused: true) {
         try session.store.transaction(durability: .powerLoss) { transaction in
           _ = try transaction.value(id: 1, in: rows)
-          guard try session.write([first]) else { throw StoreError(.conflict, "the first was not made") }
+          guard try session.write([first]) else { throw StoreError(.conflict, "the first commit failed") }
           try transaction.put(second.value ?? [], id: 2, in: rows)
         }.sequence
       }

@@ -17,7 +17,7 @@ extension FailureWorkload {
       try session.put(2, 5, rows)
       try session.put(3, 5, rows)
     },
-    FailureWorkload(name: "values in files beside rows") { session in
+    FailureWorkload(name: "values in files and in rows") { session in
       guard let rows = try session.rows(), let names = try session.names() else { return }
       try session.write(
         [session.row(1, 2000, rows), session.named("a", 3000, names)]
@@ -43,7 +43,7 @@ extension FailureWorkload {
         }.sequence
       }
     },
-    FailureWorkload(name: "values in pieces, let go of") { session in
+    FailureWorkload(name: "values in pieces, discarded") { session in
       guard let rows = try session.rows() else { return }
       for _ in 0..<2 {
         try session.run.attempt(session.store) {
@@ -117,7 +117,7 @@ extension FailureWorkload {
       try session.remove(4 + first, in: rows, .processCrash)
     },
     FailureWorkload(
-      name: "room is held back",
+      name: "the reserve for a full volume",
       options: {
         $0.segmentCapacityBytes = 32 << 10
         $0.blobThresholdBytes = 64 << 10

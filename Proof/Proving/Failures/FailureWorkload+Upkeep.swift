@@ -85,7 +85,7 @@ extension FailureWorkload {
       try session.checkpoint()
       try session.writeTexts(61...62, rows)
     },
-    FailureWorkload(name: "an index over rows that are there") { session in
+    FailureWorkload(name: "an index over existing rows") { session in
       guard let rows = try session.rows() else { return }
       try session.write((1...9).map { session.row($0, 50, rows) }, .relaxed)
       try session.define(.slices("groups", rows, .value(offset: 0, length: 8)))
@@ -110,7 +110,7 @@ extension FailureWorkload {
       try session.checkpoint()
       try session.put(3, 20, rows, .relaxed)
     },
-    FailureWorkload(name: "an index that is defined anew") { session in
+    FailureWorkload(name: "an index that is defined again") { session in
       guard let rows = try session.rows() else { return }
       try session.write((1...5).map { session.row($0, 50, rows) })
       for offset in 0...2 {

@@ -46,7 +46,7 @@ final class FolderWriter {
   var bytesSinceLoss = 0
   /// Whether a call has thrown because LOCK or SUPERBLOCK lost its name.
   var isRefused = false
-  /// Snapshots that hold garbage back.
+  /// Snapshots, which prevent the removal of garbage.
   var held: [Snapshot] = []
 
   init(_ store: Store, _ folder: StoreFolder) throws {

@@ -106,8 +106,8 @@ struct RotMutations: Sendable {
     return all
   }
 
-  fileprivate static let olderSegments = "segments of before"
-  fileprivate static let olderOthers = "other files of before"
+  fileprivate static let olderSegments = "earlier segments"
+  fileprivate static let olderOthers = "other earlier files"
 
   /// Files and sectors with their content of an earlier time.
   private static func stale(_ store: RotStore) -> [Mutation] {
@@ -118,7 +118,7 @@ struct RotMutations: Sendable {
         all.append(Mutation(file: name, damage: .replacement(bytes), kind: kind))
         for start in stride(from: 0, to: bytes.count - bytes.count % 512, by: 512) {
           let damage = Damage.foreign(Array(bytes[start..<(start + 512)]), at: start)
-          all.append(Mutation(file: name, damage: damage, kind: "sectors of before"))
+          all.append(Mutation(file: name, damage: damage, kind: "earlier sectors"))
         }
       }
     }
