@@ -8,7 +8,7 @@ import Foundation
     discussion:
       "All engines must give the same answers and have the same content at the end; otherwise the run fails.")
 
-  @Option(parsing: .upToNextOption, help: "graph, oo7, or both unless given.")
+  @Option(parsing: .upToNextOption, help: "The parts to run: graph, oo7. Without it, both.")
   var parts: [Part] = []
 
   @Option(help: "The number of workers; each company has a thousand.")
@@ -28,10 +28,10 @@ import Foundation
   @Option(help: "The factor for the number of queries and changes; 1 is a full run.")
   var scale = 1.0
 
-  @Option(parsing: .upToNextOption, help: "Which engines; all unless given: \(Engines.names).")
+  @Option(parsing: .upToNextOption, help: "The engines to measure: \(Engines.names). Without it, all.")
   var engines: [String] = []
 
-  @Option(parsing: .upToNextOption, help: "Which rows of the table; all unless given.")
+  @Option(parsing: .upToNextOption, help: "The rows of the table to measure. Without it, all.")
   var workloads: [String] = []
 
   @Flag(help: "Show processor time instead of elapsed time, for a machine with other work. Files have both.")
@@ -54,10 +54,11 @@ import Foundation
       throw ValidationError("--rounds and --repetitions must be at least 1, and --scale more than 0.")
     }
     for name in engines where !Engines.all.contains(where: { $0.name == name }) {
-      throw ValidationError("There is no engine \(name): \(Engines.names).")
+      throw ValidationError("Unknown engine \(name). Choose from: \(Engines.names).")
     }
     for name in workloads where Workload(rawValue: name) == nil && DesignWorkload(rawValue: name) == nil {
-      throw ValidationError("There is no row \(name).")
+      let rows = Workload.allCases.map(\.rawValue) + DesignWorkload.allCases.map(\.rawValue)
+      throw ValidationError("Unknown row \(name). Choose from: \(rows.joined(separator: ", ")).")
     }
   }
 
@@ -124,7 +125,7 @@ import Foundation
     return [
       "\(workers) workers, \(system.operatingSystemVersionString), \(system.activeProcessorCount) processors, "
         + "medians of \(rounds) rounds and of \(repetitions) in each",
-      "saves survive a crash of the process, unless a row says durable",
+      "saves survive a crash of the process; in rows named durable, also a power cut",
     ] + chosen.map { "\($0.name): \($0.settings)" }
   }
 }

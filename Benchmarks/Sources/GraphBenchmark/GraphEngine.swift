@@ -32,9 +32,9 @@ protocol GraphEngine: AnyObject {
   /// workloads. Only `traverseAgain` finds objects in memory.
   func perform(_ workload: Workload, _ script: Script) throws -> Answer
 
-  /// The complete content, read through the engine. It consists of the workers with their
-  /// companies, managers and projects, the companies with the numbers and sums of their workers,
-  /// and the projects with the numbers of their workers.
+  /// The complete content, read through the engine. It has the workers with their companies,
+  /// managers and projects. It has the companies with the count and the sum of their workers, and
+  /// the projects with the count of their workers.
   func content() throws -> Answer
 }
 

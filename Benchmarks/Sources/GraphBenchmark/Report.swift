@@ -52,7 +52,7 @@ struct Report {
     }
     for other in outcomes where other.content != first.content {
       throw GraphDisagreement(
-        "in the end \(first.engine) holds \(first.content), \(other.engine) \(other.content)")
+        "at the end \(first.engine) has \(first.content), \(other.engine) \(other.content)")
     }
   }
 

@@ -71,7 +71,7 @@ struct Trial {
       let (found, cost) = try Cost.measured { try engine.perform(workload, script) }
       if round > 0, found != answer {
         throw GraphDisagreement(
-          "\(type(of: engine).name): \(workload.rawValue) gives another answer each time")
+          "\(type(of: engine).name): \(workload.rawValue) gives different answers in repeated runs")
       }
       answer = found
       costs.append(cost)

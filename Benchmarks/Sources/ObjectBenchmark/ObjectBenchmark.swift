@@ -8,13 +8,13 @@ import Perdure
     abstract:
       "Measure properties, memory, validation and requests of objects beside those of a plain Swift class.")
 
-  @Option(help: "How often each is measured; the median is shown.")
+  @Option(help: "The number of measurements of each figure; the median is shown.")
   var rounds = 21
 
-  @Option(help: "How often a round goes over the objects whose properties are read or set.")
+  @Option(help: "The number of passes over the objects in each round of gets or sets.")
   var passes = 200
 
-  @Option(help: "How many objects the memory is measured with.")
+  @Option(help: "The number of objects whose memory is measured.")
   var objects = 1_000_000
 
   @Option(help: "A file for the measurements, as JSON.")
@@ -22,7 +22,7 @@ import Perdure
 
   func validate() throws {
     guard rounds > 0, passes > 0, objects > 0 else {
-      throw ValidationError("--rounds, --passes and --objects are at least 1.")
+      throw ValidationError("--rounds, --passes and --objects must be at least 1.")
     }
   }
 

@@ -107,7 +107,7 @@ package final class SQLiteStatement {
       return false
     case let code:
       try connection.check(sqlite3_reset(handle))
-      throw SQLiteError(code: code, message: "A statement could not go on")
+      throw SQLiteError(code: code, message: "A step of a statement failed")
     }
   }
 

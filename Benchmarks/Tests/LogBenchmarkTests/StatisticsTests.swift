@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Statistics of the engine's benchmark")
 struct StatisticsTests {
-  @Test("The upper bound of a duration's bucket is at most a 64th greater")
+  @Test("The upper bound of a bucket exceeds a duration in it by at most a 64th")
   func buckets() {
     var generator = Scramble(seed: 1)
     for shift in (0..<64).flatMap({ Array(repeating: $0, count: 20) }) {

@@ -33,7 +33,7 @@ struct DesignTrial {
       let (found, cost) = try Cost.measured { try engine.perform(workload) }
       if let expected = design.expected(workload), found.count != expected {
         throw GraphDisagreement(
-          "\(type(of: engine).name): \(workload.rawValue) finds \(found.count) and not \(expected)")
+          "\(type(of: engine).name): \(workload.rawValue) finds \(found.count), not \(expected)")
       }
       answer = found
       costs.append(cost)
@@ -50,7 +50,7 @@ struct DesignTrial {
     let expected = design.size.atomicCount + additions * design.size.atomicPerComposite
     guard content.count == expected else {
       throw GraphDisagreement(
-        "\(type(of: engine).name) holds \(content.count) atomic parts and not \(expected)")
+        "\(type(of: engine).name) has \(content.count) atomic parts, not \(expected)")
     }
     return content
   }

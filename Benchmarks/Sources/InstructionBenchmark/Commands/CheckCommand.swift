@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// How a comparison ends: the moves are printed, and any of them makes the command fail.
+/// Prints the rows that moved, and makes the command fail if there are any.
 private func report(_ comparison: CountComparison, tolerance: Double) throws {
   guard comparison.moves.isEmpty else {
     print(comparison.text)

@@ -31,7 +31,7 @@ import Perdure
   @Relationship(inverse: "projects") var workers: ToMany<Worker>
 }
 
-/// An entity without relationships, for unsaved changes that concern no query.
+/// An entity without relationships, for unsaved changes that do not affect any query.
 @Entity final class Note: ManagedObject {
   @Attribute(.indexed) var number: Int64 = 0
   var text: String

@@ -1,12 +1,12 @@
 import Perdure
 
-/// Unsaved changes of a context, beside which operations run. Half of them are updates, the others
-/// are new objects.
+/// Unsaved changes of a context in which operations run. Half of them are updates, the others are
+/// new objects.
 struct Pending: Hashable, Sendable {
   enum Kind: String {
-    /// Changes of notes, which no operation concerns.
+    /// Changes of notes, which no operation reads.
     case otherEntity = "of another entity"
-    /// Changes of workers that no operation finds, in companies that none concerns.
+    /// Changes of workers that no operation finds, in companies that no operation reads.
     case sameEntity = "of the same entity"
   }
 

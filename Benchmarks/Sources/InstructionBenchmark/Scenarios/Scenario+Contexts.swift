@@ -18,7 +18,7 @@ extension Scenario {
         let worker = try bench.worker(5)
         return each { _ in
           let plan = try bench.context.plan(delete: worker)
-          // Its reports, its company, its manager and its projects lose it.
+          // The deletion removes the worker from its reports, company, manager and projects.
           try expect(plan.requested.count + plan.cascaded.count, 1)
         }
       },

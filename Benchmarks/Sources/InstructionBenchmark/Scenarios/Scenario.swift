@@ -1,7 +1,7 @@
 import Measuring
 import Perdure
 
-/// An operation to count, and the unsaved changes beside which it runs.
+/// An operation to count, and the unsaved changes of its context.
 struct Scenario: Sendable {
   /// Runs a number of operations. Only what is inside `counted` is counted.
   typealias Body = (Int) throws -> Void
@@ -28,11 +28,11 @@ struct Scenario: Sendable {
   /// All scenarios, in the order of the tables.
   static var all: [Scenario] { objects + saves + reads + besidePending }
 
-  /// The operations whose cost may depend on unsaved changes, beside each kind of these.
+  /// The operations whose cost may depend on unsaved changes, each with every kind of them.
   private static var besidePending: [Scenario] {
     (paths + relations + contexts).flatMap { path in
       Pending.all.map { pending in
-        // Beside many changes an operation may run for tens of millions of instructions.
+        // With many changes, an operation may run for tens of millions of instructions.
         let repetitions = pending.count < 1_000 ? path.repetitions : max(1, path.repetitions / 10)
         return Scenario(path.operation, beside: pending, repetitions: repetitions, path.makeBody)
       }
@@ -50,7 +50,7 @@ struct Scenario: Sendable {
     }
   }
 
-  /// A body that counts an operation as often as asked.
+  /// A body that runs and counts an operation the requested number of times.
   static func each(_ operation: @escaping (Int) throws -> Void) -> Body {
     { count in
       try counted { for number in 0..<count { try operation(number) } }
@@ -71,7 +71,7 @@ struct Bench {
     context = container.newContext()
   }
 
-  /// The worker with a number, in a context; the bench's without one.
+  /// The worker with a number. If `other` is nil, it is an object of the bench's context.
   func worker(_ number: Int, in other: ManagedObjectContext? = nil) throws -> Worker {
     let email = BaseGraph.email(number)
     return try one(Worker.fetchRequest { $0.email == email }, in: other ?? context)
@@ -92,7 +92,7 @@ struct Bench {
   }
 }
 
-/// Checks the result of an operation: a count is worthless if the operation does something else.
+/// Checks the result of an operation, because the count of another operation has no use.
 func expect(_ found: Int, _ expected: Int) throws {
   guard found == expected else { throw CountingError("An operation found \(found) instead of \(expected).") }
 }

@@ -1,13 +1,13 @@
 /// The instructions of one operation.
 struct CountRow: Codable, Equatable {
-  /// What is counted, such as "equal by index".
+  /// The name of the operation, such as "equal by index".
   var operation: String
-  /// The unsaved changes beside which it runs, such as "100 of another entity"; "none" without.
+  /// The unsaved changes of its context, such as "100 of another entity", or "none".
   var pending: String
   /// The instructions of one operation, to a tenth.
   var instructions: Double
 
-  /// What makes a row the same in two tables.
+  /// The identity of the row, to find it in another table.
   var title: String { Self.title(operation, pending) }
 
   static func title(_ operation: String, _ pending: String) -> String {

@@ -27,7 +27,7 @@ struct CountTable: Equatable {
     return (["| | instructions |", "|---|--:|"] + lines).joined(separator: "\n")
   }
 
-  /// The operations that run beside unsaved changes, with a column for each kind of these.
+  /// The operations that also run with unsaved changes, with a column for each kind of changes.
   var pendingTable: String {
     let columns = Pending.all.map(\.title)
     let lines = grouped.filter { $0.counts.count > 1 }.map { group in

@@ -15,7 +15,7 @@ struct CompareCommand: ParsableCommand {
   @Flag(help: "Few records and one round: tests the program, not its speed. Writes nothing.")
   var quick = false
 
-  @Option(parsing: .upToNextOption, help: "Which parts: \(Self.list(Part.allCases)).")
+  @Option(parsing: .upToNextOption, help: "The parts to run: \(Self.list(Part.allCases)).")
   var parts = Part.allCases
 
   @Option(help: "The number of records of 100 bytes; a quarter of it for records of 1 KiB.")
@@ -38,15 +38,15 @@ struct CompareCommand: ParsableCommand {
   @Option(help: "The number of minutes after which no new turn begins.")
   var minutes = Double.infinity
 
-  @Option(parsing: .upToNextOption, help: "Which records: \(Self.list(Shape.allCases)).")
+  @Option(parsing: .upToNextOption, help: "The records to use: \(Self.list(Shape.allCases)).")
   var shapes = Shape.allCases
 
   @Option(
     parsing: .upToNextOption,
-    help: "Which engines: \(Self.list(EngineName.allCases)). Default: all that are fast enough for the part.")
+    help: "The engines: \(Self.list(EngineName.allCases)). Default: those that are fast enough for the part.")
   var engines: [EngineName] = []
 
-  @Option(parsing: .upToNextOption, help: "Which workloads: \(Self.list(Workload.allCases)).")
+  @Option(parsing: .upToNextOption, help: "The workloads to run: \(Self.list(Workload.allCases)).")
   var workloads = Workload.allCases
 
   @Option(help: "An existing folder on the disk to measure.")

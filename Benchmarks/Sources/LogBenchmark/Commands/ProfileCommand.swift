@@ -17,7 +17,7 @@ struct ProfileCommand: ParsableCommand {
 
   @Option(help: "The maximum number of operations of a workload on single records.") var operations = 100_000
 
-  @Option(parsing: .upToNextOption, help: "Which workloads, after the fill.")
+  @Option(parsing: .upToNextOption, help: "The workloads to run after the fill.")
   var workloads = [Workload.readRandom]
 
   @Option(help: "An existing folder on the disk to use.") var folder: String?

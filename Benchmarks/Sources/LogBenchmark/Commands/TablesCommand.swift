@@ -36,7 +36,7 @@ struct TablesCommand: ParsableCommand {
         return marked.begins(in: text) ? try marked.replaced(in: text, with: block.text) : text
       }
       guard new != text else { continue }
-      if check { throw EngineError("\(document) differs from the results: make bench-tables") }
+      if check { throw EngineError("\(document) differs from the results. Run `make bench-tables`.") }
       try Data(new.utf8).write(to: file)
       print("\(document) was changed.")
     }

@@ -35,7 +35,7 @@ class LMDBStore {
     self.shape = shape
     var made: OpaquePointer?
     try LMDB.check(mdb_env_create(&made))
-    guard let environment = made else { throw EngineError("mdb_env_create gave nothing") }
+    guard let environment = made else { throw EngineError("mdb_env_create returned no environment") }
     self.environment = environment
     try LMDB.check(mdb_env_set_mapsize(environment, 64 << 30))
     try LMDB.check(mdb_env_open(environment, folder, UInt32(flags | MDB_NOTLS | MDB_NOSYNC), 0o644))
@@ -64,7 +64,7 @@ enum LMDB {
   static func begin(_ environment: OpaquePointer, _ flags: Int32) throws -> OpaquePointer {
     var transaction: OpaquePointer?
     try check(mdb_txn_begin(environment, nil, UInt32(flags), &transaction))
-    guard let transaction else { throw EngineError("mdb_txn_begin gave nothing") }
+    guard let transaction else { throw EngineError("mdb_txn_begin returned no transaction") }
     return transaction
   }
 
@@ -93,7 +93,7 @@ struct LMDBView: WalkingView {
     transaction = try LMDB.begin(store.environment, MDB_RDONLY)
     var cursor: OpaquePointer?
     try LMDB.check(mdb_cursor_open(transaction, table, &cursor))
-    guard let cursor else { throw EngineError("mdb_cursor_open gave nothing") }
+    guard let cursor else { throw EngineError("mdb_cursor_open returned no cursor") }
     self.cursor = cursor
   }
 

@@ -28,7 +28,7 @@ final class LevelDBEngine: LogEngine, @unchecked Sendable {
     leveldb_options_set_filter_policy(options, filter)
     leveldb_options_set_write_buffer_size(options, 64 << 20)
     let database = try LevelDB.checked { leveldb_open(options, folder + "/leveldb", $0) }
-    guard let database else { throw EngineError("leveldb_open gave nothing") }
+    guard let database else { throw EngineError("leveldb_open returned no database") }
     self.database = database
   }
 

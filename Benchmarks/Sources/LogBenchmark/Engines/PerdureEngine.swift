@@ -9,8 +9,8 @@ final class PerdureEngine: LogEngine, @unchecked Sendable {
   static let readsWhileWriting = true
   static let compacts = true
   static let settings = """
-    defaults: no compression, compacts itself, the checksum of each record is verified at each read, and holds up to \
-    72 MiB back for a full disk, which is shown apart
+    defaults: no compression, compacts itself, the checksum of each record is verified at each read, reserves up to \
+    72 MiB for a full disk, which is shown separately
     """
 
   let store: Store

@@ -28,7 +28,7 @@ final class RocksDBEngine: LogEngine, @unchecked Sendable {
         rocksdb_open_column_families(options, folder + "/rocksdb", 1, [name], [options], &family, error)
       }
     }
-    guard let database, let family else { throw EngineError("rocksdb_open gave nothing") }
+    guard let database, let family else { throw EngineError("rocksdb_open returned no database") }
     self.database = database
     self.family = family
   }

@@ -54,7 +54,7 @@ struct SQLiteConnection {
   func prepare(_ text: String) throws -> OpaquePointer {
     var statement: OpaquePointer?
     try check(sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
-    guard let statement else { throw EngineError("nothing prepared from \(text)") }
+    guard let statement else { throw EngineError("SQLite prepared no statement from \(text)") }
     return statement
   }
 
@@ -128,7 +128,7 @@ struct SQLiteView: WalkingView {
   }
 
   mutating func readMany(_ keys: [log_key]) throws -> UInt64 {
-    precondition(keys.count == Self.manyCount, "the statement has a place for each key")
+    precondition(keys.count == Self.manyCount, "The statement must have a parameter for each key.")
     return try keys.withUnsafeBufferPointer { keys in
       var sum: UInt64 = 0
       var place: Int32 = 0

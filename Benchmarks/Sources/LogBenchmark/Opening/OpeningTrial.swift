@@ -33,8 +33,8 @@ struct OpeningTrial {
     return [
       time("opening an empty store", emptyTime, rounds),
       time("opening from a checkpoint", fullTime, rounds),
-      time("of it, the index file", max(fullTime - emptyTime, 0), rounds),
-      time("opening with a tenth of the records behind the checkpoint", tailTime, rounds),
+      time("opening from a checkpoint: the part for the index file", max(fullTime - emptyTime, 0), rounds),
+      time("opening with a tenth of the records after the checkpoint", tailTime, rounds),
       time("opening without the index file, from the log", rebuildTime, 3),
       time("a checkpoint after \(command.updates) updates", try checkpoints(full), 3),
     ] + (command.manyUpdates > 0 ? try updateMany(full) : [])

@@ -17,7 +17,7 @@ struct Goal {
     let goals = all(compression)
     let ratios = goals.compactMap { $0.ratioToBest(results) }
     let count =
-      "Ahead of the best peer on \(ratios.count { $0 <= 1 }) of the \(ratios.count) rows that a peer has a figure in."
+      "Ahead of the best peer on \(ratios.count { $0 <= 1 }) of the \(ratios.count) rows with a figure of a peer."
     return (head + goals.map { $0.row(results) } + ["", count]).joined(separator: "\n")
   }
 

@@ -64,13 +64,13 @@ struct ResultRow {
       ResultRow("disk while overwritten, bytes a record, median", of: .steadyOverwrite, Format.count) {
         $0.perRecord("disk_bytes_median")
       },
-      ResultRow("disk while overwritten, bytes a record, most", of: .steadyOverwrite, Format.count) {
+      ResultRow("disk while overwritten, bytes a record, maximum", of: .steadyOverwrite, Format.count) {
         $0.perRecord("disk_bytes_max")
       },
       ResultRow("bytes written for each byte of keys and values", of: .steadyOverwrite, Format.ratio) {
         $0.writeAmplification("given_bytes")
       },
-      ResultRow("held back for a full disk", of: .openClean, Format.mebibytes) {
+      ResultRow("reserved for a full disk", of: .openClean, Format.mebibytes) {
         $0.details["reserved_bytes"].flatMap { $0 > 0 ? $0 : nil }
       },
     ]
@@ -78,7 +78,7 @@ struct ResultRow {
 
   private static var memory: [ResultRow] {
     [
-      ResultRow("private memory once all was read, bytes a record", of: .openClean, Format.count) {
+      ResultRow("private memory after reading everything, bytes a record", of: .openClean, Format.count) {
         Double($0.memoryBytes) / $0.liveRecords
       },
       ResultRow("index, a file that is mapped, bytes a key", of: .openClean, Format.count) { found in

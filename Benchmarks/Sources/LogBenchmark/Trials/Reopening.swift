@@ -28,7 +28,7 @@ struct Reopening<Engine: LogEngine> {
       view.end()
       opened = engine
     }
-    guard let engine = opened else { throw EngineError("nothing was opened") }
+    guard let engine = opened else { throw EngineError("no store was opened") }
     var view = try engine.makeView()
     let all = try view.scan(from: nil, limit: .max)
     view.end()

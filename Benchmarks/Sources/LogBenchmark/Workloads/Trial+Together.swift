@@ -41,7 +41,7 @@ extension Trial {
           sum &+= try view.read(shape.key(Int.random(in: 0..<records, using: &generator))) ?? 1
           recorder.lap()
         } while !isDone.isSet
-        precondition(sum != 0, "something was read")
+        precondition(sum != 0, "The reader must have read a value.")
         result.withLock { $0 = (recorder.elapsed, recorder.histogram) }
       }
     }
