@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes FoldingTableData.swift and CaseTableData.swift of Sources/PerdurePredicates/Folding from Python's unicodedata.
 
-The tables are pinned: text folded once is stored (derived attributes, index keys), so the same text must fold
-to the same bytes for ever. Running this with another Unicode version makes another version of the
+The tables never change: folded text is stored (derived attributes, index keys), so the same text must always
+fold to the same bytes. Running this with another Unicode version makes another version of the
 folding, which needs a new number and a migration. Run from the root of the repository:
 
     python3 Scripts/generate-folding-table.py
@@ -61,7 +61,7 @@ def runs(single):
 
 
 def case_mappings(mapped):
-    """Scalars that the mapping changes, each by itself; those beyond ASCII."""
+    """The scalars beyond ASCII that the mapping changes, each mapped alone."""
     single = []
     for c in SCALARS:
         other = mapped(chr(c))
@@ -75,7 +75,7 @@ def case_mappings(mapped):
 
 
 def ranges(value_of):
-    """Ranges of scalars with the same value, those of value None left out."""
+    """Ranges of scalars with the same value, except for the value None."""
     start, current = 0, None
     for c in range(0x110001):
         value = value_of(chr(c)) if c < 0x110000 else None

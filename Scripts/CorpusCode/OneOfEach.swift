@@ -1,5 +1,6 @@
-// Stores and reads one object of each entity of a generated model. `Scripts/check-corpus-code` compiles
-// it beside the code of each model file, with a file that defines `corpusModel` and `corpusClasses`.
+// Stores and reads one object of each entity of a generated model. `Scripts/check-corpus-code`
+// compiles it with the code of each model file, and with a file that defines `corpusModel` and
+// `corpusClasses`.
 
 import Foundation
 import Perdure
@@ -22,10 +23,12 @@ final class Filling {
     self.model = model
   }
 
-  /// An object of an entity that is not abstract, of the entity or of one below it.
+  /// Makes an object of the entity or, if it is abstract, of a subentity that is not.
   func object(of entity: EntityDescription, depth: Int = 0) -> ManagedObject {
     let concrete = model.entities.first { !$0.isAbstract && $0.isKind(of: entity) }
-    guard let name = concrete?.name, depth < 8 else { fatalError("No object of \(entity.name) can be made.") }
+    guard let name = concrete?.name, depth < 8 else {
+      fatalError("\(entity.name) is abstract without a subentity that is not, or its objects require each other.")
+    }
     let object = context.insertNewObject(forEntityName: name)
     fill(object, model.entitiesByName[name]!, depth)
     return object
@@ -66,7 +69,7 @@ final class Filling {
     [entity] + (entity.superentityName.flatMap { model.entitiesByName[$0] }.map(lineage) ?? [])
   }
 
-  /// A value that no other object of this filling has, where the type has several.
+  /// A value that no other filled object has, if the type has several values.
   private func uniqueValue(_ number: Int, for attribute: AttributeDescription) -> Any? {
     switch attribute.type {
     case .int16, .int32, .int64, .decimal, .double, .float: number
