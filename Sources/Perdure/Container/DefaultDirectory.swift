@@ -1,4 +1,4 @@
-// The folder for stores of programs that name none.
+// The default folder of stores, for programs that do not name a folder.
 
 internal import PerdureFileIO
 

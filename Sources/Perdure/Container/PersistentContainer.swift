@@ -15,7 +15,7 @@ public import PerdureModel
 ///     let context = container.newContext()
 ///
 /// A container may be used from any isolation; the contexts it makes may not be shared. It stays
-/// open while it or one of its contexts lives, or until `close()`. One process at a time has a
+/// open until `close()`, or until it and its contexts are released. One process at a time has a
 /// store open for writing; any number read it (`PersistentStoreDescription.isReadOnly`).
 ///
 /// Containers and contexts belong to the process that opened the stores. In a forked child,
@@ -78,10 +78,10 @@ public final class PersistentContainer: Sendable {
   /// - Parameters:
   ///   - name: The name of the container, for messages.
   ///   - model: The entities of the store.
-  ///   - classes: The classes of the objects. An entity has the one that its
-  ///     `managedObjectClassName` names, as `Class` or `Module.Class`, or else the one that
-  ///     describes it. An entity without one takes its parent's, at the root `ManagedObject`, whose
-  ///     properties are reached by name.
+  ///   - classes: The classes of the objects. An entity has the class that its
+  ///     `managedObjectClassName` names (`Class` or `Module.Class`), or else the class that
+  ///     describes it. Without such a class, it has the class of its parent, or `ManagedObject`,
+  ///     whose properties are accessed by name.
   ///   - classesByEntityName: The classes of particular entities; a class may be that of several.
   ///   - description: The location and the options of the store.
   public convenience init(
@@ -102,9 +102,10 @@ public final class PersistentContainer: Sendable {
   ///         PersistentStoreDescription(path: notes, configuration: "Notes"),
   ///       ])
   ///
-  /// An entity that several stores have counts as one for the program. A fetch asks them all, and a
-  /// new object is saved in the first writable one, unless `ManagedObjectContext.assign(_:to:)`
-  /// chooses another. No relationship leads from one store to another.
+  /// If several stores have an entity, the program sees one entity. A fetch reads all of these
+  /// stores. A new object is saved in the first writable one, unless
+  /// `ManagedObjectContext.assign(_:to:)` chooses another. No relationship leads from one store to
+  /// another.
   ///
   /// - Parameters:
   ///   - name: The name of the container, for messages.
@@ -112,7 +113,7 @@ public final class PersistentContainer: Sendable {
   ///   - classes: The classes of the objects, as for one store.
   ///   - classesByEntityName: The classes of particular entities.
   ///   - storeDescriptions: At least one.
-  ///   - file: The caller's file, for the message of a stop.
+  ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   public convenience init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
@@ -213,7 +214,7 @@ extension PersistentContainer {
     return source
   }
 
-  /// An open store; the first one for nil.
+  /// An open store; the first one if `store` is nil.
   ///
   /// - Throws: `PerdureError` with code 134060 if it is not open.
   func openMember(_ store: LoadedStore?) throws(PerdureError) -> OpenStores.Member {

@@ -6,7 +6,7 @@ public import PerdureLog
   public import Foundation
 #endif
 
-/// The location and the options of a container's objects.
+/// The location and the options of a container's store.
 public struct PersistentStoreDescription: Sendable, Hashable {
   /// The location of a store.
   public enum Location: Sendable, Hashable {
@@ -27,11 +27,11 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// context's next fetch from it throws, with the reason as `cause`. Error 134100 says that the
   /// writer has changed the model, and that a container with that model can read the store. While
   /// that lasts, the first fetch of every `perform` and of every new context throws. Later fetches
-  /// read the earlier state, and each time the context is to advance it is tried again.
+  /// read the earlier state. Each time the context should advance, it tries again.
   public var isReadOnly: Bool
   /// The durability of a save when it returns.
   public var durability: Durability
-  /// The configuration of the model whose entities the store holds; nil for all entities.
+  /// The configuration of the model whose entities the store contains; nil for all entities.
   ///
   /// Objects of other entities cannot be inserted or fetched, unless another store of the container
   /// has them. No relationship of the configuration may lead out of it. A store that was created

@@ -98,9 +98,9 @@ extension PersistentContainer {
   ///   - path: The directory of the store.
   ///   - target: The directory of the copy. It must be absent or empty.
   /// - Throws: `PerdureError` with code 134080 if there is no store, the store is open for writing,
-  ///   `target` has files, the directory `target` with the suffix `.copy` has files that do not
-  ///   belong to an unfinished copy, or a file cannot be written. No copy exists then. If only the
-  ///   last sync failed, the copy exists, but a power loss may remove it.
+  ///   or a file cannot be written. Also if `target` has files, or the directory `target` with the
+  ///   suffix `.copy` has files that do not belong to an unfinished copy. No copy exists then. If
+  ///   only the last sync failed, the copy exists, but a power loss may remove it.
   /// - Complexity: O(n) for n bytes.
   public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be copied to \(target).") {

@@ -173,10 +173,10 @@ final class JSONReading {
     let value = try Self.value(container, kind, type, isJSON: shape.holdsJSON(slot))
     if let problem = value.transformationProblem { throw Self.error(decoder.codingPath, problem) }
     if kind != .data, let type = type as? any AttributeValue.Type, type.init(attributeValue: value) == nil {
-      throw Self.error(decoder.codingPath, "\("\(value)".shortened) is no \(type)")
+      throw Self.error(decoder.codingPath, "\("\(value)".shortened) is not a \(type)")
     }
     if kind != .reference, value.stored(as: kind) == nil {
-      throw Self.error(decoder.codingPath, "\(shape.name).\(shape.propertyName(slot)) cannot hold the value")
+      throw Self.error(decoder.codingPath, "\(shape.name).\(shape.propertyName(slot)) cannot have the value")
     }
     return value
   }
@@ -214,7 +214,7 @@ final class JSONReading {
   }
 
   /// Decodes a value, with its place in the error. Foundation's decoder throws an error of its own
-  /// without a place for a number that its type cannot hold.
+  /// without a place for a number that does not fit in its type.
   private static func decoded<T: Decodable>(
     _ type: T.Type, _ container: any SingleValueDecodingContainer
   ) throws -> T {

@@ -125,7 +125,7 @@ struct JSONWriting: Encodable {
     }
   }
 
-  /// The value of a Codable type that a transformable attribute holds; nil for other attributes.
+  /// The value of a transformable attribute of a Codable type; nil for other attributes.
   private func codable(
     _ slot: Int, of object: ManagedObject, _ data: Data, _ path: [any CodingKey]
   ) throws -> (any Encodable)? {

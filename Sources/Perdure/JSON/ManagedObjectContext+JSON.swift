@@ -1,4 +1,4 @@
-// JSON of objects: found by unique key or inserted, and back.
+// Decodes objects from JSON, and encodes objects as JSON.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   ///
   /// | property | JSON |
   /// |---|---|
-  /// | a number | a number that the type can hold; a `Decimal` is rounded to 38 digits |
+  /// | a number | a number that fits in the type; a `Decimal` is rounded to 38 digits |
   /// | `Bool`, `String` | `true`, `false`; a text |
   /// | `Date`, `Data` | as the decoder's strategies say; seconds since 2001 and base64 unless they are set |
   /// | `UUID`, `URL`, `ManagedObjectID` | a text |
@@ -29,8 +29,8 @@ extension ManagedObjectContext {
   /// | a to-one relationship | an object, `null`, or the unique value of an object of the context or of the same JSON |
   /// | a to-many relationship | an array of these; afterwards it has exactly these objects |
   ///
-  /// A unique attribute of a Codable type, an array or a dictionary does not represent its object.
-  /// An optional property accepts `null`. The key `entity` of an object names a sub-entity of the
+  /// A unique value of a Codable type, an array or a dictionary cannot represent its object. An
+  /// optional property accepts `null`. The key `entity` of an object names a sub-entity of the
   /// expected entity.
   ///
   /// - Parameters:
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
   ///   - data: The JSON. Its objects are nested in at most 64 levels.
   ///   - decoder: Its strategies say how dates, data, keys and numbers that are not finite are
   ///     written. Its `userInfo` is restored.
-  ///   - file: The caller's file, for the message of a stop.
+  ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   /// - Returns: The objects of the array, in its order.
   /// - Throws: `PerdureError` 139002 for JSON that does not fit the model; the message names the
@@ -99,11 +99,11 @@ extension ManagedObjectContext {
   ///     `ManagedObject.snapshot(including:)`. Each has at most 63 names.
   ///   - encoder: Its strategies say how dates, data, keys and numbers that are not finite are
   ///     written. Set `.sortedKeys` where equal objects must have equal bytes.
-  ///   - file: The caller's file, for the message of a stop.
+  ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   /// - Throws: `PerdureError` 139002 for a value that has no JSON, such as infinity without a
   ///   strategy; 133000 for an object that no longer exists; 134060 when the store cannot be read.
-  /// - Complexity: O(objects that are met). Faults fire.
+  /// - Complexity: O(n) for n visited objects. Faults fire.
   public func encode<T: ManagedObject>(
     _ objects: some Sequence<T>, including paths: [String] = [], using encoder: JSONEncoder = JSONEncoder(),
     file: StaticString = #fileID, line: UInt = #line

@@ -11,8 +11,9 @@
 ///     ])
 ///
 /// Each variable has the name of its property, so accessors cannot be confused. A container
-/// compares them with the model when it loads its stores: a variable without a property, or with
-/// another type, is refused with error 134080, which names the class, the variable and the entity.
+/// compares the variables with the model when it loads its stores. It refuses a variable without a
+/// property, or with another type, with error 134080. The error names the class, the variable and
+/// the entity.
 ///
 /// The model alone describes the properties. The variables have no initial values, and no markers
 /// except `@Attribute(.transient)`, `.transformed(by:)` and `.composite`, for types that only the

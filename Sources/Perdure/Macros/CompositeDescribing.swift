@@ -69,7 +69,8 @@ extension CompositeAttributeValue {
     value == nil ? compositeElements : elements(of: value)
   }
 
-  /// The elements, starting with their values in a composite; without values where it is nil.
+  /// The elements with their values in a composite as initial values; without initial values if the
+  /// composite is nil.
   fileprivate static func elements(of value: Self?) -> [PropertyDescription] {
     let values = value?.compositeContent.values ?? [:]
     return compositeElements.map { $0.beginning(with: values, behind: "") }

@@ -15,7 +15,7 @@ extension EntityDescription {
   ///
   /// - Parameters:
   ///   - type: A class with a description. A class without one stops the program.
-  ///   - file: The caller's file, for the message of a stop.
+  ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   @_disfavoredOverload
   public init(from type: ManagedObject.Type, file: StaticString = #fileID, line: UInt = #line) {

@@ -11,13 +11,13 @@ public import PerdureModel
 ///     }
 ///
 /// The type of a variable decides its kind. A type of `AttributeValue`, optional or not, is an
-/// attribute; an optional managed object is a to-one relationship; `ToMany` is a to-many
+/// attribute. An optional managed object is a to-one relationship. `ToMany` is a to-many
 /// relationship, for which functions `addToX` and `removeFromX` are generated as well. An initial
 /// value is the attribute's default. It is computed once, when the model is made, except `Date()`
 /// and `UUID()`, which are made for each inserted object (`DefaultValue.now`, `.newUUID`; in
-/// transient attributes when they are first read). An attribute that is neither optional nor has a
-/// default reads as its zero until it is set, and must be set before the object is saved. Computed,
-/// static, lazy and `@Transient` variables are left alone.
+/// transient attributes when they are first read). An attribute that is not optional and has no
+/// default must be set before the object is saved. Until then, it reads as its zero. Computed,
+/// static, lazy and `@Transient` variables are ignored.
 ///
 /// `init(context:)` inserts an object. A second initializer also has a parameter for each property
 /// that its body declares, in the order of the declarations: `Worker(context: c, email: "a")`. Only
@@ -42,7 +42,7 @@ public import PerdureModel
 /// save must require a value.
 ///
 /// - Parameters:
-///   - name: The entity's name; the class's unless given.
+///   - name: The entity's name; by default the class's name.
 ///   - isAbstract: Whether the class itself has no objects, only its subclasses.
 ///   - unique: Sets of property names whose combined values must be unique.
 ///   - indexes: Ordered indexes. An array of property names is an ascending index that is named

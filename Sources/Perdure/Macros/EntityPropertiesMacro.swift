@@ -30,7 +30,7 @@ public struct _ExtensionOf<Class: ManagedObject> {
 }
 
 extension ManagedObject {
-  /// Explains what a class must say that has an extension with `@EntityProperties`.
+  /// Explains the argument that a class with properties in an extension needs.
   @available(
     *, unavailable,
     message: "The class has properties in an extension. Mark it @Entity(propertiesInExtension: true)."
@@ -43,7 +43,7 @@ extension ManagedObject {
     public static func _accept<Class>(_ type: _ExtensionOf<Class>) {}
   }
 
-  /// Explains what a class must have that announces properties in an extension.
+  /// Explains the extension that a class with `propertiesInExtension` needs.
   @available(
     *, unavailable,
     message: """

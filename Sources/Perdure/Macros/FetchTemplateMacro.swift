@@ -14,10 +14,10 @@ public import PerdurePredicates
 ///
 /// The parameters of the function are the variables of the predicate, with their names inside the
 /// function. The compiler checks the types of values. The types of the parameters must fit the
-/// operands with which the predicate compares the variables: a container refuses others when it
-/// loads its stores, with error 134080. An optional parameter may be nil: `name == $name` then
-/// selects the objects without a name. The template has the name of the function. A
-/// container for classes adds it to its model, which checks the predicate; for a model in code, see
+/// operands with which the predicate compares the variables. A container refuses other types with
+/// error 134080 when it loads its stores. An optional parameter may be nil: `name == $name` then
+/// selects the objects without a name. The template has the name of the function. A container for
+/// classes adds it to its model, which checks the predicate; for a model in code, see
 /// `FetchRequestTemplate.templates(of:)`.
 ///
 /// If the variables of the predicate differ from the parameters, the program stops when the

@@ -15,9 +15,9 @@ public import PerdureModel
 /// fetches, and includes unsaved changes. With `.cached`, an object keeps the result of the first
 /// read until it is refreshed. See `ManagedObject.fetchedObjects(forKey:as:)` for errors.
 ///
-/// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` a
-/// value of it. `$FETCHED_PROPERTY.userInfo.key` is a text of `userInfo`. The model checks the
-/// predicate when it is made.
+/// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` is a
+/// value of that object. `$FETCHED_PROPERTY.userInfo.key` is a text of `userInfo`. The model checks
+/// the predicate when it is made.
 ///
 /// - Parameters:
 ///   - predicate: The condition as a format string without arguments; nil for all objects.

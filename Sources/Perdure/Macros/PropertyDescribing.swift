@@ -312,7 +312,7 @@ extension _EntityAssembly {
       minCount: minCount, maxCount: maxCount, transient: transient, originalName: originalName,
       userInfo: userInfo, versionHashModifier: versionHashModifier)
     guard case .relationship(var relationship)? = properties.popLast() else {
-      preconditionFailure("A relationship has just been added.")
+      preconditionFailure("The last property must be the new relationship.")
     }
     relationship.isOrdered = true
     addRelationship(relationship)
@@ -361,8 +361,8 @@ extension _EntityAssembly {
 
   /// Accepts any other type, so that the only message is the compiler's at the accessor of the
   /// property (UnmanagedAccessors.swift). It accepts no options: the compiler prefers it to an
-  /// unavailable function. A program gets here if the accessor has a type that a property can have,
-  /// and the arguments do not suit it. Then it stops.
+  /// unavailable function. If the accessor has a type that a property can have, and the arguments
+  /// do not fit it, the program calls this function and stops.
   @_disfavoredOverload
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, derived: String? = nil,

@@ -12,7 +12,8 @@ extension ManagedObject {
     /// The names of the properties by key paths from a class that inherits them.
     public static func _names<Root: ManagedObject>(_ root: Root.Type) -> [AnyKeyPath: String] { [:] }
 
-    /// A property that may exist. For generated code, which never reads the value.
+    /// Accepts any name, so that generated code compiles if a class without `@Entity` declares the
+    /// property. The value is never read.
     public static subscript(dynamicMember name: String) -> _UnknownSlot { _UnknownSlot() }
   }
 

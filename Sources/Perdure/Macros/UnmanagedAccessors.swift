@@ -51,5 +51,5 @@ extension ManagedObject {
   @_disfavoredOverload
   public final func _set<Other>(_ slot: Int, _ value: Other) { stopUnmanaged(Other.self) }
 
-  private func stopUnmanaged(_ type: Any.Type) -> Never { stop("No property has the type \(type).") }
+  private func stopUnmanaged(_ type: Any.Type) -> Never { stop("No property can have the type \(type).") }
 }

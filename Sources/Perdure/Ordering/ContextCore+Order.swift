@@ -71,7 +71,7 @@ extension ContextCore {
   /// (SO2).
   private func orderDelta(of owner: ObjectReference, _ relationship: RelationshipShape) -> OrderDelta {
     guard let order = relationship.order, let index = relationship.index else {
-      preconditionFailure("\(relationship.name) has no order.")
+      preconditionFailure("The relationship \(relationship.name) must be ordered.")
     }
     let overlay = tracker[owner]
     if let delta = overlay?.order(relationship.slot) { return delta }
@@ -322,7 +322,7 @@ extension ContextCore {
         }
         return
       }
-      precondition(range.count < count, "A whole order always finds room.")
+      precondition(range.count < count, "Keys for all members must fit.")
       width *= 2
     }
   }

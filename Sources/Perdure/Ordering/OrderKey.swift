@@ -212,7 +212,7 @@ private struct BigFraction {
   /// The key with these bytes, the last of which is not zero.
   var key: OrderKey {
     guard let key = OrderKey((0..<count).map { self[$0] }) else {
-      preconditionFailure("A key does not end with a zero byte.")
+      preconditionFailure("A key must not end with a zero byte.")
     }
     return key
   }

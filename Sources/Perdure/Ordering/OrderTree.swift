@@ -65,7 +65,7 @@ struct OrderTree {
   /// Removes an order key, which must exist.
   mutating func remove(_ place: OrderPlace) {
     let (left, rest) = split(root, before: place)
-    // The first of the rest goes.
+    // Remove the first node of the rest.
     var path: [Int] = []
     var position = rest
     while position >= 0, nodes[position].left >= 0 {
@@ -73,7 +73,7 @@ struct OrderTree {
       position = nodes[position].left
     }
     guard position >= 0, nodes[position].place == place else {
-      preconditionFailure("The place is not among the changes.")
+      preconditionFailure("The place must be in the tree.")
     }
     var right = nodes[position].right
     free.append(position)

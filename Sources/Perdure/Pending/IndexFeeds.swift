@@ -4,7 +4,7 @@ internal import PerdurePredicates
 
 /// The indexes that follow from rows, links, orders and other indexes. Confined to one context.
 final class IndexFeeds {
-  /// How the rows of one entity feed indexes.
+  /// The indexes that the rows of one entity feed.
   struct EntityFeed {
     var keys: [(index: StoreIndex, keys: IndexKeys)] = []
     var sums: [(index: StoreIndex, keys: IndexKeys)] = []

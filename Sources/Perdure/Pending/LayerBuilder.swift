@@ -64,8 +64,8 @@ final class LayerBuilder {
     if before.isDeleted != after.isDeleted { try settleMentions(of: reference) }
   }
 
-  /// Moves the layer to another state, which must not differ in anything that contributions
-  /// concern.
+  /// Moves the layer to another state. It must be equal to the old one in all data that
+  /// contributions change.
   func move(to newest: any StoreView) { base = newest }
 
   /// Updates the counts of owners.
@@ -83,7 +83,7 @@ struct KnownObject {
   /// The keys in the indexes that rows of the entity feed, before and after; in the order of
   /// `IndexFeeds.keys`. Empty if the row is not changed.
   var keys: [(before: [UInt8]?, after: [UInt8]?)] = []
-  /// As `keys`, of the indexes of sums.
+  /// Like `keys`, for the indexes of sums.
   var terms: [(before: SumTermOfOwner?, after: SumTermOfOwner?)] = []
   var rowCountDifference = 0
 }

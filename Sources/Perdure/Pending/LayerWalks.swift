@@ -1,16 +1,16 @@
-// Walks over the changes of a layer, beside a walk over the state below.
+// Walks over the changes of a layer, together with a walk over the state below.
 //
-// They are values: the variables that a local function shares with its surroundings are checked for
-// exclusive access at run time, which costs more for each row than all else here.
+// They are values, because variables that a local function captures are checked for exclusive
+// access at run time. For each row, that check would cost more than the rest of the walk.
 
 internal import PerdurePredicates
 
-/// The changed rows of an entity that a walk has yet to come to.
+/// The changed rows of an entity that a walk has not reached yet.
 struct ChangedRows {
   private var cursor: SortedChunks<LayerRow>.Cursor
   /// Turns the order of references into that of the walk.
   private let flip: UInt64
-  /// The place of the next row in the order of the walk. At the end it is behind those of all
+  /// The place of the next row in the order of the walk. At the end it is after the places of all
   /// references.
   private var next: UInt64
   /// The row that was passed last, whether it is removed or not.
@@ -28,14 +28,14 @@ struct ChangedRows {
   @inline(__always)
   private func place(of reference: ObjectReference) -> UInt64 { reference.rawValue ^ flip }
 
-  /// Whether the walk comes to a row before it comes to the next changed one.
+  /// Whether the walk reaches a row before the next changed row.
   @inline(__always)
   func areBehind(_ reference: ObjectReference) -> Bool { place(of: reference) < next }
 
-  // Apart from the test above, so that a walk keeps no room for them at each row.
+  // The next functions are not inlined, so a walk needs no stack space for them at each row.
 
-  /// Comes to a row of the state below: hands out the changed rows before it, then the row as it is
-  /// now.
+  /// Reaches a row of the state below. Passes the changed rows before it to `body`, then the row
+  /// itself, with its changes.
   ///
   /// - Returns: Whether the walk continues.
   @inline(never)
@@ -46,7 +46,7 @@ struct ChangedRows {
     return try last == reference || body(reference, row)
   }
 
-  /// As above, without rows.
+  /// Like `pass(_:_:_:)`, but passes only references.
   @inline(never)
   mutating func pass(
     _ reference: ObjectReference, _ body: (ObjectReference) throws -> Bool
@@ -57,7 +57,7 @@ struct ChangedRows {
     return try last == reference || body(reference)
   }
 
-  /// Hands out the changed rows that are left.
+  /// Passes the remaining changed rows to `body`.
   mutating func passRest(_ body: (ObjectReference, PendingRow) throws -> Bool) throws {
     _ = try pass(through: .max, body)
   }
@@ -75,13 +75,13 @@ struct ChangedRows {
   }
 }
 
-/// The differences in a range of an index that a walk has yet to come to.
+/// The differences in a range of an index that a walk has not reached yet.
 struct ChangedEntries {
   var added: SortedChunks<LayerEntry>.Cursor
   var hidden: SortedChunks<LayerEntry>.Cursor
   let isDescending: Bool
 
-  /// Hands out the added entries before one of the state below.
+  /// Passes the added entries before an entry of the state below to `body`.
   ///
   /// - Returns: Whether the walk continues.
   @inline(__always)

@@ -105,7 +105,7 @@ final class LayeredView: StoreView {
 
   // MARK: Indexes
 
-  /// The differences in an index; nil without any.
+  /// The differences in an index; nil if there are none.
   func changes(of index: StoreIndex) throws -> IndexLayer? {
     let changes = try layer.get().indexes[index.rawValue]
     return changes.isEmpty ? nil : changes

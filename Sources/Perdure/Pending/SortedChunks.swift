@@ -85,7 +85,7 @@ extension SortedChunks {
 
   /// The element at a position. O(log n).
   subscript(position: Int) -> Element {
-    precondition(position >= 0 && position < count, "No such position.")
+    precondition(position >= 0 && position < count, "The position must be less than count.")
     let place = place(ofRank: position)
     return chunks[place.chunk][place.offset]
   }

@@ -28,7 +28,7 @@ public struct GraphVerificationReport: Sendable {
   public struct Finding: Sendable, CustomStringConvertible {
     /// The number of the invariant, 1 to 7.
     public let invariant: Int
-    /// The object, the link, or the constraint, that breaks it.
+    /// The object, the link or the constraint that violates the invariant.
     public let place: String
     /// The problem.
     public let message: String
@@ -121,7 +121,7 @@ package struct GraphVerification {
       try check(&self)
     } catch {
       report.findings.append(
-        .init(invariant: invariant, place: place, message: "cannot be read on: \(error)"))
+        .init(invariant: invariant, place: place, message: "cannot be read further: \(error)"))
     }
   }
 
@@ -283,8 +283,8 @@ package struct GraphVerification {
   private func endpoints(of property: UInt32) -> (source: UInt16?, target: UInt16?) {
     for case let entity? in schema.entities {
       if let slot = entity.slot(ofProperty: property) {
-        // The declaring entity comes before its sub-entities only by name; any of them joins the
-        // same rows.
+        // The declaring entity is the one with the most concrete entities, because these include
+        // its subentities.
         let declaring = schema.entities.compactMap { $0 }
           .filter { $0.slot(ofProperty: property) != nil }.max { $0.concrete.count < $1.concrete.count }
         return (declaring?.number ?? entity.number, entity.properties[slot].destination)

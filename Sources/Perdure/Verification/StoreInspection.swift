@@ -9,7 +9,7 @@ public struct StoreInspection: Sendable {
   let store: LogPersistentStore
 
   /// Opens the store in the directory `path`.
-  /// - Throws: `StoreError`; also when the store holds no graph (code `.notAStore`).
+  /// - Throws: `StoreError`; also if the store does not contain a graph (code `.notAStore`).
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     var options = options
     options.isReadOnly = true
