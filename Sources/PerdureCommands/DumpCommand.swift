@@ -186,7 +186,7 @@ struct DumpCommand: ConsoleCommand {
   ) throws -> ExitCode {
     guard let graph = store.graph else {
       throw NotInStore(
-        description: "The store holds no objects; leave --entity out to see its records")
+        description: "The store has no objects; omit --entity to see its records")
     }
     guard let ids = try ids(), limit != 0 else { return .success }
     var left = limit ?? .max

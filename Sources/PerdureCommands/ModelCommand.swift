@@ -28,7 +28,7 @@ struct ModelShowCommand: ConsoleCommand {
         perdure model show Staff.perdure
         perdure model show Staff.xcdatamodeld --model-version "Staff 2" --entity Worker
 
-      Exit codes: 0 done; 2 the store could not be opened, or holds no objects; or the model file has errors.
+      Exit codes: 0 done; 2 the store could not be opened, or has no objects; or the model file has errors.
       """)
 
   @OptionGroup

@@ -25,7 +25,7 @@ struct ModelDiagramCommand: ConsoleCommand {
         perdure model diagram Staff.perdure --entity Worker --depth 2 --attributes keys --format mermaid
         perdure model diagram Staff.xcdatamodeld --output Staff.svg
 
-      Exit codes: 0 done; 2 the store could not be opened or holds no objects; the model file has errors; the model has \
+      Exit codes: 0 done; 2 the store could not be opened or has no objects; the model file has errors; the model has \
       no such entity; or the file could not be written.
       """)
 

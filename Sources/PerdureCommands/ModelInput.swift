@@ -15,7 +15,7 @@ struct ModelInput: ParsableArguments {
 
   /// Reads the model. Warnings about a model file are printed as errors are.
   ///
-  /// - Throws: `ModelFileError` with all findings about a file, `NoGraph` if the store holds no
+  /// - Throws: `ModelFileError` with all findings about a file, `NoGraph` if the store has no
   ///   objects, and the errors of opening.
   func model(on console: Console) throws -> ManagedObjectModel {
     guard Self.isModelFile(path) else {

@@ -149,6 +149,6 @@ struct NoGraph: Error, CustomStringConvertible {
   let path: String
 
   var description: String {
-    "The store \(path) holds no objects. `perdure dump` prints its records."
+    "The store \(path) has no objects. `perdure dump` prints its records."
   }
 }

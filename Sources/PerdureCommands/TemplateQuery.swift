@@ -82,12 +82,12 @@ struct TemplateQuery {
   }
 }
 
-/// Reads values of one type, which is no list.
+/// Reads values of one type. The type is not a list.
 private struct VariableText {
   let type: FetchVariableType
 
   /// - Parameter text: nil for no value.
-  /// - Returns: nil if the text is no value of the type.
+  /// - Returns: nil if the text does not represent a value of the type.
   func value(_ text: String?, in graph: StoreInspection) -> Value? {
     guard let text else { return .null }
     return switch type {
@@ -98,7 +98,7 @@ private struct VariableText {
     }
   }
 
-  /// An object of an entity, of one that inherits from it, or of one that it inherits from.
+  /// Reads an object of the entity, of a subentity, or of a superentity.
   private func object(_ text: String, of entity: String, in graph: StoreInspection) -> Value? {
     let entities = graph.model.entitiesByName
     guard let wanted = entities[entity], let own = entities[String(text.prefix { $0 != "/" })],
@@ -121,7 +121,7 @@ private struct VariableText {
     }
   }
 
-  /// A number as predicates have it: exact.
+  /// The exact value of a number, in the form that predicates use.
   private func number(_ text: String) -> Value? {
     if let whole = Int64(text) { return .integer(whole) }
     guard let number = Double(text), number.isFinite, !text.lowercased().contains("x") else { return nil }
@@ -139,12 +139,12 @@ private struct VariableText {
 }
 
 extension FetchVariableType {
-  /// The type of the values that the command line has for a variable.
+  /// The type of one value on the command line: for a list, that of its elements.
   fileprivate var element: FetchVariableType {
     if case .list(let element) = self { element } else { self }
   }
 
-  /// A value as the command line has it.
+  /// An example of a value in the form of the command line.
   fileprivate var example: String {
     switch self {
     case .object(let entity): "\(entity)/p1"
@@ -166,12 +166,12 @@ extension FetchVariableType {
   }
 }
 
-/// The values on the command line do not fit the variables of a template.
+/// The error if values on the command line do not fit the variables of a template.
 struct TemplateVariableError: Error, Equatable, CustomStringConvertible {
   /// A variable whose values do not fit.
   enum Problem: Error, Equatable {
     case missing(String, FetchVariableType)
-    /// The template has only the other variables.
+    /// The template lacks this variable. The list has the variables of the template.
     case unknown(String, [String])
     case unreadable(String, String, FetchVariableType)
     case repeated(String, FetchVariableType)

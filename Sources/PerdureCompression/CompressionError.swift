@@ -16,7 +16,7 @@ package struct CompressionError: Error, Sendable, CustomStringConvertible {
     package static let unsupported = Code(raw: .unsupported)
     /// The result does not fit in the caller's buffer.
     package static let outputTooSmall = Code(raw: .outputTooSmall)
-    /// The input is longer than the format can hold.
+    /// The input is longer than the format allows.
     package static let tooLarge = Code(raw: .tooLarge)
 
     package var description: String { raw.rawValue }

@@ -5,7 +5,7 @@
 /// Raw LZ4 blocks through liblz4. Without liblz4, blocks can be decompressed (by `LZ4BlockDecoder`)
 /// but not made.
 package enum LZ4Block: LZ4BlockDecoding {
-  /// The longest input one block can hold, in bytes.
+  /// The maximum length of the input of one block, in bytes.
   package static let inputSizeLimit = 0x7E00_0000
 
   /// The maximum size of the block for an input of `inputSize` bytes. Incompressible input grows by
@@ -13,7 +13,8 @@ package enum LZ4Block: LZ4BlockDecoding {
   ///
   /// - Parameter inputSize: 0...`inputSizeLimit`.
   package static func compressedSizeLimit(ofInput inputSize: Int) -> Int {
-    precondition((0...inputSizeLimit).contains(inputSize), "An LZ4 block holds 0 to \(inputSizeLimit) bytes")
+    precondition(
+      (0...inputSizeLimit).contains(inputSize), "The input must have 0 to \(inputSizeLimit) bytes.")
     return inputSize + inputSize / 255 + 16
   }
 

@@ -65,7 +65,7 @@ extension LZ4BlockDecoding {
     if let failure { throw failure }
     guard bytes.count == size else {
       throw CompressionError(
-        .damaged, at: block.count, "The block holds \(bytes.count) bytes where \(size) were expected,")
+        .damaged, at: block.count, "The block has \(bytes.count) bytes, but \(size) were expected,")
     }
     return bytes
   }

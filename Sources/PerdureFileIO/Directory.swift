@@ -10,7 +10,7 @@
 /// renamed or its path later refers to another directory. A removed directory is empty, and no file
 /// can be created in it (`.notFound`). The directory stays open until the object is released.
 ///
-/// On a system without calls relative to a directory, such as Windows, an implementation can hold a
+/// On a system without calls relative to a directory, such as Windows, an implementation can keep a
 /// handle that prevents renaming and removing the directory.
 ///
 /// Every method may be called from any thread, and from several threads at once.

@@ -1,4 +1,4 @@
-/// The compiler plugin behind Perdure's macros: it reads requests from its standard input and writes
+/// The compiler plugin of Perdure's macros. It reads requests from its standard input and writes
 /// replies to its standard output until the input ends.
 ///
 /// It links only the standard library. It has three independent parts: Wire (the protocol), Scanner

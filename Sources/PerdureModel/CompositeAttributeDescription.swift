@@ -40,7 +40,7 @@ public struct CompositeAttributeDescription: Sendable, Hashable {
 }
 
 extension CompositeAttributeDescription {
-  /// Whether every composite that passes a save has a value. That holds if some leaf is required,
+  /// Whether every composite that passes a save has a value. That is true if some leaf is required,
   /// and each composite between it and this one is required.
   package var alwaysHasValue: Bool {
     elements.contains { element in

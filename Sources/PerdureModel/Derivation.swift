@@ -125,7 +125,7 @@ extension Derivation {
     switch parts[place] {
     case "@count" where operators.count == 1 && place == parts.count - 1:
       guard names.count == 1 else {
-        throw Flaw("\"\(text)\" counts objects behind another relationship.", rest)
+        throw Flaw("\"\(text)\" counts the objects of another object's relationship.", rest)
       }
       return .count(names[0])
     case "@sum" where operators.count == 1 && place > 0 && place >= parts.count - 2:
@@ -143,7 +143,7 @@ extension Derivation {
     default:
       throw Flaw(
         "\"\(text)\" has the operator \(parts[place]).",
-        "Use @count or @sum; ask a fetch for anything else.")
+        "Use @count or @sum, or use a fetch.")
     }
   }
 }

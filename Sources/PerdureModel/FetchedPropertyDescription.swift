@@ -9,9 +9,9 @@
 /// The property is read-only. It has no slot in objects, no values in rows, and no inverse. It is
 /// not part of the version hash. A store accepts any change of it.
 ///
-/// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` a
-/// value of it. `$FETCHED_PROPERTY.userInfo.key` is the text in ``userInfo`` under a key. The
-/// predicate has no other variables.
+/// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` is a
+/// value of that object. `$FETCHED_PROPERTY.userInfo.key` is the text in ``userInfo`` under a key.
+/// The predicate has no other variables.
 public struct FetchedPropertyDescription: Sendable, Hashable {
   /// The name, unique among all properties of the entity and its superentities.
   public var name: String

@@ -29,15 +29,15 @@ public final class ManagedObjectModel: Sendable {
   /// hashes on every platform. The order of entities and properties has no effect.
   ///
   /// The hash of an entity covers its name, its superentity, whether it is abstract, its uniqueness
-  /// constraints, its hash modifier, and all its properties, including inherited ones. For every
-  /// property, it covers the name, whether it is optional, whether it is transient, and the hash
-  /// modifier. For an attribute, it also covers the type and the derivation. For a composite, it
-  /// covers the elements. For a relationship, it covers the destination, the inverse, the minimum
-  /// and maximum count, and whether it is ordered.
+  /// constraints and its hash modifier. It also covers all its properties, including inherited
+  /// ones. For every property, it covers the name, whether it is optional, whether it is transient,
+  /// and the hash modifier. For an attribute, it also covers the type and the derivation. For a
+  /// composite, it covers the elements. For a relationship, it covers the destination, the inverse,
+  /// the minimum and maximum count, and whether it is ordered.
   ///
   /// It does not cover class names, defaults, delete rules, validation rules, value transformers,
-  /// indexes, renaming identifiers, user info, version identifiers, configurations, or any order of
-  /// declaration.
+  /// indexes or renaming identifiers. It also does not cover user info, version identifiers,
+  /// configurations, or any order of declaration.
   public let versionHash: UInt64
   /// The version hash of each entity, including inherited properties. See ``versionHash``.
   public let entityVersionHashesByName: [String: UInt64]

@@ -4,8 +4,8 @@
 /// whether rows can be read.
 ///
 /// For each entity, in the order of names, it covers the name, the superentity, and whether the
-/// entity is abstract. It also covers the uniqueness constraints in the order of their texts, the
-/// hash modifier, and all properties in the order of names, including inherited ones.
+/// entity is abstract. It also covers the uniqueness constraints in the order of their texts, and
+/// the hash modifier. It covers all properties in the order of names, including inherited ones.
 ///
 /// For each property, it covers the name, whether it is optional, whether it is transient, and the
 /// hash modifier. For attributes, it also covers the type and the derivation. For composites, it
@@ -13,8 +13,8 @@
 /// destination, the inverse, the minimum and maximum count, and whether they are ordered.
 ///
 /// It does not cover class names, default values, delete rules, validation rules, value
-/// transformers, indexes, renaming identifiers, user info, version identifiers, configurations, or
-/// any order of declaration.
+/// transformers, indexes or renaming identifiers. It also does not cover user info, version
+/// identifiers, configurations, or any order of declaration.
 ///
 /// Modifiers, composites, transient properties and ordered relationships are added to the text only
 /// if they exist. They follow a mark that differs from every byte count. So models without them

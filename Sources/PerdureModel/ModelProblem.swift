@@ -62,8 +62,8 @@ public struct ModelProblem: Sendable, Hashable {
     /// A fetch request template has no name or the name of another template. Or its request has an
     /// error: an unknown entity or path, or a predicate that cannot be read.
     case fetchTemplate
-    /// The request of a fetched property has an error: an unknown entity, path or key of the user
-    /// info, or a predicate that cannot be read.
+    /// The request of a fetched property has an error: an unknown entity, path or user info key, or
+    /// an unreadable predicate.
     case fetchedProperty
 
     // Warnings

@@ -71,7 +71,7 @@ extension ModelValidation {
       warn(
         .indexNotKept, entities[index].name, description.name,
         "A store may not keep this index: \(relationship.name) is one-to-one, and the rows of "
-          + "\(relationship.destinationEntityName) may hold it.",
+          + "\(relationship.destinationEntityName) may store it.",
         "Remove \(relationship.name) from the index: its object is found without an index.")
     }
   }

@@ -175,7 +175,7 @@ extension AttributeType {
   /// The subject of messages about values of the type.
   fileprivate var phrase: String {
     switch self {
-    case .undefined: "An attribute that holds anything"
+    case .undefined: "An attribute of any type"
     case .objectID: "An object id"
     default: "A \(self)"
     }

@@ -6,7 +6,7 @@ extension StoredModel {
     flawInNumbers(model, entries, last) ?? flawInLayouts(model, entries, layouts, last)
   }
 
-  /// The violation of invariant 5, or nil. The other invariants must hold.
+  /// The violation of invariant 5, or nil. The other invariants must be true.
   static func flawInOrigins(
     _ model: ManagedObjectModel, _ entries: [Entry], _ origins: [UInt32: PropertyOrigin],
     _ history: ModelHistory

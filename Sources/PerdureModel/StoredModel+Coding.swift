@@ -22,7 +22,8 @@
 //     entity       name text, superentity optional text, abstract bool, class text,
 //                  renaming optional text, list of property, list of index,
 //                  constraints list of list of text, (2) info, number u16, current layout u16,
-//                  numbers of the declared properties list of u32, of a composite those of its leaves
+//                  property numbers list of u32: the declared properties, with the leaves of each
+//                  composite in place of the composite
 //     property     0 u8 attribute | 1 u8 relationship | (3) 2 u8 composite
 //     attribute    name text, type u16, optional bool, default optional value,
 //                  derivation optional text, renaming optional text, (2) transient bool,

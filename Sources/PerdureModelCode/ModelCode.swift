@@ -2,9 +2,9 @@ import PerdurePredicates
 
 /// Generates classes in Swift from a model.
 public enum ModelCode {
-  /// The generated file: classes with accessors or macros for the entities, types of composite
-  /// attributes, names as constants, the model, and typed functions for its fetch request
-  /// templates.
+  /// The generated file. It has classes with accessors or macros for the entities, types of
+  /// composite attributes, and names as constants. It also has the model, and typed functions for
+  /// its fetch request templates.
   ///
   /// The text depends only on the parameters, and not on the order of entities, configurations and
   /// templates. Properties have the order of the model, which is the order of their slots.

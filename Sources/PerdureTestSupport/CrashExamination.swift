@@ -3,7 +3,7 @@
 // Invariants
 //   CE1  A disk is checked when it first occurs. It is checked again only if a check may require
 //        more, that is, if `acknowledged` is not a prefix of its value at the last check. It is not
-//        checked again if only more steps had begun: within one journal, the first occurrence has
+//        checked again if only more steps had begun. Within one journal, the first occurrence has
 //        the fewest begun steps, and so the strictest check. (A disk that first occurred after a
 //        recovery may occur again with fewer begun steps.)
 //   CE2  The disks that are tried after an operation depend only on the seed, the journals and the

@@ -75,7 +75,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     if operationCount == 0 { mistakes.append(.noOperation) }
     if checkedCount == 0 {
       let cause =
-        only.map { "there is no crash \($0) here" } ?? "operationsOneIn has left out every operation"
+        only.map { "this program has no crash \($0)" } ?? "operationsOneIn excluded every operation"
       let text = "No disk was checked: \(cause)."
       mistakes.append(SuiteMistake(.noCheck, text))
     }

@@ -108,8 +108,8 @@ extension Damage {
     (0..<count).lazy.map { .truncation($0) }
   }
 
-  /// Damages of each sector of a file: zeros, noise, the bytes of its neighbour, an exchange with
-  /// another sector, a copy to another sector, or other bytes.
+  /// Damages of each sector of a file. A damage is zeros, noise, the bytes of the neighbouring
+  /// sector, an exchange with another sector, a copy to another sector, or other bytes.
   ///
   /// Some damages change nothing, such as the exchange of a sector with itself. A test that counts
   /// damages must compare the bytes.

@@ -12,13 +12,12 @@ import PerdureFileIO
 //        bytes.
 //   DM3  `sync(.ordered)` is a barrier: if a later change is on the disk, all earlier writes to the
 //        file are on the disk too.
-//   DM4  A rename within a directory is one change. A rename between directories is two changes:
-//        the new name may be durable without the removal of the old one, but never the other way
-//        round.
+//   DM4  A rename within a directory is one change. A rename between directories is two changes.
+//        The new name may be durable without the removal of the old one, but not vice versa.
 //   DM5  A failed sync may forget writes and changes of a directory's entries. They may be on the
 //        disk, but a later sync never makes them durable. Names can become durable after they are
 //        written again (`rewriteForgottenNames`).
-//   DM6  The blocks of a file whose last durable name was removed may be reused: a torn write in a
+//   DM6  The blocks of a file whose last durable name was removed may be reused. A torn write in a
 //        new file may leave the old file's bytes at the same offsets.
 //   DM7  A new name of a file (hard link) is a change of its directory's entries like any other
 //        change. A file is on the disk as long as one durable name leads to it.

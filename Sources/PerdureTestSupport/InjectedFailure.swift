@@ -84,8 +84,8 @@ public struct InjectedFailure: Sendable {
     _ operation: FileOperation?, _ nth: Int, _ repeats: Bool, _ code: FileIOError.Code, errno: Int32,
     _ effect: Effect, _ pathContains: String?
   ) {
-    precondition(nth >= 1, "Call \(nth) is to fail; calls are counted from 1")
-    precondition((effect.byteCount ?? 0) >= 0, "A call is to leave \(effect.byteCount ?? 0) bytes behind")
+    precondition(nth >= 1, "The number of the failing call must be at least 1.")
+    precondition((effect.byteCount ?? 0) >= 0, "The number of written bytes must not be negative.")
     (self.operation, self.pathContains) = (operation, pathContains)
     (self.nth, self.repeats) = (nth, repeats)
     (self.code, self.errno, self.effect) = (code, errno, effect)

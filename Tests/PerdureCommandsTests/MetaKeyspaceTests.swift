@@ -29,7 +29,7 @@ struct MetaKeyspaceTests {
       }
     }
     let model = try Outcome("model", "show", path)
-    #expect(model.code == .failed && model.errors.contains("holds no objects"), "\(model.errors)")
+    #expect(model.code == .failed && model.errors.contains("has no objects"), "\(model.errors)")
   }
 
   @Test("A store with a dense keyspace named meta is not a graph")

@@ -183,7 +183,7 @@ struct ModelCommandTests {
     try Store(at: directory.file("plain")).close()
     let plain = try Outcome("model", "show", directory.file("plain"))
     #expect(
-      plain.code == .failed && plain.errors.contains("holds no objects. `perdure dump` prints its records"))
+      plain.code == .failed && plain.errors.contains("has no objects. `perdure dump` prints its records"))
     #expect(try Outcome("model", "show", directory.file("none")).code == .failed)
   }
 }

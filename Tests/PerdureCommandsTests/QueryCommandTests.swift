@@ -174,7 +174,7 @@ struct QueryCommandTests {
       #expect(outcome.code == .failed && !outcome.errors.isEmpty && outcome.lines.isEmpty, "\(arguments)")
     }
     try Store(at: directory.file("plain")).close()
-    #expect(try Outcome("query", directory.file("plain"), "Worker").errors.contains("holds no objects"))
+    #expect(try Outcome("query", directory.file("plain"), "Worker").errors.contains("has no objects"))
   }
 
   @Test(

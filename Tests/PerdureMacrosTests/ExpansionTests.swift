@@ -233,7 +233,7 @@ struct ExpansionTests {
     )
     #expect(complaints("var (d, e): (Int, Int)").count == 1)
     #expect(
-      complaints("@X weak var f: B?") == ["\"f\" is weak, but the context keeps what it refers to @ @X weak "]
+      complaints("@X weak var f: B?") == ["\"f\" is weak, but the context retains its object @ @X weak "]
     )
     #expect(complaints("#if A\n  var g: Int\n  #endif").first?.hasSuffix(" @ var g: I") == true)
     #expect(complaints("let a: Int\n  let b: Int").count == 2)
@@ -260,7 +260,9 @@ struct ExpansionTests {
       complaint("@Attribute @Relationship var a: B?")
         == "\"a\" is marked as attribute and as relationship @ @Relatio")
     #expect(complaint("@Attribute var a: ToMany<B>") == "\"a\" leads to objects @ @Attribu")
-    #expect(complaint("@Relationship(inverse: \"b\") var a: String?") == "\"a\" holds a value @ @Relatio")
+    #expect(
+      complaint("@Relationship(inverse: \"b\") var a: String?")
+        == "\"a\" is a value, not an object @ @Relatio")
     #expect(
       complaint("var a: Perdure.ToMany<B>?")
         == "\"a\" is always there, with or without objects in it @ a: Perdu")

@@ -84,7 +84,7 @@ struct CompositeElement: Hashable, Sendable {
     let isIdentifier = name.unicodeScalars.allSatisfy { $0 == "_" || $0.properties.isXIDContinue }
     if isIdentifier, !name.hasPrefix("_") { return nil }
     return (
-      "\"\(name)\" is not a name of an element: begin with a letter and go on with letters, digits and underscores.",
+      "\"\(name)\" is not a name of an element: begin with a letter and use only letters, digits and underscores.",
       binding.offset
     )
   }

@@ -18,7 +18,7 @@ extension TypeSyntax {
     if Self.noManagedObjects.contains(superclass) {
       return (
         "\"\(superclass)\" is not a class of managed objects. Write ManagedObject, or the class of the parent entity, "
-          + "in its place or in front of it.", inheritanceOffset ?? keywordOffset
+          + "instead of it or before it.", inheritanceOffset ?? keywordOffset
       )
     }
     if isGeneric {

@@ -6,7 +6,8 @@ struct ExpandedClass {
   /// The variables that cannot be properties, and the problems that `check` found.
   private(set) var problems: [ManagedProperty.Problem] = []
 
-  /// - Parameter check: Returns what the macro does not allow for a property.
+  /// - Parameter check: Returns the problem of a property that the macro does not allow; nil
+  ///   otherwise.
   init(
     _ type: TypeSyntax, check: (VariableSyntax, ManagedProperty) -> ManagedProperty.Problem? = { _, _ in nil }
   ) {

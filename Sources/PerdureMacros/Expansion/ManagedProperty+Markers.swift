@@ -95,7 +95,7 @@ extension ManagedProperty {
     guard let option = given.first else { return nil }
     if given.count > 1 { return "\"\(name)\" cannot be both optional and required. Remove one." }
     if options.has(label: "derived") {
-      return "\"\(name)\" is derived, so a save does not ask for a value. Remove .\(option)."
+      return "\"\(name)\" is derived, so a save does not require a value. Remove .\(option)."
     }
     if option == "optional", type.hasSuffix("?") {
       return "\"\(name)\" is optional by its type. Remove .optional, or the question mark."
@@ -180,7 +180,10 @@ extension ManagedProperty {
       return ("\"\(name)\" leads to objects. Write @Relationship instead of @Attribute.", attribute.offset)
     }
     if let relationship, values.contains(withoutOptional(type)) {
-      return ("\"\(name)\" holds a value. Write @Attribute instead of @Relationship.", relationship.offset)
+      return (
+        "\"\(name)\" is a value, not an object. Write @Attribute instead of @Relationship.",
+        relationship.offset
+      )
     }
     if toManyElement(of: withoutOptional(type)) != nil, type.hasSuffix("?") {
       return (

@@ -152,7 +152,7 @@ struct ManagedProperty: Hashable, Sendable {
     }
     if let modifier = variable.modifiers.first(where: { $0.hasPrefix("weak") || $0.hasPrefix("unowned") }) {
       return (
-        "\"\(name)\" is \(modifier), but the context keeps what it refers to. Remove \"\(modifier)\", or mark the "
+        "\"\(name)\" is \(modifier), but the context retains its object. Remove \"\(modifier)\", or mark the "
           + "property @Transient.", variable.offset
       )
     }

@@ -24,7 +24,7 @@ struct BindingSyntax: Hashable, Sendable {
 /// The content of the braces after a variable.
 enum AccessorSyntax: Hashable, Sendable {
   case none
-  /// A getter or other accessors: the variable is computed. The value tells whether `get` and `set`
+  /// A getter or other accessors: the variable is computed. The value says whether `get` and `set`
   /// are both among them.
   case computed(isSettable: Bool)
   /// `willSet` or `didSet`, at this offset.

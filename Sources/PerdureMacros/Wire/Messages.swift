@@ -3,8 +3,8 @@
 // RISK: this protocol is part of the Swift project, but it is not documented as stable. It was
 // observed with Swift 6.3 (protocol version 7). The plugin checks the version in the first message.
 // If it does not know the version, it answers every expansion with an error message at the
-// attribute, so that a user never gets an obscure failure. Reading is tolerant: unneeded members
-// are ignored.
+// attribute. So a user never gets an obscure failure. Reading is tolerant: unneeded members are
+// ignored.
 //
 //     compiler                                   plugin
 //     {getCapability: {capability:               {getCapabilityResult: {capability:

@@ -147,8 +147,8 @@ struct CodePlanner {
 
   /// The type of an attribute's values, and how they are read.
   ///
-  /// Values of types that the model does not know may be absent although the attribute is required:
-  /// there is no value that a new object could have.
+  /// An attribute of a type that the model does not know may have no value, even if it is required.
+  /// The reason: no value is known for a new object.
   private mutating func typeAndForm(
     of attribute: AttributeDescription, in entity: String
   ) -> (type: String, form: PlannedProperty.Form) {

@@ -1,6 +1,6 @@
 import PerdurePredicates
 
-/// A property as the accessors of a class have it.
+/// A property in the form of the accessors of a class.
 struct PlannedProperty {
   /// How a property is read and set.
   enum Form {

@@ -63,8 +63,8 @@ struct EntityWriter {
       && description.indexes.isEmpty && description.uniquenessConstraints.isEmpty
   }
 
-  /// Adds the statements that complete the description. Each property has its own, because the type
-  /// checker needs long for a list of them.
+  /// Adds the statements that complete the description. Each property has its own statement,
+  /// because the type checker is slow on a list of properties.
   private func writeStatements(to lines: inout CodeLines) {
     let description = entity.description
     for property in description.properties {

@@ -1,7 +1,8 @@
 /// The boxes and lines of one connected part of a diagram, as numbers.
 struct LayoutGraph {
   struct Line: Hashable {
-    /// The positions of the boxes, and the y coordinates of the ends, from the tops of the boxes.
+    /// The indexes of the two boxes, and the y coordinate of each end of the line, measured from
+    /// the top of its box.
     var left: Int
     var leftY: Int
     var right: Int
@@ -33,8 +34,8 @@ struct LayoutGraph {
 extension LayoutGraph {
   /// Reverses lines until no lines form a cycle from left to right.
   ///
-  /// Lines are added in order of rank, and then in their order. A line that would close a cycle is
-  /// reversed. So less important lines are reversed first.
+  /// Lines are added by rank. Lines of the same rank are added in the order of `lines`. A line that
+  /// would close a cycle is reversed. So less important lines are reversed first.
   ///
   /// - Complexity: O(l · (b + l)) for b boxes and l lines.
   mutating func breakCycles(_ work: inout LayoutWork) {

@@ -34,9 +34,9 @@ extension ManagedObjectModel {
   /// ``ModelDocument/init(_:file:)``, which also lists the parts that a file cannot express.
   ///
   /// - Parameters:
-  ///   - path: A path that ends in `.xcdatamodeld` for a folder of versions, in `.xcdatamodel` for
-  ///     a folder of one version, and otherwise for a single file. The folder that contains it must
-  ///     exist.
+  ///   - path: The path of the model. It ends in `.xcdatamodeld` for a folder of versions, and in
+  ///     `.xcdatamodel` for a folder of one version. Any other path is a single file. The folder
+  ///     that contains it must exist.
   ///   - version: The name of the version to write; by default the current one, or the name of the
   ///     folder for a new one. A new version of a folder does not become the current one; see
   ///     ``ModelBundle/setCurrentVersion(_:)``.

@@ -3,8 +3,8 @@
 //
 //   CO1. Each composite is read once. Its uses share the elements, so problems occur once.
 //   CO2. A composite that contains itself is an error, and the inner use has no elements.
-//   CO3. The number of elements is limited for each composite and for the file, and so is the
-//        nesting, so that a small file cannot describe a huge model.
+//   CO3. The number of elements is limited for each composite and for the file. The nesting is
+//        limited too. So a small file cannot describe a huge model.
 
 import PerdureModel
 import PerdurePredicates

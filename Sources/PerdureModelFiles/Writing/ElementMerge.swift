@@ -16,7 +16,7 @@ struct ElementMerge {
   }
 
   private static func key(_ element: ModelElement, in parent: String) -> Key {
-    // The request of a fetched property is the only one, and may have any name.
+    // A fetched property has exactly one request, whose name may change. So its key has no name.
     if parent == "fetchedProperty" { return Key(kind: element.name, name: "") }
     return Key(kind: element.name, name: element["name"] ?? element["key"] ?? "")
   }
@@ -62,8 +62,8 @@ struct ElementMerge {
     }
   }
 
-  /// The earlier keys of elements whose renaming identifier is the name of an element that is not
-  /// in the changed tree.
+  /// The earlier key of each renamed element, by its new key. An element counts as renamed if its
+  /// renaming identifier names an element that the changed tree lacks.
   private static func renamedKeys(
     _ changed: ModelElement, _ old: [Key: ModelElement], _ new: Set<Key>
   ) -> [Key: Key] {

@@ -6,10 +6,10 @@ extension ModelDocument {
   ///
   /// Reading it gives an equal model, except for the order of entities, properties and rules. Parts
   /// that Core Data does not have are in the user info of attributes, with keys that begin with
-  /// `perdure.`: predicates of rules, defaults that are made for each object, default bytes, and
-  /// the absence of a value transformer. Settings of fetch requests that the format lacks are
-  /// attributes with such names: the order, the offset, the paths to prefetch, and whether a
-  /// fetched property is live. Xcode may drop them.
+  /// `perdure.`. These are predicates of rules, defaults that are made for each object, default
+  /// bytes, and the absence of a value transformer. The format lacks some settings of fetch
+  /// requests. They are attributes with such names: the order, the offset, the paths to prefetch,
+  /// and whether a fetched property is live. Xcode may drop them.
   ///
   /// - Parameter file: The path of the file, for messages.
   /// - Throws: `ModelFileError` with all parts that a file cannot express: several version

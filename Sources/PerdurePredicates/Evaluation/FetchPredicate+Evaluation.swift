@@ -1,7 +1,7 @@
 // Evaluates a predicate once. For many objects, make a `PredicateEvaluator`.
 
 extension FetchPredicate {
-  /// Whether the predicate holds for an object, with values for variables.
+  /// Whether the predicate is true for an object, with values for variables.
   ///
   /// - Throws: An error if a property or variable is unknown, or a function is not supported or
   ///   cannot use its operands. An error if a regular expression cannot be parsed, the predicate
@@ -13,7 +13,7 @@ extension FetchPredicate {
     return try PredicateEvaluator(self, variables: variables).evaluate(with: source)
   }
 
-  /// Whether the predicate holds for a value, which is `SELF`.
+  /// Whether the predicate is true for a value, which is `SELF`.
   ///
   /// - Throws: as ``evaluate(with:variables:)``.
   public func evaluate(

@@ -2,10 +2,10 @@
 // ignored.
 //
 //   NV1. A result that does not exist for the values of a row is null, not an error. Examples are a
-//        division by zero (AR5 in Arithmetic.swift), a cast of a text that does not fit, and the
-//        bits of a number that is not whole or does not fit in 64 bits. An element whose position
-//        is such a number is null too. A value of a kind that the function never accepts is an
-//        error. A fetch finds that error when the request is made.
+//        division by zero (AR5 in Arithmetic.swift) and a cast of a text that does not fit. Another
+//        example is the bits of a number that is not whole or does not fit in 64 bits. An element
+//        whose position is such a number is null too. A value of a kind that the function never
+//        accepts is an error. A fetch finds that error when the request is made.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

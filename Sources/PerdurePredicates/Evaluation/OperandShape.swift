@@ -5,8 +5,8 @@
 package enum OperandShape: Sendable {
   /// One value or null.
   case single
-  /// Several values that may be compared like one value: a literal list, the result of `mode:`, or
-  /// an element under ANY and ALL that is a list.
+  /// Several values that may be compared like one value. This is a literal list, the result of
+  /// `mode:`, or an element under ANY and ALL that is a list.
   case list
   /// The values at the end of a path.
   case path

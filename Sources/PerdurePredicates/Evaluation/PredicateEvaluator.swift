@@ -51,7 +51,7 @@ public final class PredicateEvaluator {
     self.variables = variables.mapValues { .value($0.argumentValue) }
   }
 
-  /// Whether the predicate holds for an object.
+  /// Whether the predicate is true for an object.
   ///
   /// - Throws: An error if the predicate uses an unknown property or a variable without a value. An
   ///   error if an operator or a function cannot use an operand, or the function is not supported.
@@ -60,7 +60,7 @@ public final class PredicateEvaluator {
     try evaluate(predicate, in: Scope(root: .object(source), variables: variables))
   }
 
-  /// Whether the predicate holds for a value, which is `SELF`.
+  /// Whether the predicate is true for a value, which is `SELF`.
   ///
   /// - Throws: as ``evaluate(with:)-(PropertySource)``.
   public func evaluate(with value: Value) throws(PredicateEvaluationError) -> Bool {

@@ -1,4 +1,4 @@
-// LIKE: `?` is one character (a scalar with its marks), `*` is any number of characters, and `\`
+// LIKE: `?` is one character (a scalar with its marks), and `*` is any number of characters. `\`
 // makes the next byte of the pattern literal. The whole text must match.
 //
 // Two positions advance together. After a mismatch, the last star takes one more character and the

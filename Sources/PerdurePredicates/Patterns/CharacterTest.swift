@@ -81,7 +81,7 @@ struct PreparedTest: Sendable {
     (low, high) = bits
   }
 
-  /// Whether the test holds for an ASCII character.
+  /// Whether the test accepts an ASCII character.
   @inline(__always)
   func holds(ascii code: UInt8) -> Bool {
     code < 64 ? low >> UInt64(code) & 1 == 1 : high >> UInt64(code & 63) & 1 == 1

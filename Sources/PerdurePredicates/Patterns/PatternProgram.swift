@@ -25,7 +25,8 @@ enum PatternAssertion: Sendable {
 /// The instructions of a pattern. A match follows all alternatives at the same time.
 struct PatternProgram: Sendable {
   enum Instruction: Sendable {
-    /// Consumes one character if the test at this index holds. Continues with the next instruction.
+    /// Consumes one character if the test at this index accepts it. Continues with the next
+    /// instruction.
     case take(Int)
     /// Continues at both instructions.
     case split(Int, Int)

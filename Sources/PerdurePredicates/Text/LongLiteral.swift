@@ -13,7 +13,7 @@
 #endif
 
 extension FetchExpression {
-  /// Makes a constant or a long literal from the text of a number; nil if the text is not a number
+  /// Makes a constant or a long literal from the text of a number. Nil if the text is not a number,
   /// or the number is too large.
   init?(number text: String, isNegative: Bool) {
     guard let value = Value(number: text, isNegative: isNegative) else { return nil }

@@ -59,7 +59,7 @@ struct PredicateParser {
 
   private func finish(expected: String) throws(PredicateSyntaxError) {
     guard token.kind == .end else {
-      throw unexpected(expected, remedy: "Join predicates with AND or OR, and close what was opened.")
+      throw unexpected(expected, remedy: "Join predicates with AND or OR, and close all brackets.")
     }
     guard argumentsUsed == arguments.count else {
       throw failure(

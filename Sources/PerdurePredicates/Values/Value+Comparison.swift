@@ -19,7 +19,7 @@
 // kinds compare, and why the comparison is exact. "None" makes every ordering comparison false;
 // `!=` is the negation of `==` and so is true.
 //
-// VC1. `sortOrder` is a total order. `equals` without options holds if and only if `sortOrder`
+// VC1. `sortOrder` is a total order. `equals` without options is true if and only if `sortOrder`
 //      returns same.
 // VC2. If `order` is not nil, it agrees with `sortOrder` (without options).
 

@@ -138,7 +138,7 @@ extension Value {
     }
   }
 
-  /// The number as a signed integer of 64 bits; nil if it is not whole or does not fit, and for
+  /// The number as a signed integer of 64 bits. Nil if it is not whole or does not fit, and for
   /// values that are not numbers.
   package var wholeNumber: Int64? {
     switch self {
