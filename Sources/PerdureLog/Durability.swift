@@ -1,6 +1,6 @@
 /// The failures that a commit survives after its call has returned.
 ///
-/// At every level, commits are atomic and ordered: after any crash the store has the effects of a
+/// At every level, commits are atomic and ordered. After any crash the store has the effects of a
 /// prefix of the commits, never a part of a commit. A commit is visible to new snapshots when it
 /// has been written, before it is synced. The level only determines how long the call waits.
 ///

@@ -12,7 +12,7 @@ public enum KeyspaceKind: UInt8, Sendable, Hashable {
 /// them.
 ///
 /// A store refuses a keyspace of another store. A copy of a store's files counts as the same store
-/// here: each of the two stores accepts a keyspace of the other store, and uses its own keyspace of
+/// here. Each of the two stores accepts a keyspace of the other store, and uses its own keyspace of
 /// that name.
 public struct Keyspace: Hashable, Sendable {
   /// The number by which records reference the keyspace; 0 is the store's own catalog.

@@ -311,7 +311,7 @@ extension Engine {
       let advice =
         damage.code == .corruption
         ? "put the value again, or remove it, and open the store again, or define the index again"
-        : "open the store again when that has passed, or define the index again"
+        : "remove the cause, then open the store again or define the index again"
       throw StoreError(
         .indexUnavailable,
         "Index \(index.name) lacks a value that cannot be read (\(damage.message)); \(advice)",
@@ -320,12 +320,12 @@ extension Engine {
     if let misfit = misfit(of: index.id) {
       throw StoreError(
         .indexUnavailable,
-        "Index \(index.name) is no longer maintained. \(misfit). No record is lost: open the store again, or define "
-          + "the index again, and it is built from them")
+        "Index \(index.name) is no longer maintained. \(misfit). No record is lost. Open the store again or define "
+          + "the index again: this rebuilds it from the records")
     }
     throw StoreError(
       .indexUnavailable,
-      "Nothing given in StoreOptions.indexExtractors could maintain index \(index.name); when something can, define it "
+      "No extractor in StoreOptions.indexExtractors could maintain index \(index.name). Add one, then define the index "
         + "again")
   }
 }

@@ -238,7 +238,7 @@ extension StoreError {
     let more = duplicates.count > listed ? ", of which \(duplicates.count - listed) are not listed" : ""
     return StoreError(
       .conflict,
-      "Index \(index.name) cannot be unique: \(duplicates.count) of its keys are held twice\(more); nothing was "
+      "Index \(index.name) cannot be unique: \(duplicates.count) of its keys occur twice\(more); nothing was "
         + "changed. Change or remove the records, then define it again",
       conflicts: Array(duplicates.listed.prefix(listed)))
   }

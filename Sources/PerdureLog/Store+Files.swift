@@ -116,7 +116,7 @@ extension Store {
   static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
     if path.isEmpty {
       throw StoreError(
-        .invalidArgument, "The path of the new store is empty; name the directory that it goes into")
+        .invalidArgument, "The path of the new store is empty; give the path of its directory")
     }
     try Replacement(of: path, fileSystem).complete()
     guard let kind = try fileSystem.kind(of: path) else { return }

@@ -74,7 +74,7 @@ extension Store {
     guard let foreignFile = try foreignFile(at: path, options: options) else { return }
     throw StoreError(
       .invalidArgument,
-      "The directory holds \(foreignFile) too, which does not belong to the store; remove it first", at: path)
+      "The directory also has \(foreignFile), which does not belong to the store; remove it first", at: path)
   }
 }
 

@@ -143,9 +143,9 @@ public struct StoreOptions: Sendable {
 
   /// The maximum space that the store reserves on the medium. With the reserve it can remove
   /// records and compact itself when no other space is left. It reserves only the space that these
-  /// operations need: an eighth more than the longest segment, in files named `*.reserve`, and
-  /// nothing for a log below 64 KiB. If there is no space for the reserve, commits that make the
-  /// store larger are refused with code `.diskFull`.
+  /// operations need. That is an eighth more than the longest segment, in files named `*.reserve`,
+  /// and nothing for a log below 64 KiB. If there is no space for the reserve, commits that make
+  /// the store larger are refused with code `.diskFull`.
   ///
   /// Unit: bytes. Range: 0 (no reserve), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why:
   /// a segment of 64 MiB can then be compacted, even if all of it is live.
@@ -186,8 +186,8 @@ public struct StoreOptions: Sendable {
   /// the check is missing.
   package var comparesReplacedRecords = true
 
-  /// Whether a record that a snapshot reads must have the keyspace and the key that was asked for.
-  /// False only in the proof, which must detect the omission.
+  /// Whether a record that a snapshot reads must have the requested keyspace and key. False only in
+  /// the proof, which must detect the omission.
   package var comparesReadRecords = true
 
   /// The minimum garbage for a background compaction, in bytes; nil: the minimum that

@@ -76,8 +76,8 @@ public struct StoreStatistics: Sendable {
   /// The number of bytes reserved on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
   /// Whether the reserve is incomplete because of a lack of space. If so, only commits that make
-  /// the store smaller are accepted, until space is free: after records were removed and the store
-  /// was compacted, or after other files were removed.
+  /// the store smaller are accepted until space is free. That is after records were removed and the
+  /// store was compacted, or after other files were removed.
   public var isShortOfRoom: Bool
   /// The number of dictionaries with which values are, or were, compressed.
   public var dictionaries: Int
@@ -98,9 +98,9 @@ public struct StoreStatistics: Sendable {
   /// The number of bytes of unpacked groups that are kept in memory.
   public var groupCacheBytes: Int
 
-  /// The number of bytes written to the store's files since it was opened: to the log by commits
-  /// and by compaction, to blob files, to index files and to superblocks. The reserve
-  /// (`reserveBytes`) and the registrations of readers are not included.
+  /// The number of bytes written to the store's files since it was opened. They were written to the
+  /// log by commits and by compaction, to blob files, to index files and to superblocks. The
+  /// reserve (`reserveBytes`) and the registrations of readers are not included.
   public var bytesWrittenSinceOpen: UInt64 {
     logBytesSinceOpen + compactionBytesSinceOpen + blobBytesSinceOpen + indexBytesWrittenSinceOpen
       + superblockBytesSinceOpen

@@ -91,7 +91,7 @@ struct ConflictTests {
       throws: StoreError.self, performing: { try world.store.defineIndex(definition(world.rows)) })
     #expect(error.code == .conflict)
     #expect(error.conflicts.count == 20)
-    #expect(error.message.contains("50 of its keys are held twice, of which 30 are not listed"))
+    #expect(error.message.contains("50 of its keys occur twice, of which 30 are not listed"))
     #expect(try world.store.indexes.isEmpty)
     #expect(try world.store.verify().isClean)
   }

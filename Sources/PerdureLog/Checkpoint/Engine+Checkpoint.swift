@@ -117,10 +117,11 @@ extension Store {
   /// Stores write checkpoints automatically (`StoreOptions.checkpoints`). Reads and commits
   /// continue meanwhile. When this returns, the commits and the checkpoint are durable.
   ///
-  /// - Throws: `StoreError`: `.corruption` if the index file is damaged (no record is lost: the
-  ///   next opening builds the index from the log); `.diskFull` or `.io` if the index file could
-  ///   not be written (the store can be used, and a later checkpoint can succeed; after a failed
-  ///   sync it is written to another file); `.poisoned`, `.closed`, `.readOnly`, `.forked`.
+  /// - Throws: `StoreError`: `.corruption` if the index file is damaged: no record is lost, and the
+  ///   next opening builds the index from the log. `.diskFull` or `.io` if the index file could not
+  ///   be written: the store can be used, and a later checkpoint can succeed. After a failed sync,
+  ///   that checkpoint is written to another file. Also `.poisoned`, `.closed`, `.readOnly`,
+  ///   `.forked`.
   /// - Complexity: writes the nodes that changed since the last checkpoint, or the whole index
   ///   after a failed sync; three syncs.
   public func checkpoint() throws {

@@ -226,7 +226,7 @@ extension Engine {
   /// begins a new segment.
   private func cancelBirth(of number: UInt64, _ file: any File, _ state: inout CommitterState) {
     if !isBlank(file) { state.segmentCapacity = 0 }
-    // The segment never held a frame, so its number may be used again if the file's name is
+    // The segment never contained a frame, so its number may be used again if the file's name is
     // removed.
     if (try? directory.remove(StoreFileName.segment(number).string)) == nil {
       // If the header is complete, this is the newest segment, and it stays locked (SegmentLocks,

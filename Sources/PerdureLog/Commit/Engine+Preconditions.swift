@@ -14,7 +14,7 @@ extension Engine {
     guard failed.isEmpty else {
       throw StoreError(
         .conflict,
-        "\(failed.count) of \(preconditions.count) preconditions did not hold; nothing was written",
+        "\(failed.count) of \(preconditions.count) preconditions were false; nothing was written",
         conflicts: failed)
     }
   }

@@ -12,7 +12,7 @@ import Synchronization
 /// Invariants
 ///  SG1  `synced <= appended`, and both only grow.
 ///  SG2  A commit is acknowledged as durable only if `synced` has passed its end.
-///  SG3  After a failed sync the gate stays poisoned: it does not retry and acknowledges no further
+///  SG3  After a failed sync the gate stays poisoned. It does not retry and acknowledges no further
 ///       commit, because the system may have dropped the unwritten pages.
 ///  SG4  `appended` is a position in `file`. Within a segment the committer advances it without the
 ///       lock, because acquiring the lock would make every commit slower. When the segment changes,

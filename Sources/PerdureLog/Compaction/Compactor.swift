@@ -53,7 +53,7 @@ final class Compactor: @unchecked Sendable {
   /// Whether its thread has no work.
   var isIdle: Bool { lock.withLock { !isWanted } }
 
-  /// Notes that a snapshot was released while files or garbage were held back
+  /// Notes that a snapshot was released, on which the removal of files or garbage waited
   /// (`PinTable.isAwaited`).
   func noteRelease(in engine: Engine) {
     lock.withLock {
@@ -149,7 +149,8 @@ final class Compactor: @unchecked Sendable {
     if hasFailed, engine.replacedSegmentBytes < before { lock.withLock { counts.futileBytes = 0 } }
   }
 
-  /// The held versions. If garbage is held back, the next release of a snapshot is reported.
+  /// The held versions. If garbage waits for a snapshot, the next release of a snapshot is
+  /// reported.
   func pinned(in engine: Engine) -> PinnedVersions {
     isHeldBack ? engine.pins.heldAndAwaited(published: engine.version) : engine.pins.held()
   }

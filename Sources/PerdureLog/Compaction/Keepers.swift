@@ -100,7 +100,7 @@ struct CleanedSegments {
     }
   }
 
-  /// Whether no segment up to `number` can hold a record that was dead at `sequence`.
+  /// Whether no segment up to `number` can contain a record that was dead at `sequence`.
   func areClean(upTo number: UInt64, at sequence: UInt64) -> Bool {
     var (low, high) = (0, numbers.count)
     while low < high {

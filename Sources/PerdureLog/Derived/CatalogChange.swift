@@ -149,7 +149,8 @@ extension Engine {
     if let id = unmade.min() {
       throw StoreError(
         .indexUnavailable,
-        "Nothing given in StoreOptions.indexExtractors can make index \(catalog.indexes[Int(id)].index.name)")
+        "No extractor in StoreOptions.indexExtractors can make index \(catalog.indexes[Int(id)].index.name); add one"
+      )
     }
     let (arena, reader) = (state.arena, RecordReader(root: state.root, verifiesChecksum: true))
     state.incompleteIndexes = kept

@@ -1,5 +1,6 @@
-// The word beside a child of an inner node, in memory and in the index file: the number of entries
-// below the child, and a part of its checksum if the child is in the index file.
+// The word of a child of an inner node, in memory and in the index file. It has the number of
+// entries below the child. If the child is in the index file, it also has a part of the child's
+// checksum.
 //
 //   bits 0..<40   entries below the child
 //   bits 40..<64  the tag: the low 24 bits of the child's checksum in the file, 1 if they are 0;

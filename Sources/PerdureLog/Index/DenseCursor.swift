@@ -7,7 +7,7 @@ enum CursorPlace {
 }
 
 /// A cursor over one version of a dense table, in ascending or descending order of ids. It
-/// allocates no memory: it holds its leaf, and descends from the root once for each leaf.
+/// allocates no memory. It keeps its leaf, and descends from the root once for each leaf.
 struct DenseCursor {
   let table: DenseTable
   private(set) var place: CursorPlace = .beforeFirst

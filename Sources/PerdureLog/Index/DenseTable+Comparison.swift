@@ -3,7 +3,7 @@
 // range.
 
 extension DenseTable {
-  /// Whether `old` and `new` hold the same ids with the same words in `range`.
+  /// Whether `old` and `new` have the same ids with the same words in `range`.
   ///
   /// Both must be versions of one table, because nodes with the same address count as equal.
   static func isUnchanged(in range: ClosedRange<UInt64>, from old: DenseTable, to new: DenseTable) -> Bool {

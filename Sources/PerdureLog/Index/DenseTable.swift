@@ -7,7 +7,7 @@
 //
 // Invariants
 //  DT1  height == 0 if and only if the table is empty. Otherwise every id < 64^height.
-//  DT2  A node's presence bit is set if and only if its slot holds a word or a child. No node is
+//  DT2  A node's presence bit is set if and only if its slot contains a word or a child. No node is
 //       empty.
 //  DT3  The count beside a child is the number of entries below it; `count` is their sum at the
 //       root.

@@ -87,7 +87,7 @@ final class NodeArena {
   /// The number of retired nodes and blocks that are not yet freed.
   var retiredCount: Int { retired.count + held.count }
 
-  /// Whether NA1 holds for a node that the working version reaches.
+  /// Whether NA1 is true for a node that the working version reaches.
   func isStampValid(of header: NodeHeader) -> Bool {
     header.isInFile || (1...workingVersion).contains(header.stamp)
   }

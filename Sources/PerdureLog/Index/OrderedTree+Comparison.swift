@@ -3,7 +3,7 @@
 // the cost depends on the differences, not on the length of the range.
 
 extension OrderedTree {
-  /// Whether `old` and `new` hold the same keys with the same payloads in `range`.
+  /// Whether `old` and `new` have the same keys with the same payloads in `range`.
   ///
   /// Both must be versions of one tree, because nodes with the same address count as equal.
   static func isUnchanged(in range: RawKeyRange, from old: OrderedTree, to new: OrderedTree) -> Bool {

@@ -5,11 +5,11 @@
 // The value contains the root, so a copy of the value is a snapshot. Changes go through the arena,
 // which decides whether a node is written in place or copied (NodeArena.swift, NA1 to NA5).
 //
-// Invariants, beside ON1 to ON3 of the node
+// Invariants, in addition to ON1 to ON3 of the node
 //  OT1  height == 0 if and only if the tree is empty. All leaves are at level 0, and the level of
 //       the root is one less than the height.
-//  OT2  The key of entry i > 0 of an inner node is a separator: every key below child i - 1 is less
-//       than the separator, and no key below child i is less than it.
+//  OT2  The key of entry i > 0 of an inner node is a separator. Keys below child i - 1 are less
+//       than the separator. Keys below child i are not.
 //  OT3  The first entry of an inner node has no key. Its child contains all keys less than the
 //       first separator.
 //  OT4  The count beside a child is the number of entries below it; `count` is their sum at the

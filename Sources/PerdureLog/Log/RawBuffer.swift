@@ -43,13 +43,13 @@ struct RawBuffer: ~Copyable {
 
   /// Removes the bytes after the first `length` bytes.
   mutating func truncate(to length: Int) {
-    precondition(length <= count, "A buffer cannot be cut to more than it holds.")
+    precondition(length <= count, "The new length must not exceed the count.")
     count = length
   }
 
   /// Removes the first `length` bytes, and moves the others to the front.
   mutating func removeFirst(_ length: Int) {
-    precondition(length <= count, "A buffer cannot lose more than it holds.")
+    precondition(length <= count, "The length must not exceed the count.")
     memory.copyMemory(from: bytes.part(length..<count))
     count -= length
   }

@@ -81,9 +81,9 @@ final class SegmentPreparation: @unchecked Sendable {
   /// Returns the file for a segment. If none is prepared, creates an empty file, and syncs nothing.
   func takeOrMake(_ number: UInt64) throws(FileIOError) -> Prepared {
     if let prepared = try take(number) {
-      // SharedFiles, SF4. The file never held a frame, so its number may be used again. If the name
-      // cannot be removed, `create` fails, and the next segment has another number. If the names
-      // cannot be counted, the file counts as this store's own.
+      // SharedFiles, SF4. The file never contained a frame, so its number may be used again. If the
+      // name cannot be removed, `create` fails, and the next segment has another number. If the
+      // names cannot be counted, the file counts as this store's own.
       guard (try? prepared.file.isShared()) == true else { return prepared }
       try? directory.remove(StoreFileName.segment(number).string)
     }

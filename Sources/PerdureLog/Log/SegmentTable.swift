@@ -3,7 +3,7 @@ import PerdureFormat
 
 /// The table from segment numbers to bytes, for readers: a flat array in raw memory.
 ///
-/// The writer adds an entry before it publishes the first root that can hold an address in the
+/// The writer adds an entry before it publishes the first root that can contain an address in the
 /// segment. It never changes an entry that readers may use. A full table is copied to a larger one.
 /// The smaller tables are kept as long as the store, because roots point to them. (The sizes
 /// double, so all smaller tables together are smaller than the newest.) When compaction has
@@ -107,7 +107,7 @@ final class SegmentTable {
 
   /// Adds a segment. `reserve(_:)` must have reserved its memory before.
   func add(_ segment: Segment) {
-    precondition(segment.number < capacity, "room in the table comes before the segment")
+    precondition(segment.number < capacity, "The table must have space for the segment.")
     set(segment, end: 0)
   }
 

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The file that holds the four superblock slots.
+/// The file with the four superblock slots.
 ///
 /// The committer reads the content. Opening, checkpoints, compaction and closing write the file.
 // Unchecked: `known` and `written` are guarded by `lock`, `file` and `isShared` by `writing`.

@@ -104,7 +104,7 @@ extension DictionaryTable {
       throw damaged("\(error)", record)
     }
     guard length == header.valueLength else {
-      throw damaged("it has \(length) bytes and not \(header.valueLength)", record)
+      throw damaged("it has \(length) bytes, not \(header.valueLength)", record)
     }
   }
 

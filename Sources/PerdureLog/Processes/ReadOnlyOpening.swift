@@ -137,7 +137,8 @@ struct ReadOnlyOpening {
     let place = ReadingPlace(
       registration: registration, checkpoint: superblock.current.checkpoint, fingerprint: fingerprint)
     if let registration {
-      // If the slot cannot be written, it keeps its old content, which requires more. RT3
+      // If the slot cannot be written, it keeps its old content. That content only preserves more
+      // data than this reader needs. RT3
       try? registration.narrow(to: hold(opening.checkpoint, state.root.pointee.sequence))
     }
     return try Recovery.finish(state, opening, directory, options, nil, place, &report)

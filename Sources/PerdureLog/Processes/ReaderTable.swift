@@ -5,9 +5,9 @@ import PerdureFormat
 // reader, and a reader never waits for the writer. A killed process leaves nothing that needs
 // manual cleanup.
 //
-// Most of the files that a reader reads do not change: bytes of frames are never overwritten, and a
-// replaced or removed file stays readable for a process that has it open. There are two exceptions:
-// units of the index file are reused, and a blob file may be removed before a reader opens it to
+// Most of the files that a reader reads do not change. Bytes of frames are never overwritten, and a
+// replaced or removed file stays readable for a process that has it open. There are two exceptions.
+// Units of the index file are reused, and a blob file may be removed before a reader opens it to
 // read a value. Because of these two, readers register. A reader holds the lock on a slot of the
 // file READERS, and the slot contains the reader's needs. The system releases the lock when the
 // process ends. FORMAT.md, "Reading beside a writer", has the rules for other programs.
@@ -33,7 +33,7 @@ import PerdureFormat
 //       reader that may need everything.
 //
 // A reader cannot register if the medium or the directory is read-only, or has no such locks. Then
-// it reads the index into private memory, which no other process changes, and checks it there: K1
+// it reads the index into private memory, which no other process changes, and checks it there. K1
 // and K2 of FORMAT.md ensure that an intact index in memory is a checkpoint. A blob file may be
 // removed before such a reader opens it; the reader reports that.
 

@@ -6,7 +6,7 @@ import Synchronization
 //
 // A snapshot can outlive its store. It still reads nodes of the index file in place, and opens blob
 // files. The next writer may reuse those units and remove those files. So if snapshots remain when
-// a writer leaves, the writer becomes a reader like any other opening: it takes a slot in the table
+// a writer leaves, the writer becomes a reader like any other opening. It takes a slot in the table
 // of readers before it releases the lock. If it cannot get a slot, it keeps the lock, and the error
 // of a new writer reports that. FORMAT.md, W9.
 //
@@ -124,7 +124,8 @@ final class WriterPlace: @unchecked Sendable {
     _ reading: ReaderRegistration, _ need: PlaceNeed, _ states: ClosedRange<UInt64>?
   ) {
     guard let states else { return }
-    // If the slot cannot be written, it keeps its old content, which requires more. RT3
+    // If the slot cannot be written, it keeps its old content. That content only preserves more
+    // data than these snapshots need. RT3
     try? reading.narrow(
       to: ReaderSlot.Hold(
         sequence: states.lowerBound, indexFile: need.indexFile, checkpoint: need.checkpoint,

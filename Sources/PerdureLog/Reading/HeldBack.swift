@@ -16,7 +16,7 @@
 //  HB3  So each item is listed at most once for every version that was held when it was retired.
 //       The work is bounded by the number of releases, not by the number of checks.
 
-/// The items that readers hold back, listed under the newest version that holds them.
+/// The retired items that readers still need, listed under the newest version that holds them.
 struct HeldBack<Element> {
   private struct File {
     var version: UInt64

@@ -18,8 +18,8 @@ import Synchronization
 ///       reader checks `awaited` after releasing a slot. All these steps are sequentially
 ///       consistent. So either the scan finds the slot free, or the releasing reader finds that the
 ///       writer waits.
-///  PT5  `awaited` is the version that was published at the time of the scan. All items that are
-///       held back were retired before the scan. So only a slot that was claimed with an older
+///  PT5  `awaited` is the version that was published at the time of the scan. All items that wait
+///       for readers were retired before the scan. So only a slot that was claimed with an older
 ///       version can hold them. A slot that was claimed with that version or a later one does not
 ///       hold them, even while it is unsettled (PT1). The release of such a slot is not reported.
 final class PinTable: Sendable {

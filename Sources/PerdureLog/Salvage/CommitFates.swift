@@ -22,7 +22,7 @@ import PerdureFormat
 //
 // Without proof a commit counts as not finished, as in recovery: it may be incomplete.
 
-/// Follows the frames and gaps of a log, and decides whether the records held back count as
+/// Follows the frames and gaps of a log, and decides whether the undecided records count as
 /// committed.
 struct CommitFates {
   enum Verdict: Equatable {
@@ -51,8 +51,8 @@ struct CommitFates {
   /// The commits between the last two frames of which no frame was found.
   private(set) var lost: ClosedRange<UInt64>?
 
-  /// The next frame, with a valid header, begins. Returns the fate of the records held before it,
-  /// if it is decided and these records do not belong to the frame's own chain.
+  /// The next frame, with a valid header, begins. Returns the fate of the undecided records before
+  /// it, if it is now decided and these records do not belong to the frame's own chain.
   mutating func meet(_ header: FrameHeader) -> Verdict? {
     lost = nil
     guard header.kind != .mark else { return meetMark(header.sequence) }
@@ -94,7 +94,7 @@ struct CommitFates {
     if next > sequence + 1 { lost = (sequence + 1)...(next - 1) }
   }
 
-  /// Whether the frame is a complete commit by itself, and nothing is held before it.
+  /// Whether the frame is a complete commit by itself, and no undecided records are before it.
   func isAlone(_ header: FrameHeader) -> Bool {
     held == nil && header.kind == .commitEnd && header.part == 0
   }
@@ -129,7 +129,7 @@ struct CommitFates {
     held = chain
   }
 
-  /// A rewritten segment follows. Returns the fate of the records held before it. CF5
+  /// A rewritten segment follows. Returns the fate of the undecided records before it. CF5
   mutating func enterRewritten() -> Verdict? {
     lost = nil
     followsRewritten = true
@@ -149,7 +149,7 @@ struct CommitFates {
     sequence = max(sequence, firstSequence - 1)
   }
 
-  /// The log has ended. Returns the fate of the records that are still held.
+  /// The log has ended. Returns the fate of the records that are still undecided.
   ///
   /// - Parameter isLast: Whether `durableSequence` is known to be from the newest superblock.
   mutating func finish(durableSequence: UInt64, isLast: Bool = true) -> Verdict? {

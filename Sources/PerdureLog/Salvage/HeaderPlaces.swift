@@ -50,8 +50,8 @@ struct HeaderPlaces {
     Key(width: width, bits: seed & (~0 << UInt32(width) | UInt32(SalvageScan.sectorLength - 1)))
   }
 
-  /// Whether the header at the start of `bytes` is valid for a position in any segment that is a
-  /// whole number of sectors away from `offset`.
+  /// Whether the header at the start of `bytes` is valid for a position in any segment. The
+  /// position must be a whole number of sectors away from `offset`.
   func hasPlace(for bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
     guard let store else { return false }
     return positions(for: bytes, at: offset).contains {

@@ -15,7 +15,7 @@ struct Salvage: ~Copyable {
   var report: SalvageReport
   private var index = SalvageIndex()
   private var fates = CommitFates()
-  // For the records held back: the state before them, their number, and the damages among them.
+  // For the undecided records: the state before them, their number, and the damages among them.
   private var marked: SalvageIndex.State?
   private var heldRecords = 0
   private var heldDamages: [(SalvageReport.Damage.Reason, String, UInt64, Range<Int>)] = []

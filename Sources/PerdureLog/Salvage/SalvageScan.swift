@@ -134,7 +134,7 @@ struct SalvageScan {
       { place in .gap(isDoubtful: moved.contains(place / Self.sectorLength)) }, .frames, body)
   }
 
-  /// The sectors of a gap that were moved from another position: they contain a header whose
+  /// The sectors of a gap that were moved from another position. They contain a header whose
   /// sequence number does not fit here, and that is valid for the other position.
   private func movedSectors(
     _ headers: [(offset: Int, sequence: UInt64)], upTo next: UInt64, _ bytes: UnsafeRawBufferPointer

@@ -4,8 +4,8 @@ import PerdureFormat
 //
 // A transaction reads one snapshot, buffers its writes, and notes its reads as preconditions of its
 // commit. In the commit's turn, the preconditions are checked against all commits since the
-// snapshot (Engine+Preconditions). If they hold, the transaction would have read the same data at
-// that moment. So the order of the commits is a serial order of the transactions with the same
+// snapshot (Engine+Preconditions). If they are true, the transaction would have read the same data
+// at that moment. So the order of the commits is a serial order of the transactions with the same
 // results.
 //
 // Invariants
