@@ -31,7 +31,7 @@ struct PerdureModelPlugin: BuildToolPlugin {
     try contents(of: folder).flatMap { $0.hasDirectoryPath ? try files(in: $0) : [$0] }
   }
 
-  /// The file with the choices for the code, `Notes.perdure.json` beside the model, if it exists.
+  /// The file with the choices for the code, `Notes.perdure.json` next to the model, if it exists.
   private static func options(of model: URL) -> [URL] {
     let file = model.deletingPathExtension().appendingPathExtension("perdure.json")
     return FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) ? [file] : []

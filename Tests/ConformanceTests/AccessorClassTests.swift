@@ -125,7 +125,7 @@ struct AccessorClassTests {
     #expect(try context.fetch(Hand.fetchRequest { $0.label == "Ada" && $0.age == 7 }) == [hand])
   }
 
-  @Test("An optional attribute behind a variable that is not optional reads as zero")
+  @Test("An optional attribute without a value reads as zero through a variable that is not optional")
   func zero() throws {
     let context = try context()
     let hand = Hand(context: context)
@@ -141,7 +141,7 @@ struct AccessorClassTests {
     #expect(hand.age == 0 && hand.value(forKey: "age") == nil)
   }
 
-  @Test("A required attribute behind an optional variable reads as nil, and a save without it throws 1570")
+  @Test("A required attribute without a value reads as nil through an optional variable; a save throws 1570")
   func required() throws {
     let context = try context()
     let hand = Hand(context: context)

@@ -93,7 +93,7 @@ struct AssignedCollectionTests {
     #expect(sender.messages.allObjects == [c])
   }
 
-  @Test("mutableSetValue gives a view of the class that is asked for")
+  @Test("mutableSetValue gives a view of the requested class")
   func typed() {
     let messages: ToMany<Letter> = sender.mutableSetValue(forKey: "messages")
     messages.insert(a)

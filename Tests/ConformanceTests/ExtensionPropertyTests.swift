@@ -1,8 +1,8 @@
 import Perdure
 import Testing
 
-// Classes whose properties are in extensions in the file ExtensionProperties.swift, as generated
-// code has them.
+// Classes whose properties are in extensions in the file ExtensionProperties.swift, as in generated
+// code.
 
 @Entity(propertiesInExtension: true) class Patron: ManagedObject {}
 

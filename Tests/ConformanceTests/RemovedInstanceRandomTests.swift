@@ -191,7 +191,7 @@ struct RemovedInstanceRandomTests {
       #expect(stored?.name == buyer.name, place)
     }
     for buyer in holder.named where buyer.isDeleted {
-      #expect(holder.context.mergedObjectIDs[buyer.objectID] != nil, "\(place): a named object is gone")
+      #expect(holder.context.mergedObjectIDs[buyer.objectID] != nil, "\(place): a named object was removed")
     }
     for receipt in holder.receipts where receipt.managedObjectContext != nil && !receipt.isDeleted {
       let stored = try fresh.existingObject(with: receipt.objectID) as? Receipt

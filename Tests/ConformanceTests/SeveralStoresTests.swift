@@ -291,7 +291,7 @@ struct SeveralStoresTests {
     #expect(error?.code == .incompatibleSchema && container.persistentStores == open)
   }
 
-  @Test("A store that was removed can be loaded again beside open stores")
+  @Test("A store that was removed can be loaded again while others are open")
   func again() throws {
     let container = try Library.container("Books", "Notes")
     let books = container.persistentStores[0]

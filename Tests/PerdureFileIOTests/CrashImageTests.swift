@@ -223,7 +223,7 @@ struct CrashImageTests {
     }
   }
 
-  @Test("Bytes at the edges of a replaced sector that the write does not change stay unchanged")
+  @Test("If a write repeats the old bytes at the edges of a sector, these bytes survive its loss")
   func repeatedBytes() throws {
     let disks = try remains(on: try diskWithFile(filled(1, 1024))) { fileSystem in
       let bytes = filled(1, 300) + filled(2, 100) + filled(1, 112)

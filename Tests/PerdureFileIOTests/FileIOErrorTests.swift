@@ -37,7 +37,7 @@ struct FileIOErrorTests {
     #expect(error.errno == ENOSPC && error.offset == 4096 && error.path == "/a/b")
   }
 
-  @Test("EAGAIN means a held lock only if the failed operation is a lock")
+  @Test("EAGAIN means that another process has the lock only if the failed operation is a lock")
   func again() {
     #expect(FileIOError(errno: EAGAIN, operation: "lock", path: "/a").code == .locked)
     for operation in ["open", "read", "write", "sync"] {

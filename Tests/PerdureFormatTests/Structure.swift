@@ -1,8 +1,8 @@
 import PerdureFormat
 import Testing
 
-/// A structure of the format with the operations that a test needs: an encoded sample, its decoder,
-/// and a function that corrects its checksum after a change.
+/// A structure of the format, for tests. It has an encoded sample, a decoder, and a function that
+/// corrects the checksum after a change.
 struct Structure: Sendable, CustomTestStringConvertible {
   var name: String
   var sample: [UInt8]

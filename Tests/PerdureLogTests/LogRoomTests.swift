@@ -266,7 +266,7 @@ struct LogRoomTests {
       store.engine.abandon()
       let again = try Store(at: LogRoomTests.path, options: options)
       guard try again.snapshot().value(id: 1, in: rows) == [1], try again.verify().isClean else {
-        throw Violation("the log has not gone on")
+        throw Violation("the log has no new frame")
       }
     }
   }

@@ -40,7 +40,7 @@ struct ManyKeyspacesTests {
     #expect(try store.verify().findings.map(\.description) == [])
   }
 
-  @Test("The cost of a commit does not grow with the number of keyspaces, even beside a snapshot")
+  @Test("The cost of a commit does not grow with the number of keyspaces, even if there is a snapshot")
   func commits() throws {
     let store = try open()
     let all = try make(0..<3000, in: store)

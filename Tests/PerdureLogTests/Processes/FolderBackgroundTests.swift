@@ -21,7 +21,7 @@ private struct BusyStore {
   init(_ work: Work, on ground: Ground, _ canary: FoldersCanary? = nil) throws {
     self.work = work
     var options = ground.options()
-    // Compaction needs several segments. Otherwise one segment has room for the last commit.
+    // Compaction needs several segments. Otherwise one segment has space for the last commit.
     if work == .checkpoint || work == .segment { options.segmentCapacityBytes = 64 << 10 }
     do {
       let made = try FilledStore(Store(at: ground.path("s"), options: options))

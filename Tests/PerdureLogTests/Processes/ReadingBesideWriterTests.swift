@@ -168,7 +168,7 @@ struct ReadingBesideWriterTests {
   }
 
   @Test(
-    "An opening beside a compaction loses no row of a segment that is rewritten meanwhile"
+    "An opening during a compaction loses no row of a segment that is rewritten meanwhile"
   )
   func rewrittenInBetween() throws {
     var call = 0
@@ -204,7 +204,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("Index units that a reader needs are kept while it lives, and reused afterwards")
+  @Test("Index units that a reader needs are kept until it ends, and are then reused")
   func indexUnits() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("index units"))
     for _ in 0..<8 { try witnessed.commit() }

@@ -3,7 +3,7 @@ import PerdureFormat
 @testable import PerdureLog
 
 /// A structure in a file, with a function that corrects its checksum after a change. It imitates an
-/// attacker who knows the format.
+/// attack with knowledge of the format.
 struct SealedStructure {
   let file: String
   /// The bytes that may be changed.

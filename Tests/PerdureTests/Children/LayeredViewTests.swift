@@ -128,7 +128,7 @@ extension LayeredScene {
     #expect(found == Dictionary(uniqueKeysWithValues: all.enumerated().map { ($0, expected[$1]!) }))
   }
 
-  /// A walk that is stopped at an object hands out nothing after it.
+  /// A walk that is stopped at an object passes no later object.
   private mutating func compareStops(
     of entity: UInt16, _ layered: any StoreView, _ all: [ObjectReference]
   ) throws {

@@ -1,6 +1,6 @@
-// A family of contexts on a random model: two contexts on the store, two children of one of them,
-// and a child of one of the children. All contexts change the same few objects, refresh, discard
-// changes and save, each with a merge policy.
+// A family of contexts on a random model. It has two contexts on the store, two children of one of
+// them, and a child of one of the children. All contexts change the same few objects, refresh,
+// discard changes and save, each with a merge policy.
 //
 // Both ends of each relationship must always agree in each context. A parent must show its child's
 // saves, and a failed save must not change the parent. The stored graph must be intact.

@@ -4,8 +4,8 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// Kills a program that saves graphs with values of up to 20 MiB, an ordered relationship of a
-/// hundred objects, cascades, unique keys and derived attributes. The moments are random: none of
+/// Kills a program that saves graphs. They have values of up to 20 MiB, an ordered relationship of
+/// a hundred objects, cascades, unique keys and derived attributes. The moments are random: none of
 /// them decides a test.
 @Suite("A process that is killed while it saves large graphs")
 struct KilledGraphTests {

@@ -25,7 +25,7 @@ struct RemovedFolderTests {
     }
     try save()
     try FileManager.default.removeItem(atPath: path)
-    // Three segments of 1 MiB cannot hold 80 texts of 50 KB.
+    // 80 texts of 50 KB do not fit in three segments of 1 MiB.
     let error = #expect(throws: PerdureError.self) { for _ in 0..<80 { try save() } }
     #expect(error?.code == .saveFailed && (error?.cause as? StoreError)?.code == .poisoned, "\(error as Any)")
     #expect(error?.description.contains("removed or replaced") == true)

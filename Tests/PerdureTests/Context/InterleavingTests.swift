@@ -28,7 +28,7 @@ private enum Edit: Int, CaseIterable, Sendable {
   /// Adds the context's own worker to the project.
   case join
 
-  /// All sequences of three different edits for which a condition holds.
+  /// All sequences of three different edits that satisfy a condition.
   static func programs(where holds: (Edit, Edit, Edit) -> Bool) -> [[Edit]] {
     allCases.flatMap { a in
       allCases.flatMap { b in

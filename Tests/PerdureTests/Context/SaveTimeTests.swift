@@ -164,7 +164,7 @@ struct SaveTimeTests {
     #expect(error?.conflicts.flatMap { $0.properties.map(\.property) } == ["text"])
   }
 
-  @Test("A time alone makes no policy drop a link, or undo another context's change")
+  @Test("If a save would write only its time, no merge policy drops a link or overwrites another change")
   func policies() throws {
     for policy in [
       MergePolicy.error, .rollback, .overwrite, .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump,
@@ -221,7 +221,7 @@ struct SaveTimeTests {
     #expect(page["edited"] is Date)
   }
 
-  @Test("A stored date can become a time of saves, and vice versa; a computed attribute cannot")
+  @Test("A stored date attribute can become one that saves set, and vice versa; a computed one cannot")
   func adopting() throws {
     let fileSystem = InMemoryFileSystem()
     func open(_ property: PropertyDescription) throws -> PersistentContainer {

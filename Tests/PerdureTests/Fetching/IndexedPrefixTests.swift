@@ -119,7 +119,7 @@ struct IndexedPrefixTests {
     #expect(try context.count(for: Self.request("name", front)) == 5)
   }
 
-  @Test("A count by prefix reads no rows, and reads only index entries that are not certain to match")
+  @Test("A count by prefix reads no rows, and reads an index entry only if its match is uncertain")
   func counted() throws {
     let context = try Self.container().newContext()
     for number in 0..<40 {

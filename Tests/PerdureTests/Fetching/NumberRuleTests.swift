@@ -47,7 +47,7 @@ struct NumberRuleTests {
     return try context.fetch(FetchRequest<Figure>(predicate: predicate)).map(\.number).sorted()
   }
 
-  /// Returns the objects for which a comparison of two values holds, without a query.
+  /// Returns the objects for which a comparison of two values is true, without a query.
   private func expected(
     _ figures: [Figure], _ name: String, _ op: String, _ other: (Figure) -> Value
   ) -> [Int] {

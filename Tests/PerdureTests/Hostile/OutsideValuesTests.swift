@@ -3,7 +3,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-@Suite("Values from outside that an attribute can hold, and values that it cannot")
+@Suite("Values from outside that fit an attribute, and values that do not")
 struct OutsideValuesTests {
   private func context() throws -> ManagedObjectContext {
     let model = try ManagedObjectModel([
@@ -41,7 +41,7 @@ struct OutsideValuesTests {
   }
 
   @Test(
-    "A decimal that a Double holds exactly is accepted by a Double attribute",
+    "A Double attribute accepts a decimal that equals a Double exactly",
     arguments: ["9223372036854775808", "99999999999999991611392"])
   func exactDecimal(_ text: String) throws {
     let thing = try context().insertNewObject(forEntityName: "Thing")

@@ -125,7 +125,7 @@ struct RandomPlainCondition {
   let path: String
   var random: SeededGenerator
 
-  /// - Parameter sample: The items of some list, so that many conditions hold for a list.
+  /// - Parameter sample: The items of some list, so that a list satisfies many conditions.
   mutating func condition(_ sample: [PlainItem], depth: Int = 2) -> PlainCondition {
     guard depth > 0, random.chance(40) else { return simple(sample) }
     let (left, right) = (condition(sample, depth: depth - 1), condition(sample, depth: depth - 1))

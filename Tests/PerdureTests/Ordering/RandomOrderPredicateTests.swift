@@ -1,5 +1,5 @@
-// Compares predicates over ordered relationships with arrays that the test maintains: with unsaved
-// changes, after some changes are saved, in another context, and in a child.
+// Compares predicates over ordered relationships with arrays that the test maintains. It compares
+// them with unsaved changes, after some changes are saved, in another context, and in a child.
 
 import PerdureModel
 import PerdurePredicates
@@ -219,8 +219,8 @@ private struct PredicateWorld {
     return drawing.condition(sample)
   }
 
-  /// Compares a fetch, a count, `filtered(by:)` and `evaluate(with:)` with the objects for which
-  /// the condition holds.
+  /// Compares a fetch, a count, `filtered(by:)` and `evaluate(with:)` with the objects that satisfy
+  /// the condition.
   private mutating func compare(
     _ format: String, of entity: String, among asked: [Int], holding: [Int], _ context: ManagedObjectContext,
     _ moment: String

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Merges beside unsaved changes")
+@Suite("Merges into a context with unsaved changes")
 struct MergeBesideChangesTests {
-  @Test("A merge that visits no unsaved change leaves what a merge that visits each of them leaves")
+  @Test("A merge that visits no unsaved change has the result of a merge that visits each of them")
   func likeFullMerge() throws {
     var random = SeededGenerator.forTest("merges beside changes")
     var counts = MergeScene.Counts()
@@ -58,7 +58,7 @@ struct MergeBesideChangesTests {
   }
 }
 
-/// Two contexts on a random model. One merges what the other saves.
+/// Two contexts on a random model. One merges the saves of the other.
 private final class MergeScene {
   struct Counts {
     var quick = 0

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perdure
 
-/// Expects that a container's stored graph is intact: verification of engine and graph finds
+/// Expects that a container's stored graph is intact. Verification of engine and graph finds
 /// nothing, both ends of every relationship agree, and no reference leads to an absent object.
 func expectWhole(
   _ container: PersistentContainer, sourceLocation: SourceLocation = #_sourceLocation
