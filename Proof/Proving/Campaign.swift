@@ -50,7 +50,8 @@ package struct ProofPlan: Sendable {
   package func refuseParts(of campaign: some Campaign) throws {
     guard let part else { return }
     throw NoSuchPart(
-      "The campaign \(campaign.name) has no parts, so it cannot try \"\(part)\" alone. Run it without a part.")
+      "The campaign \(campaign.name) has no parts, so it cannot try \"\(part)\" alone. Run it without a part."
+    )
   }
 
   /// The words of `part`; nil if all cases are tried.

@@ -201,7 +201,7 @@ public final class FileMapping: Sendable {
   ///   - length: 1 or more bytes.
   ///   - onRelease: Called once, on the thread that releases the last reference.
   public init(base: UnsafeRawPointer, length: Int, onRelease: @escaping @Sendable () -> Void) {
-    precondition(length > 0, "A mapping has at least one byte")
+    precondition(length > 0, "A mapping must have at least one byte")
     address = base
     self.length = length
     self.onRelease = onRelease

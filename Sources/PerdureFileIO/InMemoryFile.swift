@@ -52,7 +52,7 @@ final class InMemoryFile: File {
   }
 
   func map(_ length: Int) throws(FileIOError) -> FileMapping {
-    precondition(length > 0, "A mapping has at least one byte")
+    precondition(length > 0, "A mapping must have at least one byte")
     try checkOpen("map")
     guard let mapping = content.map(length) else {
       throw FileIOError(.outOfMemory, operation: "map", path: path)

@@ -176,7 +176,7 @@ extension InMemoryFileSystem.State {
 
   fileprivate func file(at path: NameTree.Path) throws(FileIOError) -> (NameTree.NodeID, MemoryContent) {
     let node = try tree.file(at: path, for: "open")
-    guard let content = contents[node] else { preconditionFailure("A file in the tree has no content") }
+    guard let content = contents[node] else { preconditionFailure("A file in the tree must have content") }
     return (node, content)
   }
 }

@@ -20,7 +20,7 @@ package final class Lock: @unchecked Sendable {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     let result = pthread_mutex_init(mutex, nil)
-    precondition(result == 0, "The system has no mutex left")
+    precondition(result == 0, "The system could not make a mutex")
   }
 
   deinit {
@@ -31,13 +31,13 @@ package final class Lock: @unchecked Sendable {
   /// Waits until the lock is free and acquires it.
   package func lock() {
     let result = pthread_mutex_lock(mutex)
-    precondition(result == 0, "The lock could not be taken")
+    precondition(result == 0, "The lock could not be acquired")
   }
 
   /// Releases the lock, which this thread must hold.
   package func unlock() {
     let result = pthread_mutex_unlock(mutex)
-    precondition(result == 0, "The lock is not held by this thread")
+    precondition(result == 0, "This thread must hold the lock")
   }
 
   /// Acquires the lock if no thread holds it. Never waits.
@@ -72,7 +72,7 @@ package final class Condition: @unchecked Sendable {
       let result = pthread_cond_init(condition, &attributes)
       pthread_condattr_destroy(&attributes)
     #endif
-    precondition(result == 0, "The system has no condition variable left")
+    precondition(result == 0, "The system could not make a condition variable")
   }
 
   deinit {
@@ -87,7 +87,7 @@ package final class Condition: @unchecked Sendable {
   /// a signal, so check the condition in a loop.
   package func wait(_ lock: Lock) {
     let result = pthread_cond_wait(condition, lock.mutex)
-    precondition(result == 0, "The lock is not held by this thread")
+    precondition(result == 0, "This thread must hold the lock")
   }
 
   /// Like `wait(_:)`, but returns at the latest when `Clock.nowNanoseconds()` reaches
@@ -104,7 +104,7 @@ package final class Condition: @unchecked Sendable {
       var deadline = timespec(nanoseconds: deadlineNanoseconds)
       let result = pthread_cond_timedwait(condition, lock.mutex, &deadline)
     #endif
-    precondition(result == 0 || result == ETIMEDOUT, "The lock is not held by this thread")
+    precondition(result == 0 || result == ETIMEDOUT, "This thread must hold the lock")
     return result == 0
   }
 

@@ -18,7 +18,7 @@
 
 extension POSIXFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
-    precondition(!range.isEmpty, "A lock is on one byte or more")
+    precondition(!range.isEmpty, "A lock must cover at least one byte")
     guard isWritable else { throw FileIOError(.permissionDenied, operation: "tryLock", path: path) }
     let number = try withDescriptor("tryLock") { descriptor in SystemCall.lock(descriptor, range) }
     if KnownErrno.isRangeLockHeld(number) { return false }

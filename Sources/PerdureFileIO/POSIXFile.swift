@@ -63,7 +63,7 @@ final class POSIXFile: File {
   }
 
   func map(_ length: Int) throws(FileIOError) -> FileMapping {
-    precondition(length > 0, "A mapping has at least one byte")
+    precondition(length > 0, "A mapping must have at least one byte")
     let result = try withDescriptor("map") { descriptor in SystemCall.map(descriptor, length: length) }
     guard result.errno == 0, let base = UnsafeRawPointer(bitPattern: result.value) else {
       throw failure(result.errno, "map")

@@ -13,7 +13,7 @@ package final class ReservedMemory: Sendable {
   /// - Parameter purpose: The use of the memory, for the error message.
   /// - Throws: `.outOfMemory` if the system has no address space left or refuses to reserve it.
   package init(byteCount: Int, for purpose: String) throws(FileIOError) {
-    precondition(byteCount > 0, "At least one byte is reserved")
+    precondition(byteCount > 0, "The size must be at least one byte")
     let result = SystemCall.reserveMemory(length: byteCount)
     guard result.errno == 0, let base = UnsafeMutableRawPointer(bitPattern: result.value) else {
       throw FileIOError(

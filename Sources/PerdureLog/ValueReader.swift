@@ -63,7 +63,7 @@ public final class ValueReader {
     of range: Range<UInt64>? = nil, _ body: (UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     let range = range ?? 0..<count
-    precondition(range.upperBound <= count, "A part must lie in the value of \(count) bytes")
+    precondition(range.upperBound <= count, "A part must be inside the value of \(count) bytes")
     try snapshot.engine.checkProcess()
     if range.isEmpty { return }
     switch content {

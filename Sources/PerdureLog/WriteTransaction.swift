@@ -107,7 +107,7 @@ public struct WriteTransaction: ~Copyable {
 
   static func check(_ keyspace: Keyspace, _ kind: KeyspaceKind) throws {
     try keyspace.check(kind)
-    precondition(keyspace.id != 0, "The catalog is written by the store itself")
+    precondition(keyspace.id != 0, "Only the store itself can write the catalog")
   }
 
   @inline(__always)

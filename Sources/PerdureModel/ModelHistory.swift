@@ -24,7 +24,7 @@ package struct ModelHistory: Sendable, Hashable {
 
   /// The caller must ensure the invariants.
   init(_ versions: [Version]) {
-    precondition(!versions.isEmpty, "invariant 1")
+    precondition(!versions.isEmpty, "A history must have at least one version.")
     self.versions = versions
   }
 

@@ -107,7 +107,7 @@ extension ExactSum {
 
   /// Adds all terms of another sum with the same base.
   package mutating func merge(_ other: ExactSum) {
-    precondition(radix == other.radix, "sums of different kinds")
+    precondition(radix == other.radix, "Both sums must be of the same kind.")
     termCount &+= other.termCount
     notNumberCount &+= other.notNumberCount
     positiveInfinityCount &+= other.positiveInfinityCount

@@ -89,7 +89,7 @@ struct CrashExamination {
   mutating func look(at journal: CrashJournal, after operation: Int, _ check: Check) {
     precondition(
       (0...journal.operationCount).contains(operation),
-      "Operation \(operation) of a journal that has \(journal.operationCount); 0 is before the first")
+      "The operation must be 0 to \(journal.operationCount); 0 means before the first operation.")
     let level = Level(journal: journal, crash: nil, random: workloadRandom, canary: explorer.canary)
     levels.append(level)
     defer { levels.removeLast() }

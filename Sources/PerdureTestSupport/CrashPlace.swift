@@ -30,7 +30,7 @@ public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, Express
   /// Parses a place that a violation printed. Any other text stops the program.
   public init(stringLiteral text: String) {
     guard let place = CrashPlace(text) else {
-      preconditionFailure("\(text) is not a place of a crash: those look like 19.3 or 19.3/4.0")
+      preconditionFailure("\(text) is not a place of a crash. Write it like 19.3 or 19.3/4.0")
     }
     self = place
   }

@@ -122,7 +122,7 @@ extension Damage {
   public static func sectors(
     of count: Int, sector: Int, others: [UInt8] = [], using random: inout SeededGenerator
   ) -> [Damage] {
-    precondition(sector > 0, "A sector has bytes.")
+    precondition(sector > 0, "The length of a sector must be greater than 0.")
     var all: [Damage] = []
     for start in stride(from: 0, to: count, by: sector) {
       let range = start..<min(count, start + sector)

@@ -109,7 +109,7 @@ public struct FailureSweep: Sendable {
     verify: (State, SimulatedFileSystem) throws -> Void
   ) -> FailureReport {
     precondition(part > 0, "FailureSweep.part is \(part), but must be more than 0")
-    precondition(!kinds.isEmpty, "FailureSweep.kinds has no kind of failure")
+    precondition(!kinds.isEmpty, "FailureSweep.kinds must have at least one kind of failure")
     precondition(
       failedCallsMax > 1, "FailureSweep.failedCallsMax is \(failedCallsMax), but must be 2 or more")
     var report = FailureReport(self, kinds)

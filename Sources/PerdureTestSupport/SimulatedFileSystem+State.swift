@@ -21,7 +21,7 @@ extension SimulatedFileSystem.State {
     at path: NameTree.Path, for operation: String
   ) throws(FileIOError) -> (NameTree.NodeID, MemoryContent) {
     let node = try tree.file(at: path, for: operation)
-    guard let content = contents[node] else { preconditionFailure("A file in the tree has no content") }
+    guard let content = contents[node] else { preconditionFailure("A file in the tree must have content") }
     return (node, content)
   }
 
@@ -76,9 +76,9 @@ extension SimulatedFileSystem.State {
   private static func added(_ add: () throws(FileIOError) -> NameTree.Change) -> NameTree.NodeID {
     do {
       if let node = try add().node { return node }
-      preconditionFailure("A created name has no node")
+      preconditionFailure("A created name must have a node")
     } catch {
-      preconditionFailure("An image has a name that can't be made: \(error)")
+      preconditionFailure("A name of the image cannot be made: \(error)")
     }
   }
 

@@ -8,7 +8,7 @@ package enum Replay {
     let name = folder.split(separator: "/").last.map(String.init) ?? ""
     guard let decoder = Decoders.all.first(where: { $0.name == name }) else {
       let known = Decoders.all.map(\.name).joined(separator: ", ")
-      throw Violation("No decoder has the name \"\(name)\" of the folder. Name the folder after one of: \(known).")
+      throw Violation("No decoder has the folder's name \"\(name)\". Name the folder after one of: \(known).")
     }
     for (name, bytes) in try HostileCorpus.inputs(in: folder) {
       // Printed before the call, so that the name is known after a trap.

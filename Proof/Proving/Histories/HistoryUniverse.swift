@@ -42,7 +42,7 @@ package struct HistoryUniverse: Hashable, Sendable {
   package var side: Int
 
   package init(seed: UInt64, ids: Int, names: Int, side: Int) {
-    precondition(ids > 0 && names > 0 && side > 0, "Every keyspace has keys.")
+    precondition(ids > 0 && names > 0 && side > 0, "Every keyspace must have at least one key.")
     self.seed = seed
     self.ids = ids
     self.names = names

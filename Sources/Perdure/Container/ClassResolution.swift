@@ -99,7 +99,7 @@ struct ClassResolution {
 extension ClassResolution {
   private func schema(of entity: EntityDescription) -> EntitySchema {
     guard let schema = model.schema(named: entity.name) else {
-      preconditionFailure("The model has the entity \(entity.name) and no schema of it.")
+      preconditionFailure("The model must have a schema of the entity \(entity.name).")
     }
     return schema
   }

@@ -25,7 +25,7 @@ final class BackupFolder: BackupTarget {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) throws {
-    guard let file else { preconditionFailure("a file begins before it is written") }
+    guard let file else { preconditionFailure("a file must begin before it is written") }
     try file.write(bytes, at: length)
     length += UInt64(bytes.count)
     guard length - syncedLength >= Self.syncLength else { return }

@@ -61,7 +61,7 @@ extension Engine {
   ) throws -> (CheckpointSource, Pin)? {
     guard state.tailBytes > 0, state.end > .start else { return nil }
     let (pin, root) = pinRoot()
-    precondition(root == state.root, "In a turn the newest root is the committer's")
+    precondition(root == state.root, "In a turn, the newest root must be the committer's")
     return (state.checkpointSource(held(state), beginsAnew), pin)
   }
 

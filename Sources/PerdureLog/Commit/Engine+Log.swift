@@ -26,7 +26,7 @@ extension Engine {
     } catch let error as StoreError {
       throw error
     } catch {
-      preconditionFailure("files and the gate throw nothing else")
+      preconditionFailure("files and the gate throw no other errors")
     }
   }
 

@@ -13,7 +13,7 @@ struct Keepers {
 
   /// - Parameter roots: In order of their versions, the newest last.
   init(_ roots: [UnsafeMutablePointer<Root>], _ catalog: Catalog) {
-    precondition(!roots.isEmpty, "the newest root is always kept")
+    precondition(!roots.isEmpty, "the newest root must be kept")
     self.roots = roots
     kinds = catalog.keyspaces.map(\.kind)
   }

@@ -125,7 +125,7 @@ struct SegmentMarking {
       next += frames[index].openCount
       frames[index].openCount = 0
     }
-    precondition(next == search.candidates.count, "each record is of one frame")
+    precondition(next == search.candidates.count, "each record must be in one frame")
     search.removeAll()
     // More records of the last frame may follow.
     for frame in frames.dropLast() { end(frame) }

@@ -24,7 +24,7 @@ struct DenseCursor {
 
   /// The word of the cursor's entry.
   var word: UInt64 {
-    precondition(isValid, "the cursor is on no entry")
+    precondition(isValid, "the cursor must be on an entry")
     return DenseNode(leaf.unsafelyUnwrapped).word(Int(id & 63))
   }
 
@@ -33,7 +33,7 @@ struct DenseCursor {
   /// entry, it passes each word once.
   @inline(__always)
   mutating func forEachWordAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
-    precondition(isValid, "the cursor is on no entry")
+    precondition(isValid, "the cursor must be on an entry")
     let node = DenseNode(leaf.unsafelyUnwrapped)
     let here = Int(id & 63)
     if descending {

@@ -7,7 +7,7 @@ extension DenseTable {
   /// - Parameter words: Receives the word of each id, 0 if the id is absent. It has at least as
   ///   many elements as `ids`.
   func getMany(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
-    precondition(words.count >= ids.count, "a word for each id")
+    precondition(words.count >= ids.count, "each id must have a word")
     let width = 16
     withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer?.self, capacity: width) { nodes in
       var start = 0
@@ -26,7 +26,7 @@ extension DenseTable {
   /// Like `getMany`, for ascending ids that are close together, such as the ids of objects created
   /// together. It looks up each leaf once.
   func getNeighbours(_ ids: UnsafeBufferPointer<UInt64>, into words: UnsafeMutableBufferPointer<UInt64>) {
-    precondition(words.count >= ids.count, "a word for each id")
+    precondition(words.count >= ids.count, "each id must have a word")
     var leaf: DenseNode?
     var leafNumber = UInt64.max
     for index in 0..<ids.count {

@@ -68,7 +68,7 @@ extension DenseTable {
   /// - Returns: The previous word of `id`; nil if there was none.
   @discardableResult
   mutating func put(_ id: UInt64, _ word: UInt64, in arena: NodeArena) -> UInt64? {
-    precondition(word != 0, "the word 0 means absence")
+    precondition(word != 0, "the word must not be 0, which means absence")
     let old = get(id)
     if old == word { return old }
     grow(toCover: id, in: arena)

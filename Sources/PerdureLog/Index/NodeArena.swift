@@ -180,7 +180,7 @@ extension NodeArena {
   private func copy(_ node: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     let header = NodeHeader(node)
     let nodeClass = header.nodeClass
-    precondition(nodeClass != .block, "blocks are never written")
+    precondition(nodeClass != .block, "a block must not be written")
     let byteCount = nodeClass.byteCount
     let result = takeSlot(in: slabs + Int(nodeClass.rawValue), byteCount: byteCount)
     liveByteCount &+= byteCount
@@ -236,7 +236,7 @@ extension NodeArena {
   /// - Parameter byteCount: The number of bytes that are released when the node is freed.
   @inline(__always)
   private func retire(_ header: NodeHeader, byteCount: Int) {
-    precondition(header.isInFile || header.stamp < workingVersion, "NA1: a node from the future")
+    precondition(header.isInFile || header.stamp < workingVersion, "NA1: a node that is too new")
     retired.append(header.base, version: workingVersion)
     retiredByteCount &+= byteCount
     unsortedByteCount &+= byteCount

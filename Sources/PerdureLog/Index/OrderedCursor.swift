@@ -68,14 +68,14 @@ struct OrderedCursor: ~Copyable {
 
   /// The payload of the cursor's entry.
   var payload: UInt64 {
-    precondition(isValid, "the cursor is on no entry")
+    precondition(isValid, "the cursor must be on an entry")
     return (bodies + index &* OrderedNode.leafBodyByteCount).loadUnaligned(fromByteOffset: 4, as: UInt64.self)
   }
 
   /// The key of the cursor's entry; its bytes are valid until the cursor moves or is freed.
   var key: UnsafeRawBufferPointer {
     @inline(__always) mutating get {
-      precondition(isValid, "the cursor is on no entry")
+      precondition(isValid, "the cursor must be on an entry")
       let body = bodies + index &* OrderedNode.leafBodyByteCount
       let reference = body.loadUnaligned(as: UInt16.self)
       if reference & OrderedNode.outOfLineBit != 0 { return leaf.key(index, in: keyBuffer) }
@@ -103,7 +103,7 @@ struct OrderedCursor: ~Copyable {
   /// The number of entries of this leaf in a range. It counts from the cursor's entry in the
   /// direction of a walk.
   func countLeft(in range: RawKeyRange, descending: Bool) -> Int {
-    precondition(isValid, "the cursor is on no entry")
+    precondition(isValid, "the cursor must be on an entry")
     if descending {
       return range.lower.count == 0 ? index &+ 1 : max(0, index &+ 1 &- leaf.search(range.lower).index)
     }
@@ -115,7 +115,7 @@ struct OrderedCursor: ~Copyable {
   /// parent. If it is called at each entry, it passes each payload once, including the first.
   @inline(__always)
   mutating func forEachPayloadAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
-    precondition(isValid, "the cursor is on no entry")
+    precondition(isValid, "the cursor must be on an entry")
     if aheadWay != (descending ? .descending : .ascending) { beginAhead(descending: descending) }
     let step = descending ? -1 : 1
     while ahead.count <= distance {
@@ -163,7 +163,7 @@ struct OrderedCursor: ~Copyable {
 
   /// The number of entries before the cursor's entry.
   var position: Int {
-    precondition(isValid, "the cursor is on no entry")
+    precondition(isValid, "the cursor must be on an entry")
     var below = index
     for level in 1..<max(1, tree.height) {
       below += OrderedNode(path[level].node).entryCount(below: path[level].index)

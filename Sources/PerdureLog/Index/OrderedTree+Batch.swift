@@ -7,7 +7,7 @@ extension OrderedTree {
   func getMany(
     _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer>, into payloads: UnsafeMutableBufferPointer<UInt64?>
   ) {
-    precondition(payloads.count >= keys.count, "a payload for each key")
+    precondition(payloads.count >= keys.count, "each key must have a payload")
     guard let root else { return payloads.update(repeating: nil) }
     let width = 16
     withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer.self, capacity: width) { nodes in

@@ -5,7 +5,7 @@ extension OrderedTree {
   /// - Returns: The previous payload; nil if there was no entry.
   @discardableResult
   mutating func put(_ key: UnsafeRawBufferPointer, _ payload: UInt64, in arena: NodeArena) -> UInt64? {
-    precondition(key.count <= Self.keyByteCountLimit, "a key has at most 65535 bytes")
+    precondition(key.count <= Self.keyByteCountLimit, "a key must have at most 65535 bytes")
     guard let root else {
       self.root = OrderedNode.makeLeaf(key, payload, in: arena).base
       height = 1

@@ -56,7 +56,7 @@ struct RetiredQueue: ~Copyable {
   private(set) var count = 0
 
   init(capacity: Int = 64) {
-    precondition(capacity.nonzeroBitCount == 1, "the capacity of a ring is a power of two")
+    precondition(capacity.nonzeroBitCount == 1, "the capacity of a ring must be a power of two")
     self.capacity = capacity
     base = .allocate(capacity: capacity)
   }

@@ -96,7 +96,7 @@ struct BlobFiles: Sendable {
     } catch let error as FileIOError {
       throw .io(error, "Reading a blob file")
     } catch {
-      preconditionFailure("a file throws nothing else")
+      preconditionFailure("a file throws no other errors")
     }
   }
 

@@ -87,7 +87,7 @@ final class SegmentTable {
   @inline(__always)
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, toLast number: UInt64) throws(FileIOError) {
     guard let newest, newest.number == number else {
-      preconditionFailure("an extent belongs to the last segment or to one that was just born")
+      preconditionFailure("an extent must belong to the last segment or to a new one")
     }
     try newest.segment.takeUnretainedValue().file.write(bytes, at: offset)
   }

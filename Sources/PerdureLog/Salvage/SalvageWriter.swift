@@ -69,7 +69,7 @@ struct SalvageWriter {
       return report.add(.definition, in: "catalog", 0, 0)
     }
     if record.header.kind == .blob {
-      guard let blobs else { preconditionFailure("of a store without an id no record of a blob file counts") }
+      guard let blobs else { preconditionFailure("without a store id, no record of a blob file may count") }
       guard try putBlob(of: record, blobs, keyspace, &report) else { return }
     } else {
       let value = try plainValue(of: record)

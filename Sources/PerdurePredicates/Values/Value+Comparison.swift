@@ -152,7 +152,9 @@ extension Value {
       if let infinite = left.infinity ?? right.infinity.map({ -$0 }) {
         return infinite < 0 ? .ascending : .descending
       }
-      guard let a = left.scaled, let b = right.scaled else { preconditionFailure("Both values are numbers.") }
+      guard let a = left.scaled, let b = right.scaled else {
+        preconditionFailure("Both values must be numbers.")
+      }
       return NumberOrder.order(a, b)
     }
   }
