@@ -27,7 +27,7 @@ final class Filling {
   func object(of entity: EntityDescription, depth: Int = 0) -> ManagedObject {
     let concrete = model.entities.first { !$0.isAbstract && $0.isKind(of: entity) }
     guard let name = concrete?.name, depth < 8 else {
-      fatalError("\(entity.name) is abstract without a subentity that is not, or its objects require each other.")
+      fatalError("\(entity.name) has no concrete entity, or its objects require each other without end.")
     }
     let object = context.insertNewObject(forEntityName: name)
     fill(object, model.entitiesByName[name]!, depth)

@@ -131,7 +131,7 @@ extension Store {
   static func lockToCopy(_ path: String, _ fileSystem: any FileSystem) throws -> ClosedStoreLock {
     let superblock = path + "/" + StoreFileName.superblock.string
     guard try fileSystem.kind(of: path) == .directory, try fileSystem.kind(of: superblock) == .file else {
-      throw StoreError(.notAStore, "There is no store to copy", at: path)
+      throw StoreError(.notAStore, "There is no store to copy; check the path", at: path)
     }
     var lock = try ClosedStoreLock(of: path, fileSystem)
     do { try checkIsKnown(path, fileSystem) } catch {

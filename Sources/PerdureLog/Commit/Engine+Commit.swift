@@ -128,8 +128,8 @@ extension Engine {
       throw StoreError(
         .indexUnavailable,
         "Unique index \(state.catalog.indexes[Int(index)].index.name) is no longer maintained, so another record "
-          + "could have the same key. \(misfit(of: index) ?? ""). Nothing was written: open the store again, or "
-          + "define the index again, and it is built from the records", at: path)
+          + "could have the same key. \(misfit(of: index) ?? ""). Nothing was written. Open the store again or "
+          + "define the index again: this rebuilds it from the records", at: path)
     }
   }
 
