@@ -81,9 +81,9 @@ public struct ModelProblem: Sendable, Hashable {
     case defaultBreaksRule
     /// A relationship leads out of a configuration. No store can be opened with that configuration.
     case configurationSplitsRelationship
-    /// Stores do not keep an index, or may not keep it. The index contains a derived attribute that
-    /// cannot be indexed in this way. Or it has several elements, and one is an end of a one-to-one
-    /// relationship.
+    /// Stores do not keep an index, or possibly do not keep it. The index contains a derived
+    /// attribute that cannot be indexed in this way. Or it has several elements, and one is an end
+    /// of a one-to-one relationship.
     case indexNotKept
     /// A uniqueness constraint contains a transformable attribute. Its bytes are unique, not its
     /// values.

@@ -70,7 +70,7 @@ extension ModelValidation {
       else { continue }
       warn(
         .indexNotKept, entities[index].name, description.name,
-        "A store may not keep this index: \(relationship.name) is one-to-one, and the rows of "
+        "A store possibly does not keep this index: \(relationship.name) is one-to-one, and the rows of "
           + "\(relationship.destinationEntityName) may store it.",
         "Remove \(relationship.name) from the index: its object is found without an index.")
     }

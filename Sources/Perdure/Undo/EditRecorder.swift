@@ -113,7 +113,7 @@ final class EditRecorder {
   /// - Returns: The group that has ended; nil if the closure belongs to an outer group, which stays
   ///   open.
   func endClosure() -> OpenUndoGroup? {
-    // The context has got its recorder after the beginning of the closure.
+    // If the context got its recorder after the closure began, no group ends.
     guard closureDepth > 0 else { return nil }
     closureDepth -= 1
     guard closureDepth == 0, let group = closureGroup else { return nil }
