@@ -138,7 +138,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
       $0[4] = 4
       $0.set(4 as UInt32, at: 12)
     },
-    Rejection(.record, "a key that is longer than what is there", .incomplete, at: 34) {
+    Rejection(.record, "a key that is longer than the record", .incomplete, at: 34) {
       $0.set(UInt16.max, at: 6)
     },
   ]

@@ -18,7 +18,7 @@ struct ScenarioTests {
     #expect(rows.map(\.title) == Scenario.all.map(\.title))
   }
 
-  @Test("Each operation finds what it should, even beside unsaved changes")
+  @Test("Each operation finds the expected objects, even with unsaved changes")
   func operations() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -4,7 +4,7 @@ package protocol RotSubject: Sendable {
   /// The number of damages to each kind of store in a full proof.
   var fullCount: Int { get }
 
-  /// Damages stores, and checks what is read from them. Ends early after
+  /// Damages stores, and checks the data that is read from them. Ends early after
   /// `RotCampaign.violationsMax` violations.
   ///
   /// - Parameters:

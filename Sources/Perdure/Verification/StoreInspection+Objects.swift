@@ -90,7 +90,7 @@ extension StoreInspection {
 
   func inspected(_ value: Value, _ kind: FieldKind) -> InspectedObject.Property {
     switch value {
-    // The argument of a predicate is what a Float shows.
+    // A Float is shown as the value that predicates use for it.
     case .double(let value) where kind == .float: inspected(Float(value).argumentValue, .double)
     case .reference(let reference):
       .object(entity: name(of: reference.entityNumber), id: UInt64(reference.id))

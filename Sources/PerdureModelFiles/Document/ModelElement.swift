@@ -1,7 +1,7 @@
 // The tree of a model file. It contains everything that the bytes contain, so that an unchanged
 // file is written byte for byte.
 //
-//   EL1. A spelling or a layout is nil where it is the one of Xcode. Then the writer computes it.
+//   EL1. A spelling or a layout is nil if it is the one of Xcode. Then the writer computes it.
 //   EL2. A spelling belongs to one value: a change of the value clears it.
 
 /// An element of a model file: its name, its attributes in order, and its content.

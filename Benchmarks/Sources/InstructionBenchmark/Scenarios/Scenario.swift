@@ -3,7 +3,7 @@ import Perdure
 
 /// An operation to count, and the unsaved changes of its context.
 struct Scenario: Sendable {
-  /// Runs a number of operations. Only what is inside `counted` is counted.
+  /// Runs a number of operations. Only instructions inside `counted` are counted.
   typealias Body = (Int) throws -> Void
 
   let operation: String
