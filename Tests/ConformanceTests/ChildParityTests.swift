@@ -38,7 +38,7 @@ struct ChildParityTests {
 
   @Test("X15 A child's save passes its changes to the parent and writes no file")
   func oneLevel() throws {
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     Jar(context: child).content = "salt"
     try child.save()
     #expect(context.hasChanges && !child.hasChanges)
@@ -55,7 +55,7 @@ struct ChildParityTests {
     jars[0].grams = 9
     context.delete(jars[1])
     Jar(context: context).grams = 6
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     var request = FetchRequest<Jar>(sortDescriptors: [FetchOrder(\Jar.grams, ascending: false)])
     #expect(try child.fetch(request).map(\.grams) == [9, 6, 4, 3])
     (request.fetchOffset, request.fetchLimit) = (1, 2)
@@ -70,7 +70,7 @@ struct ChildParityTests {
   func ids() throws {
     let jar = Jar(context: context)
     #expect(jar.objectID.isTemporaryID)
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     let same = try child.existingObject(with: jar.objectID)
     #expect(child.object(with: jar.objectID) === same && same.objectID == jar.objectID)
     let new = Jar(context: child)
@@ -84,7 +84,7 @@ struct ChildParityTests {
 
   @Test("X15 Hooks are called by the child's save, and not again in the parent")
   func hooks() throws {
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     let jar = Jar(context: child)
     try child.save()
     let above = try #require(try context.existingObject(with: jar.objectID) as? Jar)
@@ -96,7 +96,7 @@ struct ChildParityTests {
   func refreshes() throws {
     let jar = Jar(context: context)
     (jar.content, jar.grams) = ("salt", 1)
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     let same = try #require(try child.existingObject(with: jar.objectID) as? Jar)
     same.grams = 2
     jar.content = "sugar"
@@ -113,13 +113,13 @@ struct ChildParityTests {
       let jar = Jar(context: context)
       (jar.grams, jar.shelf) = (grams, shelf)
     }
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     var request = FetchRequest<Shelf>()
     request.prefetch { $0.jars }
     let fetched = try child.fetch(request)
     let before = child.statistics
     #expect(fetched.flatMap { $0.jars.map(\.grams) }.reduce(0, +) == 45 && child.statistics == before)
-    let other = try context.newChildContext()
+    let other = context.newChildContext()
     var batches = FetchRequest<Jar>(sortDescriptors: [FetchOrder(\Jar.grams)])
     batches.fetchBatchSize = 4
     let jars = try other.fetch(batches)
@@ -138,7 +138,7 @@ struct ChildParityTests {
     for shelf in shelves { list.shelves.append(shelf) }
     try context.save()
     list.shelves.move(shelves[3], to: 0)
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     let same = try #require(try child.existingObject(with: list.objectID) as? List)
     #expect(same.shelves.map(\.label) == ["3", "0", "1", "2"] && same.shelves[1].label == "0")
     same.shelves.move(same.shelves[3], to: 1)
@@ -157,7 +157,7 @@ struct ChildParityTests {
 
   @Test("A child of the view context belongs to the main actor")
   @MainActor func mainActor() throws {
-    let child = try container.viewContext.newChildContext()
+    let child = container.viewContext.newChildContext()
     Jar(context: child).grams = 5
     try child.save()
     #expect(try container.viewContext.count(for: Jar.fetchRequest()) == 1)
@@ -167,7 +167,7 @@ struct ChildParityTests {
   func background() async throws {
     let background = container.newBackgroundContext()
     let count = try await background.perform { context in
-      let child = try context.newChildContext()
+      let child = context.newChildContext()
       Jar(context: child).grams = 5
       try child.save()
       try context.save()

@@ -70,7 +70,7 @@ struct EntityOfObjectTests {
     let atlas = try #require(model.entitiesByName["Atlas"])
     #expect(model.entities.count == 4 && atlas.isKind(of: entity) && !entity.isKind(of: atlas))
     #expect(Set(atlas.attributesByName.keys) == ["title", "pages", "scale"])
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     #expect(child.managedObjectModel === model)
   }
 }

@@ -43,7 +43,7 @@ struct LaterSaveTests {
   func childContext() async throws {
     let parent = container.newContext()
     parent.automaticallyMergesChangesFromParent = true
-    let child = try parent.newChildContext()
+    let child = parent.newChildContext()
     child.automaticallyMergesChangesFromParent = true
     #expect(try child.fetch(Customer.fetchRequest()).isEmpty)
     let ids = try await saved(["a"])

@@ -51,7 +51,7 @@ struct MergeToldTests {
   func child() throws {
     let parent = try Sandbox(Car.self, Garage.self).container.newContext()
     let cars = [Car(context: parent), Car(context: parent)]
-    let child = try parent.newChildContext()
+    let child = parent.newChildContext()
     child.automaticallyMergesChangesFromParent = true
     let held = try child.fetch(Car.fetchRequest())
     var refreshed: [ManagedObjectID] = []
@@ -66,7 +66,7 @@ struct MergeToldTests {
     "A child's save passes transient values of new and stored objects to its parent")
   func transient() throws {
     let parent = try Sandbox(Car.self, Garage.self).container.newContext()
-    let child = try parent.newChildContext()
+    let child = parent.newChildContext()
     let car = Car(context: child)
     (car.plate, car.speed, car.friend) = ("1", 50, car)
     try child.save()
@@ -94,7 +94,7 @@ struct MergeToldTests {
     let parent = try Sandbox(Car.self, Garage.self).container.newContext()
     let car = Car(context: parent)
     try parent.save()
-    let child = try parent.newChildContext()
+    let child = parent.newChildContext()
     let copy = try #require(try child.existingObject(with: car.objectID) as? Car)
     copy.speed = 3
     child.delete(copy)

@@ -44,7 +44,7 @@ struct RemovedInstanceRandomTests {
     let first = Holder(container.newContext())
     let holders = [first, Holder(container.newContext())]
     guard setting == .children else { return holders }
-    return try holders + (0..<2).map { _ in Holder(try first.context.newChildContext(), parent: first) }
+    return holders + (0..<2).map { _ in Holder(first.context.newChildContext(), parent: first) }
   }
 
   private func history(_ setting: Setting, _ round: Int, _ random: inout SeededGenerator) throws {
@@ -171,7 +171,7 @@ struct RemovedInstanceRandomTests {
     if let parent = holder.parent {
       parent.named = parent.named.filter { !deleted.contains($0.objectID) }
     }
-    let fresh = try context.parent?.newChildContext() ?? container.newContext()
+    let fresh = context.parent?.newChildContext() ?? container.newContext()
     for id in deleted {
       let error = #expect(throws: PerdureError.self, "\(place): a deletion") {
         try fresh.existingObject(with: id)

@@ -149,7 +149,7 @@ struct RemovedTransientTests {
     cards[0].front = cards[3]
     cards[2].others.replace(with: [cards[0], cards[3]])
     try parent.save()
-    let child = try parent.newChildContext()
+    let child = parent.newChildContext()
     let below = try cards.map { try #require(try child.existingObject(with: $0.objectID) as? Card) }
     below[0].front = below[1]
     below[2].others.replace(with: [below[1]])
@@ -174,7 +174,7 @@ struct RemovedTransientTests {
   func childLinkToRemoved() throws {
     let parent = container.newContext()
     let cards = try cards(2, parent)
-    let child = try parent.newChildContext()
+    let child = parent.newChildContext()
     let below = try cards.map { try #require(try child.existingObject(with: $0.objectID) as? Card) }
     below[0].front = below[1]
     parent.delete(cards[1])
@@ -191,7 +191,7 @@ struct RemovedTransientTests {
     for _ in 0..<10 {
       let parent = container.newContext()
       let cards = try cards(5, parent)
-      let child = try parent.newChildContext()
+      let child = parent.newChildContext()
       let below = try cards.map { try #require(try child.existingObject(with: $0.objectID) as? Card) }
       for _ in 0..<30 {
         let (one, other) = (Int.random(in: 0..<5, using: &random), Int.random(in: 0..<5, using: &random))

@@ -39,7 +39,7 @@ struct TransientRelationshipEdgeTests {
   @Test("Links of a child's new objects stay after saves of the child and of the parent")
   func childOfNew() throws {
     let context = try context()
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     let made = shapes(3, child)
     made[0].over.replace(with: made[1...])
     made[1].near.insert(made[1])

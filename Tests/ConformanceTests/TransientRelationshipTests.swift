@@ -321,7 +321,7 @@ struct TransientRelationshipTests {
     let (tracks, players) = try band(context)
     players[0].playing = tracks[0]
     try context.save()
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     let below = try child.fetch(FetchRequest<Player>()).sorted { $0.name ?? "" < $1.name ?? "" }
     #expect(below[0].playing == nil)
     below[1].playing = try child.fetch(FetchRequest<Track>()).first { $0.title == "b" }

@@ -185,7 +185,7 @@ private enum Examples {
 
   private static func drafts(_ context: ManagedObjectContext, _ person: Person) throws {
     let name = person.name
-    let draft = try context.newChildContext()
+    let draft = context.newChildContext()
     try draft.existingObject(with: person.objectID).setValue("Ada", forKey: "name")
     try draft.save()  // pending in `context` now, and in no store
     try context.save()

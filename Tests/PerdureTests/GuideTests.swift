@@ -105,7 +105,7 @@ private enum GuideExample {
     context.refreshAllObjects()
     print("together:", ursula.works[0].copies)
 
-    let draft = try context.newChildContext()  // its saves go to `context`
+    let draft = context.newChildContext()  // its saves go to `context`
     Reader(context: draft).name = "Grace"
     try draft.save()
     print("drafted:", context.insertedObjects.count)

@@ -93,7 +93,7 @@ private enum SavingExample {
     // end
     // SavingAndConflicts 6
     context.rollback()  // shows the newest state
-    let draft = try context.newChildContext()
+    let draft = context.newChildContext()
     let edited = try draft.fetch(Account.fetchRequest { $0.number == 1 })[0]
     edited.holder = "Grace"
     try draft.save()  // the change is pending in `context`, and the store is unchanged

@@ -70,15 +70,19 @@ extension ContextCore {
       return ChildChange(reference: reference, columns: [], isNew: isNew)
     }
     let row = try graph.store.rows.view(bytes, of: reference)
-    let before = isNew ? nil : try seen.row(reference)
-    let base = try before.map { try graph.store.rows.view($0.bytes, of: reference) }
-    var columns: [(slot: Int, value: Value)] = []
-    for slot in shape.properties.indices where shape.isColumn(slot) {
-      let value = layouts.value(slot, of: row)
-      if let base, layouts.value(slot, of: base) == value { continue }
-      columns.append((slot, value))
+    func columns(since base: RowView?) -> [(slot: Int, value: Value)] {
+      shape.properties.indices.compactMap { slot in
+        guard shape.isColumn(slot) else { return nil }
+        let value = layouts.value(slot, of: row)
+        if let base, layouts.value(slot, of: base) == value { return nil }
+        return (slot, value)
+      }
     }
-    return ChildChange(reference: reference, columns: columns, isNew: isNew)
+    if isNew { return ChildChange(reference: reference, columns: columns(since: nil), isNew: true) }
+    return try seen.withRow(reference) { before in
+      let base = try before.map { try graph.store.rows.view($0.bytes, of: reference) }
+      return ChildChange(reference: reference, columns: columns(since: base), isNew: false)
+    }
   }
 
   /// Whether children see the object.

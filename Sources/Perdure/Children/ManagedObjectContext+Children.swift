@@ -3,7 +3,7 @@
 extension ManagedObjectContext {
   /// Makes a context that saves into this one: a draft that can be discarded.
   ///
-  ///     let draft = try context.newChildContext()
+  ///     let draft = context.newChildContext()
   ///     try draft.existingObject(with: person.objectID).setValue("Ada", forKey: "name")
   ///     try draft.save()  // pending in `context` now, and in no store
   ///     try context.save()
@@ -18,16 +18,9 @@ extension ManagedObjectContext {
   /// The child belongs to the isolation of this context, and retains this context. It may have
   /// children too.
   ///
-  /// - Throws: `PerdureError` 134070 if the container has several stores: contexts of such
-  ///   containers have no children so far.
   /// - Complexity: O(unsaved changes of this context).
-  public func newChildContext() throws(PerdureError) -> ManagedObjectContext {
+  public func newChildContext() -> ManagedObjectContext {
     core.checkOwner()
-    if core.graph.isJoined || core.store is JoinedStore {
-      throw PerdureError(
-        .storeOperation,
-        "A context of several stores cannot have child contexts. Use another context of the container.")
-    }
     let source = ContextSource(
       store: ParentStore(self), graph: core.graph, durability: core.durability, log: core.logSwitch)
     return ManagedObjectContext(source, ownership: core.ownership, parent: self)

@@ -88,11 +88,15 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     case .rowExists(let reference): return try now.version(of: reference) != nil
     case .rowAbsent(let reference): return try now.version(of: reference) == nil
     case .rowUnchanged(let reference, let version):
-      guard let row = try now.row(reference) else { return false }
-      if row.version == version { return true }
-      // When the parent is saved, its rows get other versions and stay what they are.
-      guard let seen = try before.row(reference), seen.version == version else { return false }
-      return row.bytes.elementsEqual(seen.bytes)
+      return try now.withRow(reference) { row in
+        guard let row else { return false }
+        if row.version == version { return true }
+        // When the parent is saved, its rows get other versions and stay what they are.
+        return try before.withRow(reference) { seen in
+          guard let seen, seen.version == version else { return false }
+          return row.bytes.elementsEqual(seen.bytes)
+        }
+      }
     case .rangeUnchanged(let index, let range):
       if now.sequence == before.sequence { return true }
       return try entries(now, index, range) == entries(before, index, range)

@@ -204,25 +204,29 @@ extension ContextCore {
   /// others have saved since. The row is read from the view that is about to go.
   func forgetSetBack(_ overlay: ObjectOverlay) {
     do {
-      guard let stored = try view.row(overlay.reference), stored.version == overlay.baseVersion else {
-        return
+      guard let version = overlay.baseVersion, let base = try baseRow(of: overlay, version) else { return }
+      try base.withRow { stored in
+        let row = try graph.store.rows.view(stored.bytes, of: overlay.reference)
+        forgetSetBack(overlay, to: row, version)
       }
-      let row = try graph.store.rows.view(stored.bytes, of: overlay.reference)
-      // Not where `awakeFromFetch` has put another value into the instance's row, which would show again.
-      let header = identityMap.object(overlay.reference)?.header
-      let shown = header?.pointee.row(ofVersion: stored.version)
-      overlay.unmark { slot, value in
-        row.value(slot) == value && (shown.map { $0.value(slot) == value } ?? true)
-      }
-      if overlay.changesRow { return }
-      if !overlay.isDeleted { overlay.baseVersion = nil }
-      guard let header, header.pointee.wakefulness.contains(.altered) else { return }
-      header.pointee.dropAlteredRow()
-      // The instance of a deleted object shows its row also after the row has gone.
-      if overlay.isDeleted { header.pointee.setRow(row, version: stored.version) }
     } catch {
       noteReadFailure(error, overlay.reference)
     }
+  }
+
+  private func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
+    // Not where `awakeFromFetch` has put another value into the instance's row, which would show again.
+    let header = identityMap.object(overlay.reference)?.header
+    let shown = header?.pointee.row(ofVersion: version)
+    overlay.unmark { slot, value in
+      row.value(slot) == value && (shown.map { $0.value(slot) == value } ?? true)
+    }
+    if overlay.changesRow { return }
+    if !overlay.isDeleted { overlay.baseVersion = nil }
+    guard let header, header.pointee.wakefulness.contains(.altered) else { return }
+    header.pointee.dropAlteredRow()
+    // The instance of a deleted object shows its row also after the row has gone.
+    if overlay.isDeleted { header.pointee.setRow(row, version: version) }
   }
 
   // MARK: One object

@@ -24,22 +24,9 @@ extension ContextCore {
   private func found(_ wanted: ClassedRequest) throws -> [ManagedObject] {
     let takesRows = wanted.request.includesPropertyValues && wanted.request.fetchBatchSize == 0
     return try reading {
+      let (fetch, shown) = try compiled(wanted)
       var objects: [ManagedObject] = []
-      if asksJointly(wanted.request) {
-        try joinedFetch(wanted).visit { reference, row in
-          objects.append(instance(of: reference, wanted, takesRows ? row : nil))
-        }
-        return objects
-      }
-      let query = try checkedQuery(wanted)
-      let shown = try shownView(wanted.request)
-      if let found = try indexed(query, shown) {
-        try visit(found, in: shown, takesRows: takesRows) { reference, row in
-          objects.append(instance(of: reference, wanted, row))
-        }
-        return objects
-      }
-      try executor(query, shown).visit(needsRows: takesRows) { reference, row in
+      try shown.visit(fetch, needsRows: takesRows) { reference, row in
         objects.append(instance(of: reference, wanted, takesRows ? row : nil))
         return true
       }
@@ -49,31 +36,32 @@ extension ContextCore {
 
   func fetchIDs(_ wanted: ClassedRequest) throws -> [ManagedObjectID] {
     try reading {
-      if asksJointly(wanted.request) {
-        return try joinedFetch(wanted).references().map(objectID)
+      let (fetch, shown) = try compiled(wanted)
+      var ids: [ManagedObjectID] = []
+      try shown.visit(fetch, needsRows: false) { reference, _ in
+        ids.append(objectID(of: reference))
+        return true
       }
-      let query = try checkedQuery(wanted)
-      let shown = try shownView(wanted.request)
-      if let found = try indexed(query, shown) { return found.map(objectID) }
-      return try executor(query, shown).references().map(objectID)
+      return ids
     }
   }
 
   func count(_ wanted: ClassedRequest) throws -> Int {
     try reading {
-      if asksJointly(wanted.request) { return try joinedFetch(wanted).count() }
-      let query = try checkedQuery(wanted)
-      let shown = try shownView(wanted.request)
-      if let count = try IndexedRange(query, graph.store)?.count(in: shown) { return count }
-      return try executor(query, shown).count()
+      let (fetch, shown) = try compiled(wanted)
+      return try shown.count(fetch)
     }
   }
 
   func explain(_ wanted: ClassedRequest) throws -> String {
     try reading {
-      try asksJointly(wanted.request)
-        ? joinedFetch(wanted).description
-        : executor(checkedQuery(wanted), shownView(wanted.request)).plan.description
+      let (fetch, shown) = try compiled(wanted)
+      let plans = try FetchRun(fetch, shown).parts().descriptions
+      if graph.stores.count == 1, wanted.request.affectedStores == nil { return plans[0] }
+      if plans.isEmpty { return "no store" }
+      return zip(fetch.entities, plans).map { entity, plan in
+        "store \(graph.shape(numbered: entity).identity.storeIdentifier): \(plan)"
+      }.joined(separator: "\n")
     }
   }
 
@@ -115,85 +103,51 @@ extension ContextCore {
     if cause is FetchError { return cause }
     var failure = PerdureError(
       .readFailed,
-      "The store could not be read. Fetch again, or verify the store and restore it from a backup.")
+      cause is StoreViewExpired
+        ? "The store no longer has the state that the context shows. Refresh the context and fetch again."
+        : "The store could not be read. Fetch again, or verify the store and restore it from a backup.")
     failure.cause = cause
     return failure
   }
 
-  private func executor(_ query: FetchQuery, _ shown: any StoreView) throws -> FetchExecutor {
-    let prepared = try prepared(query)
-    let plan = FetchPlanner.plan(prepared, FetchStatistics(shown))
-    return FetchExecutor(
-      prepared, plan, view: shown, cancellation: FetchCancellation(flag: cancellation))
-  }
-
-  /// Checks a query and fits it to the schema. Measures the depth of the predicate first.
-  ///
-  /// - Throws: `FetchError`.
-  func prepared(_ query: FetchQuery) throws -> PreparedFetch {
-    var query = query
-    if let predicate = query.predicate {
-      guard let flat = predicate.flattened() else {
-        throw FetchError.tooDeep(entity: graph.shape(numbered: query.entity).name)
-      }
-      query.predicate = try graph.resolvingObjectIDs(in: flat, asked: query.entity)
+  /// The fetch of a request, and the reader to ask: the state with the unsaved changes if they count.
+  private func compiled(_ wanted: ClassedRequest) throws -> (fetch: CompiledFetch, shown: any StateReader) {
+    let request = wanted.request
+    var query = try query(wanted)
+    let entities = try entities(query.entity, in: request.affectedStores)
+    for entity in entities {
+      try throwRefreshFailure(ofPlace: graph.place(ofEntity: entity))
+      try checkClass(wanted, of: entity)
     }
-    return try PreparedFetch(query, graph.store)
+    if let first = entities.first { query.entity = first }
+    let cancellation = FetchCancellation(flag: cancellation)
+    let fetch = CompiledFetch(query, entities: entities, graph, cancellation)
+    return (fetch, request.includesPendingChanges ? try shownView() : view)
   }
 
-  private func checkedQuery(_ wanted: ClassedRequest) throws -> FetchQuery {
-    let query = try query(wanted)
-    try checkClass(wanted, of: query.entity)
-    return query
-  }
-
-  /// What a query finds by a range of an index; nil where it takes a plan.
-  private func indexed(_ query: FetchQuery, _ shown: any StoreView) throws -> [ObjectReference]? {
-    try IndexedRange(query, graph.store)?.references(in: shown)
-  }
-
-  /// Hands out objects in turn, with their rows if these are wanted: then those without one are left out.
-  private func visit(
-    _ references: [ObjectReference], in shown: any StoreView, takesRows: Bool,
-    _ body: (ObjectReference, StoredRow?) throws -> Void
-  ) throws {
-    if takesRows, references.count == 1 {
-      if let row = try shown.row(references[0]) { try body(references[0], row) }
-      return
+  /// An entity in the stores that a request asks.
+  private func entities(_ entity: UInt16, in affected: [LoadedStore]?) throws(FetchError) -> [UInt16] {
+    let shapes = graph.shapes(like: entity)
+    guard let affected else { return shapes }
+    for store in affected where !graph.stores.contains(where: { $0.identifier == store.identifier }) {
+      throw FetchError(
+        .unknownStore,
+        "affectedStores names the store \(store.identifier), which this context does not have. Name stores of its "
+          + "container.", entity: graph.shape(numbered: entity).name)
     }
-    var batch = RowBatch(shown, readsRows: takesRows, sizeMax: 256)
-    func handOut(_ reference: ObjectReference, _ row: StoredRow?) throws -> Bool {
-      if row != nil || !takesRows { try body(reference, row) }
-      return true
-    }
-    for reference in references { _ = try batch.add(reference, handOut) }
-    _ = try batch.flush(handOut)
-  }
-
-  private func joinedFetch(_ wanted: ClassedRequest) throws -> JoinedFetch {
-    let query = try query(wanted)
-    return try joinedFetch(wanted, query, shownView(wanted.request))
-  }
-
-  /// Whether a fetch has to look which stores are asked.
-  private func asksJointly(_ request: FetchRequest<ManagedObject>) -> Bool {
-    graph.isJoined || request.affectedStores != nil
+    let identifiers = Set(affected.map(\.identifier))
+    return shapes.filter { identifiers.contains(graph.shape(numbered: $0).identity.storeIdentifier) }
   }
 
   private func query(_ wanted: ClassedRequest) throws -> FetchQuery {
     let request = wanted.request
     checkOwner()
     mergeWaiting()
-    if !graph.isJoined { try throwRefreshFailure(ofPlace: 0) }
     if request.includesPendingChanges { propagateDeletes() }
     // A rollback does not help where the store is closed, so this is reported first.
     try view.checkIsOpen()
     if let readFailure { throw readFailure }
     return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
-  }
-
-  private func shownView(_ request: FetchRequest<ManagedObject>) throws -> any StoreView {
-    request.includesPendingChanges ? try shownView() : view
   }
 
   /// The name of the entity that a request means when it names none.

@@ -186,7 +186,7 @@ extension ContextCore {
     let overlay = overlay(for: object.reference)
     overlay.setValue(value, slot)
     overlay.baseVersion = overlay.baseVersion ?? object.header.pointee.version
-    object.header.pointee.epoch = 0
+    object.header.pointee.shut()
   }
 
   /// Changes a column of an object that may have no instance.

@@ -12,7 +12,7 @@
 //                                                                  └──────┘
 //
 // Invariants
-//   W1. A drowsy object's epoch is 0.
+//   W1. The row of a drowsy object is shut (`ObjectHeader.shut`).
 //   W2. While a save is planned (`isPlanning`) nobody wakes up: what a hook changed then would be in no row, and
 //       would count as saved. Who is drowsy stays so.
 //   W3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`: whatever these hooks do, it is told
@@ -26,14 +26,10 @@ extension ObjectHeader {
   /// A row of the view has arrived that may be read as it is, unless somebody has to be told first (W1).
   @inline(__always)
   mutating func rowArrived(_ current: UInt64) {
-    if !wakefulness.isEmpty {
-      if wakefulness.contains(.awake) { wakefulness.insert(.drowsy) }
-      if wakefulness.contains(.drowsy) {
-        epoch = 0
-        return
-      }
-    }
     epoch = current
+    if wakefulness.isEmpty { return }
+    if wakefulness.contains(.awake) { wakefulness.insert(.drowsy) }
+    if wakefulness.contains(.drowsy) { shut() }
   }
 }
 
@@ -43,7 +39,7 @@ extension ContextCore {
   /// Called by every new instance whose class follows its row.
   func sleep(_ header: UnsafeMutablePointer<ObjectHeader>) {
     header.pointee.wakefulness = .drowsy
-    header.pointee.epoch = 0
+    header.pointee.shut()
   }
 
   /// Makes sure that an object's row is there, for an accessor of the object; false when it has none.

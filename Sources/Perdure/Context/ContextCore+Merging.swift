@@ -106,7 +106,7 @@ extension ContextCore {
   private func concernsNoChanges(
     _ events: [ContextEvent], _ news: ContextNews, _ newest: any StoreView
   ) -> Bool {
-    guard newest.sequence > view.sequence, !tracker.isEmpty, !isChild, !graph.isJoined,
+    guard newest.sequence > view.sequence, !tracker.isEmpty, newest.countsCommits,
       newest.sequence - view.sequence <= UInt64(events.count), !mayLinkUnseen(news)
     else { return false }
     let commits = Set(events.compactMap(\.commitSequence))

@@ -121,7 +121,7 @@ extension ContextCore {
   func attach(_ overlay: ObjectOverlay, to object: ManagedObject) {
     if !isAbandoned { overlay.object = object }
     object.header.pointee.overlay = .passUnretained(overlay)
-    if overlay.changesRow { object.header.pointee.epoch = 0 }
+    if overlay.changesRow { object.header.pointee.shut() }
   }
 
   /// Takes an instance out of the context, because the object is no more or the context is reset. What it has
@@ -155,7 +155,7 @@ extension ContextCore {
   /// changes were made to, so the save finds out about the conflict.
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
-    guard header.pointee.row != nil, header.pointee.epoch != epoch else { return }
+    guard header.pointee.row != nil, !header.pointee.isCurrent else { return }
     let newest: RowVersion?
     do { newest = try view.version(of: object.reference) } catch {
       return noteReadFailure(error, object.reference)
@@ -165,8 +165,11 @@ extension ContextCore {
     } else if newest != header.pointee.version {
       if newest == nil { keepLastRow(of: object) }
       header.pointee.dropRow()
-    } else if object.overlay?.changesRow != true, !header.pointee.wakefulness.contains(.drowsy) {
+    } else {
       header.pointee.epoch = epoch
+      if object.overlay?.changesRow == true || header.pointee.wakefulness.contains(.drowsy) {
+        header.pointee.shut()
+      }
     }
   }
 
@@ -174,14 +177,19 @@ extension ContextCore {
     if fireBlock(of: object) { return true }
     statistics.rowRequestCount += 1
     do {
-      guard let stored = try view.row(object.reference) else {
+      var isFound = false
+      try view.row(object.reference) { stored in
+        let row = try graph.store.rows.view(stored.bytes, of: object.reference)
+        object.header.pointee.setRow(row, version: stored.version)
+        isFound = true
+      }
+      guard isFound else {
         inaccessible(object)
         return false
       }
-      let row = try graph.store.rows.view(stored.bytes, of: object.reference)
-      object.header.pointee.setRow(row, version: stored.version)
       statistics.rowCount += 1
-      object.header.pointee.rowArrived(object.overlay?.changesRow == true ? 0 : epoch)
+      object.header.pointee.rowArrived(epoch)
+      if object.overlay?.changesRow == true { object.header.pointee.shut() }
       return true
     } catch {
       noteReadFailure(error, object.reference)
@@ -204,10 +212,12 @@ extension ContextCore {
   /// Keeps an error that an accessor cannot throw.
   func noteReadFailure(_ error: any Error, _ reference: ObjectReference) {
     guard readFailure == nil else { return }
+    let reason =
+      error is StoreViewExpired ? ", because the store no longer has the state that the context shows" : ""
     var failure = PerdureError(
       .readFailed,
-      "\(graph.id(of: reference)) could not be read. The context cannot save until it is rolled back or reset."
-    )
+      "\(graph.id(of: reference)) could not be read\(reason). "
+        + "The context cannot save until it is rolled back or reset.")
     failure.cause = error
     readFailure = failure
   }
@@ -220,8 +230,10 @@ extension ContextCore {
     }
     statistics.uninstantiatedRowCount += 1
     do {
-      guard let stored = try view.row(reference) else { return nil }
-      return body(try graph.store.rows.view(stored.bytes, of: reference), stored.version)
+      return try view.withRow(reference) { stored in
+        guard let stored else { return nil }
+        return body(try graph.store.rows.view(stored.bytes, of: reference), stored.version)
+      }
     } catch {
       noteReadFailure(error, reference)
       return nil
@@ -231,8 +243,10 @@ extension ContextCore {
   /// The row of an object in the state that the context sees, whatever row its instance has.
   func withStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) -> R? {
     do {
-      guard let stored = try view.row(reference) else { return nil }
-      return body(try graph.store.rows.view(stored.bytes, of: reference))
+      return try view.withRow(reference) { stored in
+        guard let stored else { return nil }
+        return body(try graph.store.rows.view(stored.bytes, of: reference))
+      }
     } catch {
       noteReadFailure(error, reference)
       return nil

@@ -27,7 +27,7 @@ extension ContextCore {
   ///
   /// - Throws: What the store throws.
   /// - Complexity: O(k log n) for k objects that were edited since the last call.
-  func shownView() throws -> any StoreView {
+  func shownView() throws -> any StateReader {
     if tracker.isEmpty { return view }
     let builder = try currentLayer()
     return LayeredView(
@@ -138,8 +138,10 @@ extension ContextCore {
     {
       return self.row(of: overlay, base: row)
     }
-    guard let stored = try view.row(overlay.reference) else { return nil }
-    return row(of: overlay, base: try graph.store.rows.view(stored.bytes, of: overlay.reference))
+    return try view.withRow(overlay.reference) { stored in
+      guard let stored else { return nil }
+      return row(of: overlay, base: try graph.store.rows.view(stored.bytes, of: overlay.reference))
+    }
   }
 
   /// The columns of an object as a row, with `base` below its changes; nil for an entity without

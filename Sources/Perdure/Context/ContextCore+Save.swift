@@ -66,12 +66,12 @@ extension ContextCore {
     let before = view.sequence
     settleUndoGroups()
     if plan.isEmpty, !changesTransientsOfParent {
-      follow(view)
+      follow(view, WrittenRows())
     } else if let conflict = try commit(plan.change, saved, news) {
       return conflict
     }
-    // With no other commit in between, it is this one's. Sums of sequences say nothing.
-    if !graph.isJoined, view.sequence == before + 1 { news?.commitSequence = view.sequence }
+    // With no other commit in between, it is this one's.
+    if view.countsCommits, view.sequence == before + 1 { news?.commitSequence = view.sequence }
     callDidSave(saved)
     tell(news)
     return nil
@@ -89,10 +89,10 @@ extension ContextCore {
   /// Where the store is only read, a save can settle what it does not write.
   private func checkMayWrite() throws(PerdureError) {
     if followsOthers, tracker.contains(where: isWrittenToReadOnlyStore) {
-      throw graph.isJoined
-        ? refusalToWrite()
-        : PerdureError(
+      throw isReadOnly
+        ? PerdureError(
           .saveFailed, "The store was opened for reading only. Nothing was saved. Open it for writing.")
+        : refusalToWrite()
     }
     try checkIDs()
   }
@@ -128,7 +128,9 @@ extension ContextCore {
   ) throws(PerdureError) -> StoreConflict? {
     statistics.commitRequestCount += 1
     do {
-      follow(try commitToStore(change))
+      let newest = try commitToStore(change)
+      let isNext = newest.countsCommits && newest.sequence == view.sequence + 1
+      follow(newest, isNext ? change.puts : nil)
       watched = [:]
       return nil
     } catch let conflict as StoreConflict {
@@ -153,14 +155,16 @@ extension ContextCore {
   }
 
   /// What was pending is stored now.
-  private func follow(_ newView: any StoreView) {
+  ///
+  /// - Parameter rows: The saved rows, if the new view is the state right after the commit.
+  private func follow(_ newView: any StoreView, _ rows: WrittenRows?) {
     undoManager?.didSave()
     view = newView
     dropLayer()
     vanished = []
     eventStarts = [:]
     beginEpoch()
-    settle(tracker.removeAll())
+    showSavedRows(settle(tracker.removeAll()), rows)
     linksChanged()
   }
 
@@ -169,7 +173,8 @@ extension ContextCore {
     view = incomplete.view
     eventStarts = eventStarts.filter { !isCommitted($0.key, by: incomplete) }
     beginEpoch()
-    settle(tracker.removeAll { isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) })
+    let settled = tracker.removeAll { isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) }
+    showSavedRows(settle(settled), nil)
     linksChanged()
   }
 
@@ -177,31 +182,39 @@ extension ContextCore {
     incomplete.committed.contains(graph.place(ofEntity: reference.entityNumber))
   }
 
-  private func settle(_ all: consuming [[ObjectOverlay]]) {
+  /// Forgets changes that were saved.
+  ///
+  /// - Returns: The instances that lack their saved rows.
+  private func settle(_ all: consuming [[ObjectOverlay]]) -> [SavedInstance] {
     var groups = all
+    var saved: [SavedInstance] = []
     for position in groups.indices {
       // Taken out, so that the array is nobody else's and shrinks in place.
       var overlays: [ObjectOverlay] = []
       swap(&overlays, &groups[position])
-      while let overlay = overlays.popLast() { settle(overlay) }
+      while let overlay = overlays.popLast() {
+        if let instance = settle(overlay) { saved.append(instance) }
+      }
     }
+    return saved
   }
 
-  private func settle(_ overlay: ObjectOverlay) {
+  private func settle(_ overlay: ObjectOverlay) -> SavedInstance? {
     dropTransientsBefore(overlay)
     settleTransientLinks(overlay)
-    guard var object = overlay.object else { return }
+    guard var object = overlay.object else { return nil }
     overlay.object = nil
     if overlay.isDeleted {
-      return isKnownUniquelyReferenced(&object) ? retire(object) : retireDeleted(object, overlay)
+      if isKnownUniquelyReferenced(&object) { retire(object) } else { retireDeleted(object, overlay) }
+      return nil
     }
     object.header.pointee.overlay = nil
-    guard overlay.changesRow else { return }
+    guard overlay.changesRow else { return nil }
     // What others have saved before, it has yet to be told.
     let isDrowsy = object.header.pointee.wakefulness.contains(.drowsy)
     object.header.pointee.dropRow()
     // Nobody else holds the instance: it goes at the end of this turn, and needs no row.
-    if isKnownUniquelyReferenced(&object) { return }
-    if loadRow(of: object), object.isAwake, !isDrowsy { stayAwake(object) }
+    if isKnownUniquelyReferenced(&object) { return nil }
+    return SavedInstance(object: object, isDrowsy: isDrowsy)
   }
 }

@@ -119,7 +119,8 @@ extension ContextCore {
   }
 
   private func indexRelation(
-    _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup, countMax: Int
+    _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup, countMax: Int,
+    wantsRows: Bool = false
   ) -> SiblingRelation? {
     // Of a transient relationship the store knows nothing.
     guard let index = relationship.index else { return nil }
@@ -129,15 +130,14 @@ extension ContextCore {
       return relationship.isSame(as: graph, of: reference) && !tracker.isNew(reference)
     }
     var (found, ends) = ([ObjectReference](), [Int]())
+    var rows: [ObjectReference: LeasedRow] = [:]
     statistics.relationshipRequestCount += 1
     do {
-      let references = owners.map { group.references[$0] }
-      if let order = relationship.order {
-        try appendStoredMembers(
-          underEach: references, relationship, order, countMax: countMax, to: &found, ends: &ends)
-      } else {
-        try view.appendReferences(
-          underEach: references, in: index, countMax: countMax, to: &found, ends: &ends)
+      let request = RelationshipRequest(
+        owners: owners.map { group.references[$0] }, index: index, order: relationship.order,
+        countMax: countMax, wantsRows: wantsRows)
+      try view.appendReferences(request, to: &found, ends: &ends) { reference, row in
+        rows[reference] = LeasedRow(row, of: view)
       }
     } catch {
       // Whose entries are damaged says so when it is asked by itself.
@@ -153,7 +153,9 @@ extension ContextCore {
       builder.add(found[start..<ends[next]])
       (start, next) = (ends[next], next + 1)
     }
-    return keep(builder, relationship, block, positions.lowerBound, in: group)
+    let relation = keep(builder, relationship, block, positions.lowerBound, in: group)
+    if !rows.isEmpty, let targets = relation.group { readBlock(0, of: targets, known: rows) }
+    return relation
   }
 
   /// - Parameter block: nil for all siblings, whose targets are then read in one request.
@@ -189,8 +191,9 @@ extension ContextCore {
     return group
   }
 
-  /// Gets what the objects of a group lead to along a path, with its rows: one request for each relationship that is no
-  /// column, and one for the rows at its other end.
+  /// Reads the objects that those of a group lead to along a path, with their rows: a request for each
+  /// relationship that is not a column, and one for the rows at its other end if the store did not pass
+  /// them with the first.
   func prefetch(_ names: ArraySlice<String>, of group: SiblingGroup) {
     guard let name = names.first else { return }
     for block in 0..<(group.references.count + group.blockCount - 1) / group.blockCount {
@@ -201,7 +204,7 @@ extension ContextCore {
         group.relations.find(relationship, epoch: epoch)
         ?? (relationship.form == .column
           ? columnRelation(relationship, nil, of: group)
-          : indexRelation(relationship, nil, of: group, countMax: .max))
+          : indexRelation(relationship, nil, of: group, countMax: .max, wantsRows: true))
       guard let targets = relation?.group else { continue }
       readBlock(0, of: targets)
       prefetch(names.dropFirst(), of: targets)

@@ -67,17 +67,11 @@ extension ContextCore {
   /// - Returns: Whether its siblings keep the header.
   @inline(never)
   func leaveSiblings(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
+    // A drowsy object has not read its row, which the next instance may get.
     if siblingGroups.keepsHeaders(of: header), header.pointee.row != nil, !header.pointee.isGone,
-      header.pointee.wakefulness.contains(.drowsy)
+      header.pointee.wakefulness.contains(.drowsy), header.pointee.isCurrent
     {
-      do {
-        // Nobody has touched it (W1), and its row may be the view's all the same.
-        if try view.version(of: header.pointee.reference) == header.pointee.version {
-          header.pointee.epoch = epoch
-        }
-      } catch {
-        // Not kept, then: who comes next reads the row, and is told.
-      }
+      header.pointee.epoch = epoch
     }
     return siblingGroups.leave(header)
   }
@@ -109,21 +103,37 @@ extension ContextCore {
     }
   }
 
-  func readBlock(_ block: Int, of group: SiblingGroup) {
+  /// Reads the rows of the faults of a block in one request.
+  ///
+  /// - Parameter known: Rows that another request has passed. A fault with one of them is not read.
+  func readBlock(_ block: Int, of group: SiblingGroup, known: [ObjectReference: LeasedRow] = [:]) {
     let capacity = group.positions(ofBlock: block).count
     withUnsafeTemporaryAllocation(of: ObjectReference.self, capacity: capacity) { references in
       withUnsafeTemporaryAllocation(of: SiblingGroup.Header.self, capacity: capacity) { headers in
-        let count = collect(block, of: group, references, headers)
-        if count == 0 { return }
-        statistics.rowRequestCount += 1
-        let wanted = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(references)[..<count])
+        var count = collect(block, of: group, references, headers)
+        func take(_ stored: StoredRow, at position: Int) throws {
+          let row = try graph.store.rows.view(stored.bytes, of: references[position])
+          headers[position].pointee.setRow(row, version: stored.version)
+          headers[position].pointee.rowArrived(epoch)
+          statistics.rowCount += 1
+        }
         do {
-          try view.readAhead(wanted, bytesMax: SiblingGroup.rowByteCountMax) { position, stored in
-            let row = try graph.store.rows.view(stored.bytes, of: wanted[position])
-            headers[position].pointee.setRow(row, version: stored.version)
-            headers[position].pointee.rowArrived(epoch)
-            statistics.rowCount += 1
+          if !known.isEmpty {
+            let all = 0..<count
+            count = 0
+            for position in all {
+              if let row = known[references[position]] {
+                try row.withRow { try take($0, at: position) }
+              } else {
+                (references[count], headers[count]) = (references[position], headers[position])
+                count += 1
+              }
+            }
           }
+          if count == 0 { return }
+          statistics.rowRequestCount += 1
+          let wanted = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(references)[..<count])
+          try view.readAhead(wanted, bytesMax: SiblingGroup.rowByteCountMax) { try take($1, at: $0) }
         } catch {
           // Whose row is damaged says so when its own fault fires.
           group.readsBlocks = false

@@ -14,7 +14,7 @@ extension ContextCore {
     guard followsOthers else { return }
     refreshFailures = []
     do { try store.refresh() } catch {
-      let causes = graph.isJoined ? (error as? JoinedRefreshFailure)?.causes : nil
+      let causes = (error as? JoinedRefreshFailure)?.causes
       refreshFailures = (causes ?? [(0, error)]).map { place, cause in
         var failure = PerdureError(
           .readFailed,

@@ -10,7 +10,7 @@
 //   +Relationships  what is at the other end, with unsaved changes; connecting both ends at once
 //   +Fetch          fetches
 //   +Save           the save, step by step; SavePlan and Validation hold its rules
-//   +Stores         what is different where there are several stores; fetches are in JoinedFetch
+//   +Stores         what is different where there are several stores; fetches are in FetchParts
 //   +SaveHooks      what the program's classes do before and after a save
 //   +LifeCycle      what they are told of their rows
 //   +Advancing      how the view moves on: rollback, refresh, reset; QueryGeneration: how it does not

@@ -26,3 +26,8 @@ extension FetchTemplateError: LocalizedError {
 extension RowError: LocalizedError {
   package var errorDescription: String? { description }
 }
+
+/// Reaches programs as the `cause` of a `PerdureError`.
+extension StoreViewExpired: LocalizedError {
+  package var errorDescription: String? { description }
+}

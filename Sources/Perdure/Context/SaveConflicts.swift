@@ -112,7 +112,7 @@ extension PerdureError {
     "A refresh does not restore the removed target of a link"
 
   /// Whether another context has removed the object. What cannot be looked up is not gone.
-  private static func isGone(_ reference: ObjectReference, _ view: any StoreView) -> Bool {
+  private static func isGone(_ reference: ObjectReference, _ view: any StateReader) -> Bool {
     do { return try view.version(of: reference) == nil } catch { return false }
   }
 }

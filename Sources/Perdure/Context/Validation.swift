@@ -132,7 +132,7 @@ extension ContextCore {
       details += deniedDeletes(overlay)
     } else if !hasVanished(overlay.reference) {
       addBrokenRules(overlay, to: &details)
-      if graph.isJoined { addLinksAcrossStores(overlay, to: &details) }
+      if graph.hasSpreadEntities { addLinksAcrossStores(overlay, to: &details) }
     }
   }
 
@@ -263,8 +263,7 @@ extension ContextCore {
     switch held {
     case .objectID: return true
     case .reference(let named):
-      return graph.isJoined
-        && graph.place(ofEntity: named.entityNumber) != graph.place(ofEntity: owner.entityNumber)
+      return graph.place(ofEntity: named.entityNumber) != graph.place(ofEntity: owner.entityNumber)
     default: return false
     }
   }

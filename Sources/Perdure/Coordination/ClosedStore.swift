@@ -34,9 +34,9 @@ private final class ClosedView: StoreView {
   }
 
   func checkIsOpen() throws { throw error }
-  func row(_ reference: ObjectReference) throws -> StoredRow? { throw error }
+  func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws { throw error }
   func version(of reference: ObjectReference) throws -> RowVersion? { throw error }
-  func rowCount(entity: UInt16) -> Int { 0 }
+  func rowCount(entity: UInt16) throws -> Int { throw error }
 
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
@@ -67,6 +67,11 @@ private final class ClosedView: StoreView {
 
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
+  ) throws { throw error }
+
+  func appendReferences(
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void
   ) throws { throw error }
 
   func hasEntry(

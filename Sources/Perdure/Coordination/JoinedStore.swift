@@ -4,7 +4,7 @@
 // numbers that are unique among all: those of the store and an offset (`StoreOffset`). They are translated here, where
 // references, index ranges and changes pass, and in the field tables of the joined schema's layouts, by which
 // references are read from rows and written into them (`RowField.entityOffset`): rows themselves pass as they are. An
-// entity that several stores have is one entity for each; a fetch asks them in turn (Context/JoinedFetch.swift).
+// entity that several stores have is one entity for each; a fetch asks them in turn (Fetching/FetchParts.swift).
 // The context above knows one `PersistentStore` either way, and a container with a single store has none of this.
 //
 // Invariants:

@@ -5,8 +5,9 @@ internal import PerdurePredicates
 final class JoinedView: StoreView {
   let views: [any StoreView]
   let places: JoinedPlaces
-  /// Grows when that of any store does.
+  /// The sum of the sequences of the stores.
   let sequence: UInt64
+  var countsCommits: Bool { false }
 
   init(_ views: [any StoreView], _ places: JoinedPlaces) {
     self.views = views
@@ -32,17 +33,20 @@ final class JoinedView: StoreView {
     return (views[place], places.offsets[place].entity)
   }
 
-  func row(_ reference: ObjectReference) throws -> StoredRow? {
-    try part(reference).flatMap { try $0.view.row($0.reference) }
+  var keepsRows: Bool { views.allSatisfy(\.keepsRows) }
+
+  func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
+    guard let part = part(reference) else { return }
+    try part.view.row(part.reference, body)
   }
 
   func version(of reference: ObjectReference) throws -> RowVersion? {
     try part(reference).flatMap { try $0.view.version(of: $0.reference) }
   }
 
-  func rowCount(entity: UInt16) -> Int {
+  func rowCount(entity: UInt16) throws -> Int {
     let (view, offset) = part(ofEntity: entity)
-    return view.rowCount(entity: entity - offset)
+    return try view.rowCount(entity: entity - offset)
   }
 
   func visitRows(
@@ -129,7 +133,7 @@ final class JoinedView: StoreView {
     let offset = places.offsets[place]
     return try views[place].orderKey(
       of: member.lowered(by: offset.entity), under: owner.lowered(by: offset.entity),
-      in: OrderIndexes(keys: order.keys.lowered(by: offset), ordered: order.ordered.lowered(by: offset)))
+      in: order.lowered(by: offset))
   }
 
   func withEntry(
@@ -170,6 +174,28 @@ final class JoinedView: StoreView {
       under: owner.lowered(by: offset.entity), in: index.lowered(by: offset), to: &found)
   }
 
+  /// One request if all owners are of the store that has the index.
+  func appendReferences(
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void
+  ) throws {
+    let place = places.place(of: request.index)
+    guard request.owners.allSatisfy({ places.place(ofEntity: $0.entityNumber) == place }) else {
+      return try appendReferencesOneByOne(request, to: &found, ends: &ends)
+    }
+    let offset = places.offsets[place]
+    let count = found.count
+    defer {
+      for position in found.indices[count...] { found[position] = found[position].raised(by: offset.entity) }
+    }
+    let own = RelationshipRequest(
+      owners: request.owners.map { $0.lowered(by: offset.entity) }, index: request.index.lowered(by: offset),
+      order: request.order?.lowered(by: offset), countMax: request.countMax, wantsRows: request.wantsRows)
+    try views[place].appendReferences(own, to: &found, ends: &ends) {
+      try rows($0.raised(by: offset.entity), $1)
+    }
+  }
+
   func hasEntry(
     under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
   ) throws -> Bool {
@@ -206,5 +232,12 @@ final class JoinedView: StoreView {
         start = end
       }
     }
+  }
+}
+
+extension OrderIndexes {
+  /// The indexes in the numbers of their store.
+  fileprivate func lowered(by offset: StoreOffset) -> OrderIndexes {
+    OrderIndexes(keys: keys.lowered(by: offset), ordered: ordered.lowered(by: offset))
   }
 }

@@ -23,7 +23,14 @@ final class LogStoreView: StoreView {
   @inline(__always)
   func checkIsOpen() throws { try permission.check() }
 
-  func row(_ reference: ObjectReference) throws -> StoredRow? {
+  /// Rows lie in the mapped log, which the snapshot keeps.
+  var keepsRows: Bool { true }
+
+  func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
+    if let row = try storedRow(reference) { try body(row) }
+  }
+
+  private func storedRow(_ reference: ObjectReference) throws -> StoredRow? {
     try checkIsOpen()
     guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
     guard let record = try snapshot.record(id: reference.id, in: keyspace) else { return nil }
@@ -36,7 +43,16 @@ final class LogStoreView: StoreView {
     return try snapshot.version(id: reference.id, in: keyspace).map { RowVersion(rawValue: $0.rawValue) }
   }
 
-  func rowCount(entity: UInt16) -> Int { snapshot.count(in: keyspaces.rows(of: entity)) }
+  func versions(
+    of references: [ObjectReference], _ body: (Int, RowVersion?) throws -> Void
+  ) throws {
+    for position in references.indices { try body(position, version(of: references[position])) }
+  }
+
+  func rowCount(entity: UInt16) throws -> Int {
+    try checkIsOpen()
+    return snapshot.count(in: keyspaces.rows(of: entity))
+  }
 
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
@@ -62,7 +78,7 @@ final class LogStoreView: StoreView {
   /// In batches by entity, each read in the order of the log.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
     try checkIsOpen()
-    if references.count == 1 { return try body(0, row(references[0])) }
+    if references.count == 1 { return try body(0, storedRow(references[0])) }
     for (entity, positions) in Dictionary(grouping: references.indices, by: { references[$0].entityNumber }) {
       guard let keyspace = keyspaces.rows[checked: entity] else {
         for position in positions { try body(position, nil) }
@@ -157,6 +173,13 @@ extension LogStoreView {
         found.append(ObjectReference(rawValue: $0))
       }
     }
+  }
+
+  func appendReferences(
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void
+  ) throws {
+    try appendReferencesOneByOne(request, to: &found, ends: &ends)
   }
 
   func hasEntry(

@@ -126,12 +126,12 @@ private struct TieRun {
 
 /// References whose rows are read together and handed on in the order in which they came.
 struct RowBatch {
-  private let view: any StoreView
+  private let view: any StateReader
   private let readsRows: Bool
   private var sizeMax: Int
   private var references: [ObjectReference] = []
 
-  init(_ view: any StoreView, readsRows: Bool, sizeMax: Int) {
+  init(_ view: any StateReader, readsRows: Bool, sizeMax: Int) {
     self.view = view
     self.readsRows = readsRows
     self.sizeMax = sizeMax
@@ -151,10 +151,13 @@ struct RowBatch {
   /// Reads and hands on what is left; whether to go on.
   mutating func flush(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
     if references.isEmpty { return true }
-    var rows = [StoredRow?](repeating: nil, count: references.count)
-    try view.rows(references) { position, row in rows[position] = row }
+    let keepsRows = view.keepsRows
+    var rows = [LeasedRow?](repeating: nil, count: references.count)
+    try view.rows(references) { position, row in
+      rows[position] = row.map { LeasedRow($0, isKept: keepsRows) }
+    }
     for (reference, row) in zip(references, rows) {
-      guard try body(reference, row) else { return false }
+      guard try KeptObject(reference: reference, row: row).passOn(body) else { return false }
     }
     references.removeAll(keepingCapacity: true)
     return true

@@ -74,7 +74,8 @@ extension FetchExecutor {
             return try batch.add($0, body)
           }), try batch.flush(body)
       else { return }
-      if plan.filtersEntities || visited < rowTotal { _ = try visitWithoutValue(body) }
+      let mayLack = try plan.filtersEntities || visited < rowTotal()
+      if mayLack { _ = try visitWithoutValue(body) }
     } else {
       if try mayLackValues(order), try !visitWithoutValue(body) { return }
       guard try visitInPathOrder(order, { try batch.add($0, body) }) else { return }
@@ -82,12 +83,14 @@ extension FetchExecutor {
     }
   }
 
-  private var rowTotal: Int { fetch.concrete.reduce(0) { $0 + graph.view.rowCount(entity: $1) } }
+  private func rowTotal() throws -> Int {
+    try fetch.concrete.reduce(0) { try $0 + graph.view.rowCount(entity: $1) }
+  }
 
   /// Whether the indexes lead to fewer objects than there are, or cannot tell.
   private func mayLackValues(_ order: PathOrder) throws -> Bool {
     guard !plan.filtersEntities, let nearest = order.outers.last,
-      try graph.view.entryCount(nearest, .all) == rowTotal
+      try graph.view.entryCount(nearest, .all) == rowTotal()
     else { return true }
     var total = 0
     for range in order.ranges {
@@ -96,7 +99,7 @@ extension FetchExecutor {
         return true
       }
     }
-    return total < rowTotal
+    return try total < rowTotal()
   }
 
   private func visitInPathOrder(_ order: PathOrder, _ body: (ObjectReference) throws -> Bool) throws -> Bool {
@@ -141,17 +144,17 @@ extension FetchExecutor {
   private func visitWithoutValue(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
     let steps = fetch.order[0].steps
     return try visitRows(isReversed: plan.isReversed) { reference, stored in
-      guard let stored else { return true }
-      var row = try graph.check(stored, reference)
-      for step in steps.dropLast() {
-        let field = row.fields[step.slot]
-        guard row.isPresent(field) else { return try body(reference, stored) }
-        row = try graph.rowOrNulls(row.reference(field))
-      }
-      guard let last = steps.last else { return true }
-      let field = row.fields[last.slot]
-      let hasValue = field.kind == .absent ? !last.standIn.isNull : row.isPresent(field)
-      return hasValue ? true : try body(reference, stored)
+      guard let stored, try !hasValue(try graph.check(stored, reference), steps[...]) else { return true }
+      return try body(reference, stored)
     }
+  }
+
+  /// Whether a path of to-one steps from a row ends at a value.
+  private func hasValue(_ row: RowView, _ steps: ArraySlice<SortCriterion.Step>) throws -> Bool {
+    guard let step = steps.first else { return true }
+    let field = row.fields[step.slot]
+    if steps.count == 1 { return field.kind == .absent ? !step.standIn.isNull : row.isPresent(field) }
+    guard row.isPresent(field) else { return false }
+    return try graph.withRowOrNulls(row.reference(field)) { try hasValue($0, steps.dropFirst()) }
   }
 }

@@ -18,13 +18,13 @@ package struct FetchExecutor {
   private let program: RowProgram
 
   /// - Parameter view: The one that the plan's numbers are from; any other gives right results too.
-  package init(_ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView) {
+  package init(_ fetch: PreparedFetch, _ plan: FetchPlan, view: any StateReader) {
     self.init(fetch, plan, view: view, cancellation: FetchCancellation(flag: nil))
   }
 
   /// - Parameter cancellation: Checked at each object.
   init(
-    _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StoreView, cancellation: FetchCancellation
+    _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StateReader, cancellation: FetchCancellation
   ) {
     self.cancellation = cancellation
     self.fetch = fetch
@@ -34,8 +34,7 @@ package struct FetchExecutor {
       plan.residual, schema: fetch.schema, entity: fetch.entity, now: fetch.now)
   }
 
-  /// Hands out the objects in order until `body` returns false; with their rows, which stay valid while the
-  /// view lives.
+  /// Passes the objects to `body` in order, with their rows, until it returns false.
   ///
   /// - Parameter needsRows: Whether rows are wanted that it does not take to find the objects.
   package func visit(
@@ -45,7 +44,7 @@ package struct FetchExecutor {
       try visitInOrder(needsRows: needsRows, body)
     } else {
       for found in try window(sorted()) {
-        guard try body(found.reference, found.row) else { return }
+        guard try found.passOn(body) else { return }
       }
     }
   }
@@ -79,7 +78,7 @@ package struct FetchExecutor {
 
   private func knownCount() throws -> Int? {
     switch plan.access {
-    case .scan, .countOrder: fetch.concrete.reduce(0) { $0 + graph.view.rowCount(entity: $1) }
+    case .scan, .countOrder: try fetch.concrete.reduce(0) { try $0 + graph.view.rowCount(entity: $1) }
     case .index(let index, let ranges): try ranges.reduce(0) { try $0 + graph.view.entryCount(index, $1) }
     case .references, .join, .pathOrder: nil
     }
@@ -112,8 +111,8 @@ package struct FetchExecutor {
     }
   }
 
-  private func sorted() throws -> [FoundObject] {
-    var buffer = SortBuffer(limit: fetch.windowEnd)
+  private func sorted() throws -> [KeptObject] {
+    var buffer = SortBuffer(limit: fetch.windowEnd, keepsRows: graph.view.keepsRows)
     try addAll(to: &buffer)
     return buffer.sorted()
   }
@@ -138,7 +137,7 @@ package struct FetchExecutor {
     }
   }
 
-  private func window(_ all: [FoundObject]) -> ArraySlice<FoundObject> {
+  private func window(_ all: [KeptObject]) -> ArraySlice<KeptObject> {
     let rest = all.dropFirst(fetch.offset)
     return fetch.limit.map { rest.prefix($0) } ?? rest
   }

@@ -69,8 +69,8 @@ package struct FetchStatistics {
   private static let unreadable = 1 << 40
 
   /// The exact numbers of a view. An index that cannot be read is as dear as can be.
-  package init(_ view: any StoreView) {
+  package init(_ view: any StateReader) {
     entryCount = { (try? view.entryCount($0, $1)) ?? Self.unreadable }
-    rowCount = { view.rowCount(entity: $0) }
+    rowCount = { (try? view.rowCount(entity: $0)) ?? Self.unreadable }
   }
 }

@@ -82,8 +82,8 @@ struct IndexedRange {
   ]
 
   /// The objects in a view; nil where a plan has to say how to find them (U3).
-  func references(in view: any StoreView) throws -> [ObjectReference]? {
-    let rowTotal = concrete.reduce(0) { $0 + view.rowCount(entity: $1) }
+  func references(in view: any StateReader) throws -> [ObjectReference]? {
+    let rowTotal = try concrete.reduce(0) { try $0 + view.rowCount(entity: $1) }
     let countMax = isUniqueKey ? .max : min(Self.entriesMax, (rowTotal - 1) / FetchPlanner.rowsAnEntry)
     if rowTotal <= FetchPlanner.scannedMax { return nil }
     var found: [ObjectReference] = []
@@ -101,7 +101,7 @@ struct IndexedRange {
 
   /// How many objects there are in a view, without a look at any; nil where a plan has to say. O(log n), of a prefix
   /// besides O(m), m entries where it is followed by other than ASCII.
-  func count(in view: any StoreView) throws -> Int? {
+  func count(in view: any StateReader) throws -> Int? {
     try reading {
       guard let prefix else { return try view.entryCount(index, range) }
       var count = try view.entryCount(index, prefix.certain)

@@ -20,7 +20,7 @@ extension GraphSchema {
     if let unknown = resolution.unknown {
       throw .unknownObject(unknown, entity: shape(numbered: asked).name)
     }
-    if isJoined { resolved = resolved.mapReferences { meant($0, place: place(ofEntity: asked)) } }
+    if hasSpreadEntities { resolved = resolved.mapReferences { meant($0, place: place(ofEntity: asked)) } }
     return resolved
   }
 

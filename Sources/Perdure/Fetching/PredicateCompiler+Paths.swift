@@ -111,7 +111,7 @@ extension PredicateCompiler {
         target = row.isPresent(field) ? row.reference(field) : nil
       }
       guard let target else { return missing }
-      return try program.matches(try graph.rowOrNulls(target), target, view)
+      return try graph.withRowOrNulls(target) { try program.matches($0, target, view) }
     }
   }
 
@@ -130,8 +130,11 @@ extension PredicateCompiler {
         var answer = !stopsAt
         try view.visitEntries(index, .owner(reference), descending: false) { _, target in
           // A question about references alone looks at no row: any will do.
-          let targetRow = asksRows ? try graph.rowOrNulls(target) : row
-          if try program.matches(targetRow, target, view) == stopsAt {
+          let matches =
+            asksRows
+            ? try graph.withRowOrNulls(target) { try program.matches($0, target, view) }
+            : try program.matches(row, target, view)
+          if matches == stopsAt {
             answer = stopsAt
             return false
           }
@@ -154,7 +157,7 @@ extension PredicateCompiler {
       let graph = RowGraph(schema: schema, view: view)
       var count: Int64 = 0
       try view.visitEntries(index, .owner(reference), descending: false) { _, target in
-        if try program.matches(try graph.rowOrNulls(target), target, view) { count += 1 }
+        if try graph.withRowOrNulls(target, { try program.matches($0, target, view) }) { count += 1 }
         return !Self.isDecided(count, words)
       }
       return try evaluator.evaluate(with: .integer(count))

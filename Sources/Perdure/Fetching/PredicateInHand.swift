@@ -84,7 +84,7 @@ extension ContextCore {
   ) throws -> PredicateEvaluator {
     var query = FetchQuery(entity: number)
     query.predicate = predicate
-    let fetch = try prepared(query)
+    let fetch = try graph.prepared(query)
     return PredicateEvaluator(fetch.predicate, now: fetch.now)
   }
 }

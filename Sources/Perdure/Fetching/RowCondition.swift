@@ -22,53 +22,37 @@ final class RowCondition: @unchecked Sendable {
   /// then.
   func holds(_ row: RowView) -> Bool {
     do {
-      return try program.matches(row, ObjectReference(rawValue: 0), NoView.only)
+      return try program.matches(row, ObjectReference(rawValue: 0), NoReader.only)
     } catch {
       return false
     }
   }
 }
 
-/// What a predicate about own columns alone never asks.
-private final class NoView: StoreView {
-  static let only = NoView()
+/// A reader for predicates about own columns alone, which read nothing else.
+private final class NoReader: StateReader, Sendable {
+  static let only = NoReader()
 
-  var sequence: UInt64 { 0 }
-
-  private func unasked() -> Never {
+  private func refuse() -> Never {
     preconditionFailure("The condition of an index uses only its row.")
   }
 
-  func row(_ reference: ObjectReference) throws -> StoredRow? { unasked() }
-  func version(of reference: ObjectReference) throws -> RowVersion? { unasked() }
-  func rowCount(entity: UInt16) -> Int { unasked() }
+  func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws { refuse() }
+  func rowCount(entity: UInt16) throws -> Int { refuse() }
 
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
-  ) throws { unasked() }
+  ) throws { refuse() }
 
-  func visitReferences(
-    entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
-  ) throws { unasked() }
-
-  func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws { unasked() }
-  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int { unasked() }
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int { refuse() }
 
   func visitEntries(
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
-  ) throws { unasked() }
+  ) throws { refuse() }
 
   func appendReferences(
-    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
-  ) throws { unasked() }
-
-  func hasEntry(
-    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
-  ) throws -> Bool { unasked() }
-
-  func readAhead(
-    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
-    _ body: (Int, StoredRow) throws -> Void
-  ) throws { unasked() }
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void
+  ) throws { refuse() }
 }

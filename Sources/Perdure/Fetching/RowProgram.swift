@@ -57,7 +57,7 @@ struct Clause {
 }
 
 /// Why a clause asks a closure: what it needs of the row at hand.
-typealias RowTest = (RowView, ObjectReference, any StoreView) throws -> Bool
+typealias RowTest = (RowView, ObjectReference, any StateReader) throws -> Bool
 
 /// A compiled predicate.
 final class RowProgram {
@@ -94,7 +94,7 @@ final class RowProgram {
   /// Whether the predicate holds for an object.
   ///
   /// - Throws: What the view throws, and what the reference evaluator throws where it is asked.
-  func matches(_ row: RowView, _ reference: ObjectReference, _ view: any StoreView) throws -> Bool {
+  func matches(_ row: RowView, _ reference: ObjectReference, _ view: any StateReader) throws -> Bool {
     guard let base = clauses.baseAddress else { return start == Self.accept }
     var at = start
     while at >= 0 {
@@ -106,7 +106,7 @@ final class RowProgram {
 
   @inline(__always)
   private func holds(
-    _ clause: UnsafePointer<Clause>, _ row: RowView, _ reference: ObjectReference, _ view: any StoreView
+    _ clause: UnsafePointer<Clause>, _ row: RowView, _ reference: ObjectReference, _ view: any StateReader
   ) throws -> Bool {
     switch clause.pointee.op {
     case .selfWord: return reference.rawValue &- clause.pointee.low <= clause.pointee.span

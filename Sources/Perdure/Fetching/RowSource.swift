@@ -5,23 +5,21 @@ package import PerdurePredicates
 /// Where rows and relationships are looked up.
 struct RowGraph {
   let schema: StoreSchema
-  let view: any StoreView
+  let view: any StateReader
 
-  /// A checked row, or nil.
+  /// Calls `body` with a checked row; with a row of nulls if it does not exist: a dangling reference is
+  /// an object without values.
   ///
-  /// - Throws: `FetchError` with code `damagedRow`, or what the view throws.
-  func row(_ reference: ObjectReference) throws -> RowView? {
-    guard let stored = try view.row(reference) else { return nil }
-    return try check(stored, reference)
-  }
-
-  /// A checked row; a row of nulls when it is gone: a dangling reference is an object without values.
-  func rowOrNulls(_ reference: ObjectReference) throws -> RowView {
-    if let row = try row(reference) { return row }
-    guard let layouts = schema.entity(reference.entityNumber).layouts else {
-      preconditionFailure("No row refers to an object of an abstract entity.")
+  /// - Throws: `FetchError` with code `damagedRow`, or the error of the reader or of `body`.
+  @inline(__always)
+  func withRowOrNulls<R>(_ reference: ObjectReference, _ body: (RowView) throws -> R) throws -> R {
+    try view.withRow(reference) { stored in
+      if let stored { return try body(check(stored, reference)) }
+      guard let layouts = schema.entity(reference.entityNumber).layouts else {
+        preconditionFailure("No row refers to an object of an abstract entity.")
+      }
+      return try body(layouts.nulls)
     }
-    return layouts.nulls
   }
 
   @inline(__always)
@@ -50,15 +48,7 @@ struct RowGraph {
     _ index: StoreIndex, _ order: OrderIndexes?, of owner: ObjectReference
   ) throws -> [ObjectReference] {
     guard let order else { return try targets(index, of: owner) }
-    var placed: [ObjectReference] = []
-    try view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { _, member in
-      placed.append(member)
-      return true
-    }
-    if placed.count == (try count(index, of: owner)) { return placed }
-    let linked = try targets(index, of: owner)
-    let (members, known) = (Set(linked), Set(placed))
-    return placed.filter(members.contains) + linked.filter { !known.contains($0) }
+    return try view.members(index, order, of: owner)
   }
 
   /// How many objects are at the other end.
@@ -81,15 +71,22 @@ final class RowSource: PropertySource {
   private let graph: RowGraph
   private let identity: ObjectReference
   private let entity: EntityStorage
-  private var row: RowView?
-  private var isLoaded: Bool
+  private var row: Row
 
+  private enum Row {
+    case unread
+    /// The caller keeps the bytes.
+    case borrowed(RowView)
+    case leased(LeasedRow)
+    case missing
+  }
+
+  /// - Parameter row: The object's row, which must outlive the source; nil to read it when needed.
   init(_ reference: ObjectReference, _ graph: RowGraph, row: RowView? = nil) {
     identity = reference
     self.graph = graph
     entity = graph.schema.entity(reference.entityNumber)
-    self.row = row
-    isLoaded = row != nil
+    self.row = row.map(Row.borrowed) ?? .unread
   }
 
   var reference: ObjectReference? { identity }
@@ -137,12 +134,14 @@ final class RowSource: PropertySource {
   }
 
   private func value(_ slot: Int) throws -> Value {
-    if !isLoaded {
-      row = try graph.row(identity)
-      isLoaded = true
+    guard let layouts = entity.layouts else { return .null }
+    if case .unread = row { row = try graph.view.leasedRow(identity).map(Row.leased) ?? .missing }
+    return switch row {
+    case .borrowed(let row): layouts.value(slot, of: row)
+    case .leased(let lease):
+      try lease.withRow { layouts.value(slot, of: try graph.check($0, identity)) }
+    case .unread, .missing: .null
     }
-    guard let row, let layouts = entity.layouts else { return .null }
-    return layouts.value(slot, of: row)
   }
 
   private func count(_ counted: Int) throws -> PropertyResult {

@@ -8,11 +8,23 @@
 
 internal import PerdurePredicates
 
-/// An object that was found, and its row where there is one.
+/// An object that was found, and its row where there is one, during one call.
 struct FoundObject {
   let reference: ObjectReference
-  /// nil for an object that is shown from unsaved changes.
   let row: StoredRow?
+}
+
+/// An object that was found, and its row where there is one, for longer.
+struct KeptObject {
+  let reference: ObjectReference
+  let row: LeasedRow?
+
+  /// Calls `body` with the object and its row, whose bytes are valid until it returns.
+  @inline(__always)
+  func passOn<R>(_ body: (ObjectReference, StoredRow?) throws -> R) rethrows -> R {
+    guard let row else { return try body(reference, nil) }
+    return try row.withRow { try body(reference, $0) }
+  }
 }
 
 struct SortBuffer {
@@ -27,19 +39,22 @@ struct SortBuffer {
   private struct Slot {
     var offset: Int
     var length: Int
-    var found: FoundObject
+    var found: KeptObject
   }
 
   /// The most entries kept.
   private let limit: Int?
+  /// Whether the reader keeps the rows that it passes.
+  private let keepsRows: Bool
   private var entries: [Entry] = []
   private var slots: [Slot] = []
   private var bytes: [UInt8] = []
   /// Bytes of keys that belong to slots; the rest was left by objects that fell out.
   private var liveBytes = 0
 
-  init(limit: Int?) {
+  init(limit: Int?, keepsRows: Bool) {
     self.limit = limit
+    self.keepsRows = keepsRows
   }
 
   /// Whether an object is behind all that are kept, by the first eight bytes of its key.
@@ -52,10 +67,12 @@ struct SortBuffer {
   mutating func add(_ key: [UInt8], _ found: FoundObject) {
     if limit == 0 { return }
     var entry = Entry(high: Self.word(key, 0), low: Self.word(key, 8), slot: slots.count)
-    let slot = Slot(offset: bytes.count, length: key.count, found: found)
     let isFull = limit.map { entries.count >= $0 } ?? false
+    if isFull, !precedesTop(entry, key) { return }
+    let row = found.row.map { LeasedRow($0, isKept: keepsRows) }
+    let slot = Slot(
+      offset: bytes.count, length: key.count, found: KeptObject(reference: found.reference, row: row))
     if isFull {
-      guard precedesTop(entry, key) else { return }
       entry.slot = entries[0].slot
       liveBytes -= slots[entry.slot].length
       slots[entry.slot] = slot
@@ -72,7 +89,7 @@ struct SortBuffer {
   }
 
   /// The objects in order.
-  consuming func sorted() -> [FoundObject] {
+  consuming func sorted() -> [KeptObject] {
     var entries = self.entries
     self.entries = []
     let (slots, bytes) = (slots, bytes)

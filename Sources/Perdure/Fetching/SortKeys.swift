@@ -78,7 +78,7 @@ struct SortKeys {
     if step == criterion.steps.count - 1 {
       key.append(target.map { .reference($0) } ?? .null, as: .reference, descending: isDescending)
     } else if let target {
-      try append(criterion, step + 1, try graph.rowOrNulls(target), target, &key)
+      try graph.withRowOrNulls(target) { try append(criterion, step + 1, $0, target, &key) }
     } else if criterion.order.path.aggregate == .count {
       append(count: 0, isDescending, &key)
     } else {

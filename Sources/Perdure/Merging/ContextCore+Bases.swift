@@ -17,21 +17,32 @@ extension ContextCore {
     else { return }
     do {
       let newVersion = try newest.version(of: overlay.reference)
-      guard newVersion != version, let old = try view.row(overlay.reference), old.version == version else {
-        return
-      }
+      guard newVersion != version, let old = try baseRow(of: overlay, version) else { return }
       let versions = ObjectVersions(
-        local: overlay.changedColumns, base: try columns(of: old, overlay),
-        store: try newest.row(overlay.reference).map { try columns(of: $0, overlay) })
+        local: overlay.changedColumns, base: try old.withRow { try columns(of: $0, overlay) },
+        store: try newest.withRow(overlay.reference) { try $0.map { try columns(of: $0, overlay) } })
       if let newVersion, versions.store != nil, versions.contested.isEmpty {
         overlay.baseVersion = newVersion
         identityMap.object(overlay.reference)?.header.pointee.dropRow()
       } else {
-        overlay.keptBase = KeptRow(version: version, bytes: Array(old.bytes))
+        overlay.keptBase = KeptRow(version: version, bytes: old.withRow { Array($0.bytes) })
       }
     } catch {
       noteReadFailure(error, overlay.reference)
     }
+  }
+
+  /// The row of a version that changes were made to: the copy of the instance, or that of the view; nil
+  /// if the view has another version.
+  func baseRow(of overlay: ObjectOverlay, _ version: RowVersion) throws -> LeasedRow? {
+    if let header = identityMap.object(overlay.reference)?.header,
+      !header.pointee.wakefulness.contains(.rewritten), let row = header.pointee.row(ofVersion: version)
+    {
+      let bytes = UnsafeRawBufferPointer(start: row.base, count: row.count)
+      return LeasedRow(StoredRow(bytes: bytes, version: version), isKept: false)
+    }
+    guard let row = try view.leasedRow(overlay.reference), row.row.version == version else { return nil }
+    return row
   }
 
   /// As `keepBase`, for a deletion: one of what others have written as it was is made to the newest row. So it is with all
@@ -42,18 +53,26 @@ extension ContextCore {
     guard overlay.isDeleted, let version = overlay.baseVersion else { return }
     do {
       let newVersion = try newest.version(of: overlay.reference)
-      guard let newVersion, newVersion != version, let old = try view.row(overlay.reference),
-        old.version == version, try newest.row(overlay.reference)?.bytes.elementsEqual(old.bytes) == true
-      else { return }
-      overlay.baseVersion = newVersion
-      guard let object = identityMap.object(overlay.reference), object.header.pointee.row != nil else {
+      guard let newVersion, newVersion != version, let old = try baseRow(of: overlay, version) else {
         return
       }
-      object.header.pointee.setRow(
-        try graph.store.rows.view(old.bytes, of: overlay.reference), version: newVersion)
+      try old.withRow { old in
+        let isSame = try newest.withRow(overlay.reference) { $0?.bytes.elementsEqual(old.bytes) == true }
+        if isSame { try makeDeletion(overlay, of: old, version: newVersion) }
+      }
     } catch {
       noteReadFailure(error, overlay.reference)
     }
+  }
+
+  /// Makes a deletion one of a newer version of the same row.
+  private func makeDeletion(_ overlay: ObjectOverlay, of row: StoredRow, version: RowVersion) throws {
+    overlay.baseVersion = version
+    guard let object = identityMap.object(overlay.reference), object.header.pointee.row != nil else {
+      return
+    }
+    object.header.pointee.setRow(
+      try graph.store.rows.view(row.bytes, of: overlay.reference), version: version)
   }
 
   /// What an object was before it was changed here, by slot; empty where that is not known any more.
@@ -64,8 +83,10 @@ extension ContextCore {
         try columns(of: StoredRow(bytes: $0, version: version), overlay)
       }
     }
-    guard let row = try view.row(overlay.reference), row.version == version else { return [:] }
-    return try columns(of: row, overlay)
+    return try view.withRow(overlay.reference) { row in
+      guard let row, row.version == version else { return [:] }
+      return try columns(of: row, overlay)
+    }
   }
 
   /// The columns of a row by slot.

@@ -108,7 +108,7 @@ extension MergeRound {
   }
 
   private func targets(
-    of owner: ObjectReference, _ index: StoreIndex, in view: any StoreView
+    of owner: ObjectReference, _ index: StoreIndex, in view: any StateReader
   ) throws -> [ObjectReference] {
     var found: [ObjectReference] = []
     try view.appendReferences(under: owner, in: index, to: &found)

@@ -82,12 +82,15 @@ struct MergeRound {
 
   private mutating func judgeRow(_ overlay: ObjectOverlay) throws {
     guard let version = overlay.baseVersion, !overlay.isNew else { return }
-    let row = try newest.row(overlay.reference)
-    if row?.version == version { return }
+    let context = context
+    let stored = try newest.withRow(overlay.reference) { row -> (isSame: Bool, columns: [Int: Value]?) in
+      if row?.version == version { return (true, nil) }
+      return (false, try row.map { try context.columns(of: $0, overlay) })
+    }
+    if stored.isSame { return }
     let found = ObjectVersions(
-      local: overlay.changedColumns, base: try context.baseColumns(overlay),
-      store: try row.map { try context.columns(of: $0, overlay) }, isDeletedHere: overlay.isDeleted,
-      hasLinks: overlay.hasStoredDeltas)
+      local: overlay.changedColumns, base: try context.baseColumns(overlay), store: stored.columns,
+      isDeletedHere: overlay.isDeleted, hasLinks: overlay.hasStoredDeltas)
     switch rules(overlay).outcome(found) {
     case .conflict(let slots):
       unresolved.failed.append(.rowUnchanged(overlay.reference, version))

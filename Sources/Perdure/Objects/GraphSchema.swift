@@ -11,8 +11,6 @@ final class GraphSchema: Sendable {
   let store: StoreSchema
   /// The stores; one, or those of a `JoinedStore` in its order.
   let stores: [GraphStore]
-  /// Whether there are several stores.
-  let isJoined: Bool
   /// Whether any relationship is transient.
   let hasTransientRelationships: Bool
   private let shapes: [EntityShape?]
@@ -21,6 +19,10 @@ final class GraphSchema: Sendable {
   private let shapesByName: [String: EntityShape]
   /// Of the entities that several stores have, all.
   private let spreadShapes: [String: [EntityShape]]
+  /// By number, the entities with the same name, in the order of their stores.
+  private let numbersOfName: [[UInt16]]
+  /// By number, the position of the entity's store in `stores`.
+  private let places: [Int]
   private let shapesByClass: [ObjectIdentifier: EntityShape]
   /// The entities of classes that several have, none of which is the class's own.
   private let entitiesByClass: [ObjectIdentifier: [String]]
@@ -44,7 +46,6 @@ final class GraphSchema: Sendable {
     self.store = store
     self.givenClasses = Set(givenClasses.map { ObjectIdentifier($0) })
     self.stores = stores
-    isJoined = stores.count > 1
     self.model = model
     var made: [EntityShape] = []
     for part in stores {
@@ -61,6 +62,13 @@ final class GraphSchema: Sendable {
     let meant = made.filter { store.entity(named: $0.name)?.number == $0.number }
     shapesByName = Dictionary(uniqueKeysWithValues: meant.map { ($0.name, $0) })
     spreadShapes = Dictionary(grouping: made, by: \.name).filter { $0.value.count > 1 }
+    let spread = spreadShapes
+    numbersOfName = table.map { shape in
+      shape.map { shape in spread[shape.name]?.map(\.number) ?? [shape.number] } ?? []
+    }
+    places = table.indices.map { number in
+      stores.firstIndex { $0.entityNumbers.contains(number) } ?? 0
+    }
     let serving = Dictionary(grouping: meant.filter { classes[$0.name] != nil }) {
       ObjectIdentifier($0.objectClass)
     }
@@ -81,8 +89,12 @@ final class GraphSchema: Sendable {
   /// The message about an entity name that the stores do not have.
   func complaint(about entityName: String) -> String {
     let hint = NearMisses.question(entityName, in: shapesByName.keys)
-    if isJoined { return "No store of the container has the entity \"\(entityName.shortened)\".\(hint)" }
-    guard let configuration else { return "The model has no entity \"\(entityName.shortened)\".\(hint)" }
+    guard model.entities.contains(where: { $0.name == entityName }) else {
+      return "The model has no entity \"\(entityName.shortened)\".\(hint)"
+    }
+    guard let configuration else {
+      return "No store of the container has the entity \"\(entityName.shortened)\".\(hint)"
+    }
     return "The store was opened with the configuration \"\(configuration)\", which has no entity "
       + "\"\(entityName.shortened)\".\(hint)"
   }
@@ -139,13 +151,17 @@ final class GraphSchema: Sendable {
     spreadShapes[name] ?? shapesByName[name].map { [$0] } ?? []
   }
 
-  /// The store of an entity.
+  /// The entities with the name of an entity: of several stores, if several have it.
+  func shapes(like number: UInt16) -> [UInt16] { numbersOfName[Int(number)] }
+
+  /// The position of an entity's store in `stores`.
+  @inline(__always)
   func place(ofEntity number: UInt16) -> Int {
-    guard isJoined, let place = stores.firstIndex(where: { $0.entityNumbers.contains(Int(number)) }) else {
-      return 0
-    }
-    return place
+    Int(number) < places.count ? places[Int(number)] : 0
   }
+
+  /// Whether an entity is in several stores, so that a reference can be one of another store.
+  var hasSpreadEntities: Bool { !spreadShapes.isEmpty }
 
   /// Whether objects of one entity are also objects of another.
   func isKind(_ number: UInt16, of other: UInt16) -> Bool {

@@ -209,7 +209,7 @@ private struct StoredColumns {
   /// What a new object began with.
   private let beginning: [Value]?
   private var isRead = false
-  private var row: RowView?
+  private var row: LeasedRow?
 
   init(_ context: ContextCore, _ object: ManagedObject) {
     self.context = context
@@ -223,16 +223,23 @@ private struct StoredColumns {
     if !isRead { row = context.storedRow(reference) }
     isRead = true
     guard let row, let layouts = shape.storage.layouts else { return .null }
-    return layouts.value(slot, of: row)
+    return row.withRow { stored in
+      // Checked when it was read.
+      guard let row = try? context.graph.store.rows.view(stored.bytes, of: reference) else { return .null }
+      return layouts.value(slot, of: row)
+    }
   }
 }
 
 extension ContextCore {
   /// The row of an object as the store has it, for as long as the view is the same.
-  fileprivate func storedRow(_ reference: ObjectReference) -> RowView? {
+  fileprivate func storedRow(_ reference: ObjectReference) -> LeasedRow? {
     do {
-      guard let stored = try view.row(reference) else { return nil }
-      return try graph.store.rows.view(stored.bytes, of: reference)
+      return try view.withRow(reference) { stored in
+        guard let stored else { return nil }
+        _ = try graph.store.rows.view(stored.bytes, of: reference)
+        return LeasedRow(stored, of: view)
+      }
     } catch {
       noteReadFailure(error, reference)
       return nil

@@ -21,6 +21,8 @@ internal import PerdurePredicates
 
 /// The state of an object that its accessors read.
 struct ObjectHeader {
+  /// The epoch in which `row` was last compared with the view (H1), with `shutBit` if the row may not
+  /// be read at once; 0 without a row.
   var epoch: UInt64 = 0
   let memory: UnsafeMutablePointer<ObjectMemory>
   // The context keeps it alive.
@@ -108,6 +110,17 @@ struct ObjectHeader {
   /// Whether the row may be read as it is (H1).
   @inline(__always)
   var isReady: Bool { epoch == memory.pointee.epoch }
+
+  /// Set in the epoch of a row that accessors may not read at once. No epoch of a context has it.
+  private static let shutBit: UInt64 = 1 << 63
+
+  /// Whether the row is that of the context's view, even if it may not be read at once.
+  @inline(__always)
+  var isCurrent: Bool { epoch & ~Self.shutBit == memory.pointee.epoch }
+
+  /// From now on accessors do not read the row at once. Whether it is current stays known.
+  @inline(__always)
+  mutating func shut() { if epoch != 0 { epoch |= Self.shutBit } }
 
   /// The row that was loaded, whatever its age.
   @inline(__always)

@@ -17,20 +17,4 @@ extension ContextCore {
     let known = Set(placed)
     return placed.filter(members.contains) + linked.filter { !known.contains($0) }
   }
-
-  /// Appends the stored members of several owners, owner by owner, each in order. `ends` and
-  /// `countMax` are as in `StoreView.appendReferences(underEach:in:countMax:to:ends:)`.
-  func appendStoredMembers(
-    underEach owners: [ObjectReference], _ relationship: RelationshipShape, _ order: OrderIndexes,
-    countMax: Int, to found: inout [ObjectReference], ends: inout [Int]
-  ) throws {
-    guard let index = relationship.index else { return }
-    for owner in owners {
-      let placed = try storedPlaces(of: owner, order)
-      let isWhole = try placed.count == view.entryCount(index, Self.range(of: owner))
-      found += isWhole ? placed.map(\.reference) : storedMembers(of: owner, relationship, order)
-      ends.append(found.count)
-      if found.count > countMax { return }
-    }
-  }
 }

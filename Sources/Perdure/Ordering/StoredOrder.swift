@@ -70,30 +70,3 @@ package struct StorePlace: Hashable, Sendable {
     self.isSpread = isSpread
   }
 }
-
-extension StoreView {
-  /// The default implementation, which reads entries until it finds the member.
-  package func orderKey(
-    of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
-  ) throws -> OrderKey? {
-    var found: OrderKey?
-    try visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { key, reference in
-      if reference == member { found = OrderIndexes.orderKey(in: key) }
-      return found == nil
-    }
-    return found
-  }
-
-  /// The default implementation, which counts entries.
-  package func withEntry(
-    at position: Int, of range: KeyRange, in index: StoreIndex,
-    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
-  ) throws {
-    var left = position
-    try visitEntries(index, range, descending: false) { key, reference in
-      if left == 0 { try body(key, reference) }
-      left -= 1
-      return left >= 0
-    }
-  }
-}

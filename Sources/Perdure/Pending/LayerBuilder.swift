@@ -143,7 +143,13 @@ extension LayerBuilder {
   /// Notes the keys and terms of a changed row, and those of its row in the state below.
   private func describeRow(_ reference: ObjectReference, _ object: inout KnownObject) throws {
     if case .unchanged = object.contribution.row { return }
-    let old = object.contribution.isNew ? nil : try base.row(reference)
+    if object.contribution.isNew { return describeRow(reference, nil, &object) }
+    try base.withRow(reference) { describeRow(reference, $0, &object) }
+  }
+
+  private func describeRow(
+    _ reference: ObjectReference, _ old: StoredRow?, _ object: inout KnownObject
+  ) {
     let new = object.contribution.pendingRow?.stored
     object.rowCountDifference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
     // A row that cannot be decoded has no entry; a read of the row reports the error.

@@ -27,13 +27,18 @@ final class LayeredView: StoreView {
     if case .failure = layer { true } else { false }
   }
 
+  var countsCommits: Bool { false }
+
   func checkIsOpen() throws { try base.checkIsOpen() }
 
   // MARK: Rows
 
-  func row(_ reference: ObjectReference) throws -> StoredRow? {
-    if let pending = try layer.get().row(reference) { return pending.row?.stored }
-    return try base.row(reference)
+  /// The layer keeps the rows that it changes.
+  var keepsRows: Bool { base.keepsRows }
+
+  func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
+    guard let pending = try layer.get().row(reference) else { return try base.row(reference, body) }
+    if let row = pending.row { try body(row.stored) }
   }
 
   func version(of reference: ObjectReference) throws -> RowVersion? {
@@ -41,11 +46,10 @@ final class LayeredView: StoreView {
     return try base.version(of: reference)
   }
 
-  func rowCount(entity: UInt16) -> Int {
-    guard case .success(let layer) = layer, Int(entity) < layer.rowCountDifferences.count else {
-      return base.rowCount(entity: entity)
-    }
-    return base.rowCount(entity: entity) + layer.rowCountDifferences[Int(entity)]
+  func rowCount(entity: UInt16) throws -> Int {
+    let differences = try layer.get().rowCountDifferences
+    let count = try base.rowCount(entity: entity)
+    return Int(entity) < differences.count ? count + differences[Int(entity)] : count
   }
 
   func visitRows(
@@ -156,6 +160,21 @@ final class LayeredView: StoreView {
       found.append(reference)
       return true
     }
+  }
+
+  func appendReferences(
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void
+  ) throws {
+    if try changes(of: request.index) == nil,
+      try request.order.flatMap({ try changes(of: $0.ordered) }) == nil
+    {
+      let layer = try layer.get()
+      return try base.appendReferences(request, to: &found, ends: &ends) { reference, row in
+        if layer.row(reference) == nil { try rows(reference, row) }
+      }
+    }
+    try appendReferencesOneByOne(request, to: &found, ends: &ends)
   }
 
   func orderKey(

@@ -3,7 +3,7 @@
 
 internal import PerdurePredicates
 
-extension StoreView {
+extension StateReader {
   /// Visits the rows of one concrete entity in order of their ids, until `body` returns false. For
   /// an unreadable row, `body` receives the error.
   func visitEveryRow(
@@ -24,11 +24,16 @@ extension StoreView {
     } catch {
       // Continue after the last row that was visited, one reference at a time.
       try visitReferences(entity: entity, from: next) { reference in
-        let row: Result<StoredRow?, any Error> = Result { try self.row(reference) }
-        switch row {
-        case .success(nil): return true
-        case .success(.some(let row)): return try body(reference, .success(row))
-        case .failure(let error): return try body(reference, .failure(error))
+        do {
+          return try withRow(reference) { row in
+            guard let row else { return true }
+            do { return try body(reference, .success(row)) } catch {
+              failure = error
+              return false
+            }
+          }
+        } catch {
+          return try body(reference, .failure(error))
         }
       }
     }

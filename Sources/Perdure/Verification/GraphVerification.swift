@@ -56,7 +56,7 @@ public struct GraphVerificationReport: Sendable {
 
 /// One verification of one view of a store.
 package struct GraphVerification {
-  private let view: any StoreView
+  private let view: any StateReader
   private let schema: StoreSchema
   private let model: ManagedObjectModel
   private var report = GraphVerificationReport()
@@ -68,7 +68,7 @@ package struct GraphVerification {
   /// - Parameter goesOn: Called at intervals with the number of checked rows and entries, and their
   ///   total. Returning false cancels.
   package init(
-    _ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000,
+    _ view: any StateReader, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000,
     goesOn: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) {
     self.view = view
@@ -80,12 +80,12 @@ package struct GraphVerification {
       of: goesOn == nil ? 0 : Self.stepCount(view, schema, relationships.pairs), goesOn)
   }
 
-  /// The number of rows and of entries to check. An index that cannot be counted counts as 0.
+  /// The number of rows and of entries to check. Rows or an index that cannot be counted count as 0.
   private static func stepCount(
-    _ view: any StoreView, _ schema: StoreSchema, _ pairs: [RelationshipChecks.Pair]
+    _ view: any StateReader, _ schema: StoreSchema, _ pairs: [RelationshipChecks.Pair]
   ) -> Int {
     let rows = schema.entities.compactMap { $0 }.filter { $0.layouts != nil }
-      .reduce(0) { $0 + view.rowCount(entity: $1.number) }
+      .reduce(0) { $0 + ((try? view.rowCount(entity: $1.number)) ?? 0) }
     return schema.indexes.indices.reduce(rows) { sum, position in
       guard schema.indexes[position].isVerified || pairs.contains(where: { $0.index.rawValue == position })
       else { return sum }

@@ -28,7 +28,7 @@ struct OrderCheck {
   ///
   /// - Returns: The number of members that have an entry; nil if `body` ended the visit.
   func visit(
-    _ view: any StoreView, _ body: (ObjectReference, ObjectReference, String?) throws -> Bool
+    _ view: any StateReader, _ body: (ObjectReference, ObjectReference, String?) throws -> Bool
   ) throws -> Int? {
     var count = 0
     var isWhole = true

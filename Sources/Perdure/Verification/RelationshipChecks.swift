@@ -16,7 +16,7 @@ struct RelationshipChecks {
     let isOwnInverse: Bool
   }
 
-  private let view: any StoreView
+  private let view: any StateReader
   /// The one-to-one relationships.
   let pairs: [Pair]
   /// The link keyspaces in which each link needs its reverse.
@@ -24,7 +24,7 @@ struct RelationshipChecks {
   /// The relationships with a required number of objects, by entity.
   private var limited: [UInt16: [RelationshipShape]] = [:]
 
-  init(_ view: any StoreView, _ schema: StoreSchema, _ model: ManagedObjectModel) {
+  init(_ view: any StateReader, _ schema: StoreSchema, _ model: ManagedObjectModel) {
     self.view = view
     var pairs: [Pair] = []
     var seen: Set<StoreIndex> = []

@@ -32,7 +32,8 @@ public struct StoreInspection: Sendable {
     let view = store.view()
     return store.schema.entities.compactMap { entity in
       guard let entity, entity.layouts != nil else { return nil }
-      return (entity.name, view.rowCount(entity: entity.number))
+      // Counting rows fails only in a closed store, and the inspection keeps its store open.
+      return (entity.name, (try? view.rowCount(entity: entity.number)) ?? 0)
     }
   }
 

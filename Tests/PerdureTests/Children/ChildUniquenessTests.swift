@@ -9,7 +9,7 @@ struct ChildUniquenessTests {
   /// Returns nested contexts, from the innermost child to the context on the store.
   private static func line(_ container: PersistentContainer, _ depth: Int) throws -> [ManagedObjectContext] {
     var line = [container.newContext()]
-    for _ in 0..<depth { line.insert(try line[0].newChildContext(), at: 0) }
+    for _ in 0..<depth { line.insert(line[0].newChildContext(), at: 0) }
     return line
   }
 

@@ -114,7 +114,7 @@ extension LayeredScene {
     let expected = try rows(entity, saved, descending: false)
     #expect(try rows(entity, layered, descending: false) == expected)
     #expect(try rows(entity, layered, descending: true) == expected)
-    #expect(layered.rowCount(entity: entity) == saved.rowCount(entity: entity))
+    #expect(try layered.rowCount(entity: entity) == saved.rowCount(entity: entity))
     var references: [ObjectReference] = []
     try layered.visitReferences(entity: entity, from: 3) {
       references.append($0)

@@ -57,7 +57,7 @@ private struct Family: RandomEdits {
       factory: StoreKind.stored.factory)
     try container.loadPersistentStores()
     for parent in Self.parents {
-      contexts.append(try parent.map { try contexts[$0].newChildContext() } ?? container.newContext())
+      contexts.append(parent.map { contexts[$0].newChildContext() } ?? container.newContext())
       watches.append(KeptWatch())
     }
     trace.append(model.text)

@@ -74,7 +74,7 @@ struct LeftBehindTests {
     scene.here.mergePolicy = .mergeByPropertyObjectTrump
     scene.parent.setValue(7, forKey: "number")
     try scene.deleteThere(scene.parent)
-    let child = try scene.here.newChildContext()
+    let child = scene.here.newChildContext()
     child.mergePolicy = .mergeByPropertyObjectTrump
     child.object(with: scene.parent.objectID).setValue(8, forKey: "number")
     scene.here.rollback()
@@ -108,7 +108,7 @@ struct LeftBehindTests {
   @Test("A moved child keeps its new parent if a child context reinserts the old parent")
   func movedAway() throws {
     let scene = try Scene(.noAction, linked: 2)
-    let child = try scene.here.newChildContext()
+    let child = scene.here.newChildContext()
     child.mergePolicy = .mergeByPropertyObjectTrump
     child.object(with: scene.parent.objectID).setValue(8, forKey: "number")
     try scene.deleteThere(scene.parent)

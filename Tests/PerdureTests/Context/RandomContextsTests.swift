@@ -305,7 +305,7 @@ private final class World {
     guard kind != .joined, !parent.state.hasDeletions else { return }
     note(parent, "gets a child")
     let child = PartEditor(
-      run, "child of \(parent.name)", try parent.context.newChildContext(), parent.part, parent.state)
+      run, "child of \(parent.name)", parent.context.newChildContext(), parent.part, parent.state)
     let showing = Showing(
       context: child.context, name: child.name,
       shown: {

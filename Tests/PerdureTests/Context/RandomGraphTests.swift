@@ -11,7 +11,7 @@ struct RandomGraphTests {
   @Test("A context equals a model of plain values, before and after saving", arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random graphs")
-    for _ in 0..<(kind == .reference ? 12 : kind == .engine ? 6 : 4) {
+    for _ in 0..<(kind == .naive ? 12 : kind == .engine ? 6 : 4) {
       var world = try World(kind, SeededGenerator(seed: random.next()))
       for step in 0..<150 {
         try world.step()

@@ -15,7 +15,7 @@ struct RandomModelTests {
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("random models")
     let stepCount = 90
-    for _ in 0..<LongRun.count(kind == .reference ? 60 : 20, of: stepCount) {
+    for _ in 0..<LongRun.count(kind == .naive ? 60 : 20, of: stepCount) {
       var world = try World(kind, SeededGenerator(seed: random.next()))
       for _ in 0..<stepCount where !world.hasFailed { try world.step() }
       guard !world.hasFailed else { return }

@@ -191,7 +191,7 @@ struct SaveTimeTests {
     let page = Page(context: context)
     try context.save()
     let time = page.edited
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     let copy = try #require(try child.existingObject(with: page.objectID) as? Page)
     pass(time)
     copy.text = "child"

@@ -17,12 +17,12 @@ struct MirroredStoreTests {
   /// Both stores, and the objects after the last commit to both.
   private struct Pair {
     let log: any PersistentStore
-    let naive: ReferenceStore
+    let naive: NaiveStore
     var objects: [ObjectReference: TestObject] = [:]
 
     init() throws {
       log = try StoreFactory.standard.open(.inMemory, try TestModel.model(indexed: true))
-      naive = ReferenceStore(log.schema)
+      naive = NaiveStore(log.schema)
     }
 
     /// Returns the change from the current objects to new objects, for one of the stores.
@@ -169,7 +169,7 @@ struct MirroredStoreTests {
   private func compare(_ pair: Pair, _ random: inout SeededGenerator) throws {
     let (log, naive) = (pair.log.view(), pair.naive.view())
     for entity in pair.log.schema.entities.compactMap({ $0 }) where entity.layouts != nil {
-      #expect(log.rowCount(entity: entity.number) == naive.rowCount(entity: entity.number))
+      #expect(try log.rowCount(entity: entity.number) == naive.rowCount(entity: entity.number))
       for descending in [false, true] {
         #expect(
           try rows(log, entity.number, descending) == rows(naive, entity.number, descending))
@@ -204,7 +204,7 @@ struct MirroredStoreTests {
       try found.withUnsafeBufferPointer { references in
         var rows = [[UInt8]?](repeating: nil, count: references.count)
         try log.readAhead(references, bytesMax: .max) { rows[$0] = Array($1.bytes) }
-        let same = try references.map { try naive.row($0).map { Array($0.bytes) } }
+        let same = try references.map { try naive.withRow($0) { $0.map { Array($0.bytes) } } }
         #expect(rows == same)
       }
     }

@@ -71,10 +71,12 @@ struct PartialUpdateTests {
         let slot = slots.randomElement(using: &random) ?? 0
         changed[slot] = Self.value(entity.properties[slot].name, references, &random)
       }
-      let stored = try #require(try view.row(reference))
-      let base = try RowView(checking: stored.bytes, layouts)
-      change.puts.append(
-        reference, RowWriter(layouts).row(base: base) { changed[$0].map(RowInput.value) ?? .copied })
+      let stored = try #require(try view.leasedRow(reference))
+      try stored.withRow { stored in
+        let base = try RowView(checking: stored.bytes, layouts)
+        change.puts.append(
+          reference, RowWriter(layouts).row(base: base) { changed[$0].map(RowInput.value) ?? .copied })
+      }
     }
     let removed = Set(change.removals)
     for id in try store.allocateIDs(entity: entity.number, count: .random(in: 1...4, using: &random)) {

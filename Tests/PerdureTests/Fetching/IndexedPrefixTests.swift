@@ -68,7 +68,7 @@ struct IndexedPrefixTests {
     let context = try Self.container().newContext()
     fill(context, &random, 0..<600)
     try context.save()
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     fill(child, &random, 600..<650)
     try child.save()
     var found = 0

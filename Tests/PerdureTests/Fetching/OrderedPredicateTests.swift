@@ -58,7 +58,7 @@ struct OrderedPredicateTests {
 
   @Test(
     "Predicates use the current order before and after a save, in every context and kind of store",
-    arguments: [StoreKind.reference, .engine, .joined, .child])
+    arguments: [StoreKind.naive, .engine, .joined, .child])
   func everywhere(_ kind: StoreKind) throws {
     let scene = try scene(kind)
     _ = fill(scene)

@@ -18,7 +18,7 @@ struct SortBufferTests {
             + (0..<3).map { _ in UInt8.random(in: 0...3, using: &random) }
         })
       for limit in [nil, 0, 1, 5, count, count + 1] {
-        var buffer = SortBuffer(limit: limit)
+        var buffer = SortBuffer(limit: limit, keepsRows: true)
         let order = keys.shuffled(using: &random)
         for (position, key) in order.enumerated() {
           buffer.add(
@@ -33,7 +33,7 @@ struct SortBufferTests {
 
   @Test("A buffer with a limit drops later keys and keeps the first keys")
   func compaction() {
-    var buffer = SortBuffer(limit: 3)
+    var buffer = SortBuffer(limit: 3, keepsRows: true)
     for number in (0..<5000).reversed() {
       var key = OrderedKey()
       key.append(.integer(Int64(number)), as: .int64)

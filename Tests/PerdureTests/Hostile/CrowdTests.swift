@@ -90,7 +90,7 @@ struct CrowdTests {
     try await world.container.performBackgroundTask { parent in
       parent.mergePolicy = .error.merging("salary", of: "Employee", by: .sum)
       for _ in 0..<rounds {
-        let child = try parent.newChildContext()
+        let child = parent.newChildContext()
         try befriend(world, child)
         try child.save()
         try parent.save()

@@ -72,7 +72,7 @@ struct EntityMacroTests {
   func context() throws -> ManagedObjectContext {
     let container = PersistentContainer(
       name: "Cats", model: try ManagedObjectModel(Self.classes.map(\.entityDescription)),
-      classes: Self.classes, description: .inMemory, factory: StoreKind.reference.factory)
+      classes: Self.classes, description: .inMemory, factory: StoreKind.naive.factory)
     try container.loadPersistentStores()
     return container.newContext()
   }

@@ -98,7 +98,8 @@ struct ErrorFormsTests {
         _ = try ManagedObjectModel([]).fetchRequestFromTemplate(
           withName: "rich", substitutionVariables: [:], as: Employee.self)
       },
-      thrown { try crash.check() }, thrown { try sweep.check() }, thrown { try idle.check() },
+      StoreViewExpired(), thrown { try crash.check() }, thrown { try sweep.check() },
+      thrown { try idle.check() },
     ]
   }
 

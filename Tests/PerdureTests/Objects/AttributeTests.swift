@@ -142,7 +142,7 @@ struct AttributeTests {
   func withoutClasses() throws {
     let container = PersistentContainer(
       name: "Staff", model: try .init(Staff.entities), classes: [], description: .inMemory,
-      factory: StoreKind.reference.factory)
+      factory: StoreKind.naive.factory)
     try container.loadPersistentStores()
     let context = container.newContext()
     let worker = context.insertNewObject(forEntityName: "Employee")

@@ -36,7 +36,7 @@ extension OrderMergeTests {
     try scene.saveWhole()
     let items = Array(list.ordered("items"))
     let other = scene.container.newContext()
-    let crowding = isChild ? try scene.context.newChildContext() : scene.context
+    let crowding = isChild ? scene.context.newChildContext() : scene.context
     crowd(crowding.object(with: list.objectID).ordered("items"), crowding, 60)
     let order = try #require(crowding.core.tracker[list.reference]?.orders.first?.delta)
     #expect(order.placed.values.contains { $0.isSpread && $0.stored != nil })

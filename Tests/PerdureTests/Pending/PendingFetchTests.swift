@@ -107,7 +107,7 @@ struct PendingFetchTests {
   func adoptionInChild() throws {
     let parent = try Staff.context(.engine)
     for number in 0..<5 { parent.worker("w\(number)").salary = 9005 }
-    let child = try parent.newChildContext()
+    let child = parent.newChildContext()
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary == 9005"))
     let found = try child.fetch(request)
     let requestCount = child.statistics.rowRequestCount

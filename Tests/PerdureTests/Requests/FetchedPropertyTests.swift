@@ -324,7 +324,7 @@ struct FetchedPropertyTests {
     let parent = try container().newContext()
     let author = parent.author()
     parent.message(author, 1)
-    let child = try parent.newChildContext()
+    let child = parent.newChildContext()
     let same = child.object(with: author.objectID)
     child.message(same, 2)
     #expect(sizes(same, "live") == [2, 1])

@@ -38,13 +38,16 @@ final class CountingView: StoreView {
 
   var sequence: UInt64 { view.sequence }
 
-  func row(_ reference: ObjectReference) throws -> StoredRow? {
+  var keepsRows: Bool { view.keepsRows }
+  var countsCommits: Bool { view.countsCommits }
+
+  func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
     countRow()
-    return try view.row(reference)
+    try view.row(reference, body)
   }
 
   func version(of reference: ObjectReference) throws -> RowVersion? { try view.version(of: reference) }
-  func rowCount(entity: UInt16) -> Int { view.rowCount(entity: entity) }
+  func rowCount(entity: UInt16) throws -> Int { try view.rowCount(entity: entity) }
 
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
@@ -86,6 +89,13 @@ final class CountingView: StoreView {
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
   ) throws {
     try view.appendReferences(under: owner, in: index, to: &found)
+  }
+
+  func appendReferences(
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void
+  ) throws {
+    try view.appendReferences(request, to: &found, ends: &ends, rows: rows)
   }
 
   func hasEntry(

@@ -140,12 +140,11 @@ struct ForkedCall {
         context.insertNewObject(forEntityName: "Tag")["text"] = "of a child"
         try context.save()
       },
-      // A change or a deletion reads the row. The save reports that this read failed.
-      ForkedCall("a save of a change", .readFailed) { parent in
+      ForkedCall("a save of a change", .saveFailed) { parent in
         parent.loaded["text"] = "of a child"
         try parent.context.save()
       },
-      ForkedCall("a save of a deletion", .readFailed) { parent in
+      ForkedCall("a save of a deletion", .saveFailed) { parent in
         parent.context.delete(parent.loaded)
         try parent.context.save()
       },

@@ -49,7 +49,7 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
   private func compareParent(with view: any StoreView) throws {
     let core = parent.core
     for case let entity? in schema.entities where entity.layouts != nil {
-      guard view.rowCount(entity: entity.number) <= 100 else { continue }
+      guard try view.rowCount(entity: entity.number) <= 100 else { continue }
       let shape = core.graph.shape(numbered: entity.number)
       try view.visitReferences(entity: entity.number, from: 0) { reference in
         for relationship in shape.relationships {
@@ -71,11 +71,13 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
   ) throws -> [ObjectReference] {
     var found: [ObjectReference] = []
     if relationship.form == .column {
-      guard let stored = try view.row(owner) else { return [] }
-      let row = try schema.rows.view(stored.bytes, of: owner)
-      let field = row.fields[relationship.slot]
-      guard row.isPresent(field), try view.version(of: row.reference(field)) != nil else { return [] }
-      return [row.reference(field)]
+      return try view.withRow(owner) { stored in
+        guard let stored else { return [] }
+        let row = try schema.rows.view(stored.bytes, of: owner)
+        let field = row.fields[relationship.slot]
+        guard row.isPresent(field), try view.version(of: row.reference(field)) != nil else { return [] }
+        return [row.reference(field)]
+      }
     }
     if let order = relationship.order {
       try view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { _, member in

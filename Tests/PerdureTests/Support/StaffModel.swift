@@ -285,8 +285,8 @@ enum Staff {
 
 /// The stores that the graph is tested on.
 enum StoreKind: String, CaseIterable, Sendable {
-  /// Dictionaries in memory.
-  case reference
+  /// Dictionaries in memory, without any capability (NaiveStore.swift).
+  case naive
   /// The log engine, on files in memory.
   case engine
   /// Two joined stores. The second one has the graph, and numbers its entities differently than the
@@ -306,8 +306,8 @@ enum StoreKind: String, CaseIterable, Sendable {
 
   var factory: StoreFactory {
     switch self {
-    case .reference:
-      StoreFactory { _, model in ReferenceStore(StoreSchema(try StoredModel.initial(for: model))) }
+    case .naive:
+      StoreFactory { _, model in NaiveStore(StoreSchema(try StoredModel.initial(for: model))) }
     case .engine: .standard
     case .joined: StoreFactory { try Self.joined($0, $1) }
     case .child: StoreFactory { try HeldParent(StoreFactory.standard.open($0, $1), $1) }

@@ -100,7 +100,7 @@ struct TestObject {
 
 /// A store with given objects. The objects are the same with and without indexes in the model.
 struct TestGraph {
-  let store: ReferenceStore
+  let store: NaiveStore
   let schema: StoreSchema
   private(set) var objects: [ObjectReference: TestObject] = [:]
 
@@ -110,7 +110,7 @@ struct TestGraph {
 
   init(_ objects: [TestObject], _ schema: StoreSchema) throws {
     self.schema = schema
-    store = ReferenceStore(schema)
+    store = NaiveStore(schema)
     var change = StoreChange(view: store.view(), durability: .relaxed)
     for object in objects {
       self.objects[object.reference] = object

@@ -89,11 +89,13 @@ final class UnreadableView: StoreView {
   }
 
   var sequence: UInt64 { inner.sequence }
-  func rowCount(entity: UInt16) -> Int { inner.rowCount(entity: entity) }
+  var keepsRows: Bool { inner.keepsRows }
+  var countsCommits: Bool { inner.countsCommits }
+  func rowCount(entity: UInt16) throws -> Int { try inner.rowCount(entity: entity) }
 
-  func row(_ reference: ObjectReference) throws -> StoredRow? {
+  func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
     try failing.check(.rows)
-    return try inner.row(reference)
+    try inner.row(reference, body)
   }
 
   func version(of reference: ObjectReference) throws -> RowVersion? {
@@ -143,6 +145,14 @@ final class UnreadableView: StoreView {
   ) throws {
     try failing.check(.entries)
     try inner.appendReferences(under: owner, in: index, to: &found)
+  }
+
+  func appendReferences(
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void
+  ) throws {
+    try failing.check(.entries)
+    try inner.appendReferences(request, to: &found, ends: &ends, rows: rows)
   }
 
   func hasEntry(

@@ -172,7 +172,7 @@ private final class UndoWorld {
   private func editInChild() throws {
     guard kind != .joined, !editor.state.hasDeletions else { return }
     run.note("gets a child")
-    let child = PartEditor(run, "child", try context.newChildContext(), 0, editor.state)
+    let child = PartEditor(run, "child", context.newChildContext(), 0, editor.state)
     let before = editor.state
     for _ in 0..<Int.random(in: 1...4, using: &run.random) { try child.edit() }
     do {

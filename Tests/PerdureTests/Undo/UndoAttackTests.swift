@@ -741,7 +741,7 @@ struct UndoExchangeTests {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
     context.undoGroup("Delete") { context.delete(shelf.volumes[1]) }
-    let children = try (0..<2).map { _ in try context.newChildContext() }
+    let children = (0..<2).map { _ in context.newChildContext() }
     for child in children { child.undoManager = ContextUndoManager() }
     let inner = try here(shelf, children[0])
     children[0].undoGroup("Name") { inner.name = "n" }

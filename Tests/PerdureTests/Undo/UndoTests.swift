@@ -303,7 +303,7 @@ struct UndoTests {
   func child() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     child.undoManager = ContextUndoManager()
     let inner = try #require(try child.existingObject(with: shelf.objectID) as? UndoShelf)
     child.undoGroup("One") { inner.name = "n" }
@@ -327,7 +327,7 @@ struct UndoTests {
   func restoredByChild() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
-    let child = try context.newChildContext()
+    let child = context.newChildContext()
     child.mergePolicy = .mergeByPropertyObjectTrump
     try child.existingObject(with: volume.objectID).setValue("Two", forKey: "title")
     context.undoGroup("Delete") { context.delete(volume) }

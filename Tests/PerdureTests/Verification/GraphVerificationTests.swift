@@ -61,8 +61,11 @@ struct GraphVerificationTests {
     let entity = store.schema.entity(reference.entityNumber)
     let (slot, layouts) = (try #require(entity.slot(named: property)), try #require(entity.layouts))
     let view = store.view()
-    let row = try RowView(checking: try #require(try view.row(reference)).bytes, layouts)
-    return RowWriter(layouts).row(base: row) { $0 == slot ? .value(value) : .copied }
+    let stored = try #require(try view.leasedRow(reference))
+    return try stored.withRow { stored in
+      let row = try RowView(checking: stored.bytes, layouts)
+      return RowWriter(layouts).row(base: row) { $0 == slot ? .value(value) : .copied }
+    }
   }
 
   private func put(_ row: [UInt8], as reference: ObjectReference) throws {
@@ -213,8 +216,11 @@ struct GraphVerificationTests {
   func uniqueness() throws {
     let entity = store.schema.entity(worker.entityNumber)
     let (slot, layouts) = (try #require(entity.slot(named: "email")), try #require(entity.layouts))
-    let row = try RowView(checking: try #require(try store.view().row(worker)).bytes, layouts)
-    let twin = RowWriter(layouts).row(base: row) { $0 == slot ? .value(.string("x")) : .copied }
+    let stored = try #require(try store.view().leasedRow(worker))
+    let twin = try stored.withRow { stored in
+      let row = try RowView(checking: stored.bytes, layouts)
+      return RowWriter(layouts).row(base: row) { $0 == slot ? .value(.string("x")) : .copied }
+    }
     try store.close()
     let stranger = try Store(at: "/staff.perdure", options: options)
     let rows = try stranger.keyspace(LogKeyspaces.rowsName(worker.entityNumber), .dense)

@@ -47,7 +47,7 @@ extension Scenario {
     Scenario("child context: create, set and save", repetitions: 5) { bench in
       let id = try bench.worker(7).objectID
       return each { _ in
-        let child = try bench.context.newChildContext()
+        let child = bench.context.newChildContext()
         guard let worker = child.object(with: id) as? Worker else {
           throw CountingError("The object of worker 7 has another class.")
         }
@@ -59,7 +59,7 @@ extension Scenario {
 
   private static var childFetch: Scenario {
     Scenario("child context: equal by index", repetitions: 10) { bench in
-      let child = try bench.context.newChildContext()
+      let child = bench.context.newChildContext()
       let name = BaseGraph.lastName(3)
       return each { _ in
         let found = try child.fetch(Worker.fetchRequest { $0.lastName == name }).count

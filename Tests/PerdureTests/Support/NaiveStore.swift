@@ -1,9 +1,12 @@
-// A naive store of dictionaries, which derives indexes by sorting. Tests compare the real stores
-// with it.
+// A naive store of dictionaries, which derives indexes by sorting. It answers the required requests
+// only: its rows are copies that end with the call that receives them, and each request can be
+// counted, fail or meet an expired view, as in a store at the end of a network. Every test of the
+// graph can run on it, and tests compare other stores with it.
 
-import Perdure
 import PerdurePredicates
 import Synchronization
+
+@testable import Perdure
 
 /// Row bytes at a fixed address.
 // Unchecked: the bytes are written in init, freed in deinit, and not changed in between.
@@ -22,7 +25,16 @@ private final class RowBox: @unchecked Sendable {
     bytes.deallocate()
   }
 
-  var stored: StoredRow { StoredRow(bytes: bytes, version: version) }
+  /// Calls `body` with a copy of the row that is overwritten and freed when it returns.
+  func withCopy<R>(_ body: (StoredRow) throws -> R) rethrows -> R {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+    copy.copyMemory(from: bytes)
+    defer {
+      for position in copy.indices { copy[position] = 0xDD }
+      copy.deallocate()
+    }
+    return try body(StoredRow(bytes: UnsafeRawBufferPointer(copy), version: version))
+  }
 }
 
 private struct Entry: Hashable {
@@ -35,19 +47,21 @@ private struct Entry: Hashable {
   }
 }
 
-/// One state of a `ReferenceStore`.
-final class ReferenceView: StoreView {
+/// One state of a `NaiveStore`.
+final class NaiveView: StoreView {
   let sequence: UInt64
   private let schema: StoreSchema
   fileprivate let rows: [ObjectReference: RowBox]
   fileprivate let links: Set<StoreLink>
   fileprivate let keys: [StoreLink: OrderKey]
   private let cache = Mutex<[StoreIndex: [Entry]]>([:])
+  private let requests: NaiveRequests
 
   fileprivate init(
-    _ schema: StoreSchema, _ sequence: UInt64, _ rows: [ObjectReference: RowBox], _ links: Set<StoreLink>,
-    _ keys: [StoreLink: OrderKey]
+    _ schema: StoreSchema, _ requests: NaiveRequests, _ sequence: UInt64,
+    _ rows: [ObjectReference: RowBox], _ links: Set<StoreLink>, _ keys: [StoreLink: OrderKey]
   ) {
+    self.requests = requests
     self.schema = schema
     self.sequence = sequence
     self.rows = rows
@@ -55,44 +69,47 @@ final class ReferenceView: StoreView {
     self.keys = keys
   }
 
-  func row(_ reference: ObjectReference) throws -> StoredRow? { rows[reference]?.stored }
-  func version(of reference: ObjectReference) -> RowVersion? { rows[reference]?.version }
-  func rowCount(entity: UInt16) -> Int { rows.keys.count { $0.entityNumber == entity } }
+  /// The version of a row, for comparison; no request.
+  fileprivate func storedVersion(of reference: ObjectReference) -> RowVersion? { rows[reference]?.version }
+
+  func rowCount(entity: UInt16) throws -> Int {
+    try requests.begin(.rowCount, at: sequence)
+    return rows.keys.count { $0.entityNumber == entity }
+  }
 
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool
   ) throws {
+    try requests.begin(.scan, at: sequence)
     var references = rows.keys.filter { $0.entityNumber == entity }.sorted { $0.rawValue < $1.rawValue }
     if descending { references.reverse() }
     for reference in references {
-      guard let row = rows[reference], try body(reference, row.stored) else { return }
-    }
-  }
-
-  func visitReferences(
-    entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
-  ) rethrows {
-    let references = rows.keys.filter { $0.entityNumber == entity && $0.id >= first }
-    for reference in references.sorted(by: { $0.rawValue < $1.rawValue }) {
-      guard try body(reference) else { return }
+      guard let row = rows[reference], try row.withCopy({ try body(reference, $0) }) else { return }
     }
   }
 
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
+    try requests.begin(.rows, at: sequence)
     // Visits the rows backwards, because callers must not rely on the order of calls.
     for position in references.indices.reversed() {
-      try body(position, rows[references[position]]?.stored)
+      if let row = rows[references[position]] {
+        try row.withCopy { try body(position, $0) }
+      } else {
+        try body(position, nil)
+      }
     }
   }
 
-  func entryCount(_ index: StoreIndex, _ range: KeyRange) -> Int {
-    entries(index).count { range.contains($0.key) }
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
+    try requests.begin(.entryCount, at: sequence)
+    return entries(index).count { range.contains($0.key) }
   }
 
   func visitEntries(
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
   ) throws {
+    try requests.begin(.entries, at: sequence)
     let found = entries(index).filter { range.contains($0.key) }
     for entry in descending ? found.reversed() : found {
       guard try entry.key.withUnsafeBytes({ try body($0, entry.reference) }) else { return }
@@ -100,27 +117,38 @@ final class ReferenceView: StoreView {
   }
 
   func appendReferences(
-    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void
   ) throws {
-    let key = bare(owner)
-    found += entries(index).filter { $0.key == key }.map(\.reference)
-  }
-
-  func hasEntry(
-    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
-  ) throws -> Bool {
-    let key = bare(owner)
-    return entries(index).contains { $0.key == key && $0.reference == reference }
-  }
-
-  func readAhead(
-    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
-    _ body: (Int, StoredRow) throws -> Void
-  ) throws {
-    for position in references.indices.reversed() {
-      guard let row = rows[references[position]], row.bytes.count <= bytesMax else { continue }
-      try body(position, row.stored)
+    try requests.begin(.relationship, at: sequence)
+    for owner in request.owners {
+      let start = found.count
+      if let order = request.order {
+        found += try requests.withoutCounting { try members(request.index, order, of: owner) }
+      } else {
+        let key = bare(owner)
+        found += entries(request.index).filter { $0.key == key }.map(\.reference)
+      }
+      ends.append(found.count)
+      if request.wantsRows {
+        for reference in found[start...] {
+          try self.rows[reference]?.withCopy { try rows(reference, $0) }
+        }
+      }
+      if found.count > request.countMax { return }
     }
+  }
+
+  func visit(
+    _ fetch: CompiledFetch, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
+    try requests.begin(.fetch, at: sequence)
+    try requests.withoutCounting { try FetchRun(fetch, self).visit(needsRows: needsRows, body) }
+  }
+
+  func count(_ fetch: CompiledFetch) throws -> Int {
+    try requests.begin(.fetch, at: sequence)
+    return try requests.withoutCounting { try FetchRun(fetch, self).count() }
   }
 
   /// All keys and references of an index in order, for comparison with other stores.
@@ -192,13 +220,18 @@ final class ReferenceView: StoreView {
 }
 
 /// A store that keeps all data in dictionaries, and derives every index by sorting.
-final class ReferenceStore: PersistentStore {
+final class NaiveStore: PersistentStore {
   let schema: StoreSchema
-  let identifier = "reference"
+  /// Differs between stores, because ids of objects name it.
+  let identifier = "naive-\(NaiveStore.nextNumber())"
+  private static let count = Atomic<Int>(0)
+  let requests = NaiveRequests()
+
+  private static func nextNumber() -> Int { count.wrappingAdd(1, ordering: .relaxed).newValue }
 
   private struct State {
-    var view: ReferenceView
-    var history: [UInt64: ReferenceView] = [:]
+    var view: NaiveView
+    var history: [UInt64: NaiveView] = [:]
     var nextID: [UInt16: UInt64] = [:]
     var isClosed = false
   }
@@ -207,13 +240,14 @@ final class ReferenceStore: PersistentStore {
 
   init(_ schema: StoreSchema) {
     self.schema = schema
-    state = Mutex(State(view: ReferenceView(schema, 0, [:], [], [:])))
+    state = Mutex(State(view: NaiveView(schema, requests, 0, [:], [], [:])))
   }
 
   func view() -> any StoreView { state.withLock { $0.view } }
 
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
-    state.withLock {
+    try requests.begin(.ids, at: nil)
+    return state.withLock {
       let first = $0.nextID[entity, default: 1]
       $0.nextID[entity] = first + UInt64(count)
       return first..<first + UInt64(count)
@@ -223,7 +257,8 @@ final class ReferenceStore: PersistentStore {
   func close() throws { state.withLock { $0.isClosed = true } }
 
   func commit(_ change: StoreChange) throws -> any StoreView {
-    try state.withLock { state in
+    try requests.begin(.commit, at: nil)
+    return try state.withLock { state in
       precondition(!state.isClosed, "The store is closed.")
       let old = state.view
       let failed = change.preconditions.filter { !holds($0, now: old, since: change.view) }
@@ -238,21 +273,22 @@ final class ReferenceStore: PersistentStore {
       var keys = old.keys
       for link in change.linksRemoved { keys[link] = nil }
       for place in change.places { keys[place.link] = place.key }
-      let new = ReferenceView(schema, old.sequence + 1, rows, links, keys)
+      let new = NaiveView(schema, requests, old.sequence + 1, rows, links, keys)
       let duplicates = duplicates(in: new, change)
       if !duplicates.isEmpty { throw StoreConflict(duplicates: duplicates) }
       state.view = new
+      requests.noteNewest(new.sequence)
       return new
     }
   }
 
   private func holds(
-    _ precondition: Precondition, now: ReferenceView, since: any StoreView
+    _ precondition: Precondition, now: NaiveView, since: any StoreView
   ) -> Bool {
     switch precondition {
     case .rowExists(let reference): return now.rows[reference] != nil
     case .rowAbsent(let reference): return now.rows[reference] == nil
-    case .rowUnchanged(let reference, let version): return now.version(of: reference) == version
+    case .rowUnchanged(let reference, let version): return now.storedVersion(of: reference) == version
     case .rangeUnchanged(let index, let range):
       return entries(now, index, range) == entries(since, index, range)
     }
@@ -260,17 +296,14 @@ final class ReferenceStore: PersistentStore {
 
   private func entries(
     _ view: any StoreView, _ index: StoreIndex, _ range: KeyRange
-  ) -> [Entry] {
-    var found: [Entry] = []
-    try? view.visitEntries(index, range, descending: false) { key, reference in
-      found.append(Entry(key: Array(key), reference: reference))
-      return true
-    }
-    return found
+  ) -> [[UInt8]: [ObjectReference]] {
+    guard let view = view as? NaiveView else { preconditionFailure("A change has a view of its store.") }
+    let found = view.allEntries(index).filter { range.contains($0.key) }
+    return Dictionary(grouping: found, by: \.key).mapValues { $0.map(\.reference) }
   }
 
   private func duplicates(
-    in view: ReferenceView, _ change: StoreChange
+    in view: NaiveView, _ change: StoreChange
   ) -> [StoreConflict.DuplicateKey] {
     let written = Set(change.puts.references)
     var duplicates: [StoreConflict.DuplicateKey] = []

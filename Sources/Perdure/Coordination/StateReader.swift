@@ -1,0 +1,294 @@
+// Reading one state of a store (S1 to S6 in PersistentStore.swift).
+//
+// A `StateReader` is confined to the context that uses it. A `StoreView` is a reader that never
+// changes and that any thread may use.
+
+package import PerdurePredicates
+
+/// Reads one state of a store, or of a store with unsaved changes over it.
+///
+/// A method that throws reports the error of a damaged, closed or unreachable store, or
+/// `StoreViewExpired`. If a body throws, the method stops and throws the same error.
+package protocol StateReader: AnyObject {
+  // MARK: Required requests
+
+  /// Passes the rows of many objects to `body`, in any order. `body` is called once for each element,
+  /// with its position and its row; nil if there is none.
+  func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws
+
+  /// The number of rows of one concrete entity.
+  func rowCount(entity: UInt16) throws -> Int
+
+  /// Passes the rows of one concrete entity to `body` in order of their ids, until it returns false.
+  func visitRows(
+    entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool) throws
+
+  /// The number of entries in a range of an index.
+  func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int
+
+  /// Passes the entries in a range of an index to `body` in order (S5), until it returns false. The
+  /// key lacks the reference that a store may append to it. Its bytes are valid during the call.
+  func visitEntries(
+    _ index: StoreIndex, _ range: KeyRange, descending: Bool,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
+
+  /// Appends the references at the other end of a relationship, owner by owner. `ends` gets, for each
+  /// owner, the end of its references in `found`. Stops after the owner with which there are more than
+  /// `request.countMax` references: the owners after it get no end.
+  ///
+  /// - Parameter rows: Receives rows of these references, in any order, if the store can pass them with
+  ///   the same request: none, some or all.
+  func appendReferences(
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
+    rows: (ObjectReference, StoredRow) throws -> Void) throws
+
+  // MARK: Capabilities
+
+  /// Whether the bytes of all rows stay valid as long as the reader. Default: false.
+  var keepsRows: Bool { get }
+
+  /// Checks that the container of the store has not been closed. O(1). Default: does nothing.
+  func checkIsOpen() throws
+
+  /// Passes one row to `body`, which is not called if there is none.
+  func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws
+
+  /// The version of a row; nil if there is none.
+  func version(of reference: ObjectReference) throws -> RowVersion?
+
+  /// Passes the versions of many rows to `body`, in any order. `body` is called once for each element,
+  /// with its position and its version; nil if there is no row.
+  func versions(
+    of references: [ObjectReference], _ body: (Int, RowVersion?) throws -> Void) throws
+
+  /// Passes the objects of one concrete entity to `body` in order of their ids, from an id on, until it
+  /// returns false. A store that can reads no rows for it, so that damaged ones do not matter.
+  func visitReferences(entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool) throws
+
+  /// Appends the references at the other end of a relationship of one owner, in the order of S5.
+  func appendReferences(
+    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]) throws
+
+  /// Whether an index whose keys are bare references has an entry of an owner with a reference.
+  func hasEntry(under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex) throws
+    -> Bool
+
+  /// The order key of a member; nil if it has none.
+  func orderKey(of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes) throws
+    -> OrderKey?
+
+  /// Passes to `body` the entry that has `position` others of a range before it, if there is one.
+  func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void) throws
+
+  /// The sum that an index of sums keeps for an owner, empty if it has none. Default: nil, and the
+  /// members are added up.
+  func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum?
+
+  /// Passes rows to `body` that are likely to be needed soon, with the positions of their references, in
+  /// any order. A row that does not exist or takes more than about `bytesMax` is left out.
+  func readAhead(
+    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
+    _ body: (Int, StoredRow) throws -> Void) throws
+
+  /// Passes the objects of a fetch to `body` in order, until it returns false; with their rows if these
+  /// are at hand or needed. With `needsRows`, an object without a row is left out. Default: the plan
+  /// of FetchPlanner.
+  func visit(
+    _ fetch: CompiledFetch, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws
+
+  /// The number of objects of a fetch. Default: as `visit`.
+  func count(_ fetch: CompiledFetch) throws -> Int
+}
+
+/// A request for the objects at the other end of a relationship of some owners.
+package struct RelationshipRequest {
+  package let owners: [ObjectReference]
+  /// The index of the relationship, whose keys are bare references.
+  package let index: StoreIndex
+  /// The order of the references of an owner; nil for the order of S5.
+  package let order: OrderIndexes?
+  /// The number of references after which no other owner is wanted.
+  package let countMax: Int
+  /// Whether the rows of the references are wanted too.
+  package let wantsRows: Bool
+
+  package init(
+    owners: [ObjectReference], index: StoreIndex, order: OrderIndexes? = nil, countMax: Int = .max,
+    wantsRows: Bool = false
+  ) {
+    self.owners = owners
+    self.index = index
+    self.order = order
+    self.countMax = countMax
+    self.wantsRows = wantsRows
+  }
+}
+
+/// One consistent state of a store (S1). Any thread may call any method.
+package protocol StoreView: StateReader, Sendable {
+  /// The sequence number of the newest commit in this view; grows from view to view.
+  var sequence: UInt64 { get }
+
+  /// Whether `sequence` grows by one with each commit and by nothing else, so that it tells whether a
+  /// view is the state right after a commit. Default: true.
+  var countsCommits: Bool { get }
+}
+
+extension StoreView {
+  package var countsCommits: Bool { true }
+}
+
+/// The store no longer has the state of a view. A newer view can be read.
+package struct StoreViewExpired: Error, CustomStringConvertible {
+  package init() {}
+
+  package var description: String {
+    "The store no longer has the state of this view. Continue with a newer view."
+  }
+}
+
+// MARK: - Defaults
+
+extension StateReader {
+  package var keepsRows: Bool { false }
+
+  package func checkIsOpen() throws {}
+
+  package func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
+    try rows([reference]) { if let row = $1 { try body(row) } }
+  }
+
+  package func version(of reference: ObjectReference) throws -> RowVersion? {
+    var version: RowVersion?
+    try row(reference) { version = $0.version }
+    return version
+  }
+
+  package func versions(
+    of references: [ObjectReference], _ body: (Int, RowVersion?) throws -> Void
+  ) throws {
+    try rows(references) { try body($0, $1?.version) }
+  }
+
+  package func visitReferences(
+    entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool
+  ) throws {
+    try visitRows(entity: entity, descending: false) { reference, _ in
+      reference.id < first ? true : try body(reference)
+    }
+  }
+
+  package func appendReferences(
+    under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
+  ) throws {
+    var ends: [Int] = []
+    let request = RelationshipRequest(owners: [owner], index: index)
+    try appendReferences(request, to: &found, ends: &ends) { _, _ in }
+  }
+
+  package func hasEntry(
+    under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
+  ) throws -> Bool {
+    var found: [ObjectReference] = []
+    try appendReferences(under: owner, in: index, to: &found)
+    return found.contains(reference)
+  }
+
+  package func orderKey(
+    of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
+  ) throws -> OrderKey? {
+    var found: OrderKey?
+    try visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { key, reference in
+      if reference == member { found = OrderIndexes.orderKey(in: key) }
+      return found == nil
+    }
+    return found
+  }
+
+  package func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
+  ) throws {
+    var left = position
+    try visitEntries(index, range, descending: false) { key, reference in
+      if left == 0 { try body(key, reference) }
+      left -= 1
+      return left >= 0
+    }
+  }
+
+  package func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? { nil }
+
+  package func readAhead(
+    _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
+    _ body: (Int, StoredRow) throws -> Void
+  ) throws {
+    try rows(Array(references)) { position, row in
+      if let row, row.bytes.count <= bytesMax { try body(position, row) }
+    }
+  }
+}
+
+extension StateReader {
+  package func visit(
+    _ fetch: CompiledFetch, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
+    try FetchRun(fetch, self).visit(needsRows: needsRows, body)
+  }
+
+  package func count(_ fetch: CompiledFetch) throws -> Int { try FetchRun(fetch, self).count() }
+}
+
+// MARK: - Reading by the requests
+
+extension StateReader {
+  /// Calls `body` with a row; with nil if there is none.
+  @inline(__always)
+  func withRow<R>(_ reference: ObjectReference, _ body: (StoredRow?) throws -> R) throws -> R {
+    var result: R?
+    try row(reference) { result = try body($0) }
+    if let result { return result }
+    return try body(nil)
+  }
+
+  /// A row that is valid beyond the call; nil if there is none.
+  func leasedRow(_ reference: ObjectReference) throws -> LeasedRow? {
+    try withRow(reference) { row in row.map { LeasedRow($0, of: self) } }
+  }
+
+  /// Answers a request for the other ends of relationships by requests for each owner.
+  func appendReferencesOneByOne(
+    _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int]
+  ) throws {
+    for owner in request.owners {
+      if let order = request.order {
+        found += try members(request.index, order, of: owner)
+      } else {
+        try appendReferences(under: owner, in: request.index, to: &found)
+      }
+      ends.append(found.count)
+      if found.count > request.countMax { return }
+    }
+  }
+
+  /// The objects at the other end of an ordered relationship, in its order. Objects without a place
+  /// are at the end, and places without a link are left out.
+  ///
+  /// - Complexity: O(n) for n objects.
+  func members(
+    _ index: StoreIndex, _ order: OrderIndexes, of owner: ObjectReference
+  ) throws -> [ObjectReference] {
+    var placed: [ObjectReference] = []
+    try visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) { _, member in
+      placed.append(member)
+      return true
+    }
+    if try placed.count == entryCount(index, .owner(owner)) { return placed }
+    var linked: [ObjectReference] = []
+    try appendReferences(under: owner, in: index, to: &linked)
+    let (members, known) = (Set(linked), Set(placed))
+    return placed.filter(members.contains) + linked.filter { !known.contains($0) }
+  }
+}

@@ -1,0 +1,73 @@
+// Rows as a store hands them out.
+//
+// The bytes of a `StoredRow` are borrowed. A reader that keeps its rows (`StateReader.keepsRows`) has
+// them mapped or in memory as long as it lives. Other readers hand out copies, which end with the
+// call that receives them. Code that needs a row for longer leases it: `LeasedRow` borrows mapped
+// bytes and copies the others.
+
+/// The version of a row: changes with every write of the row, also if the bytes stay the same.
+package struct RowVersion: RawRepresentable, Hashable, Sendable {
+  package let rawValue: UInt64
+
+  package init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+}
+
+/// A row of a store. Borrowed: the bytes are valid during the call that receives the row, and as long
+/// as the reader if it keeps its rows.
+package struct StoredRow {
+  package let bytes: UnsafeRawBufferPointer
+  package let version: RowVersion
+
+  package init(bytes: UnsafeRawBufferPointer, version: RowVersion) {
+    self.bytes = bytes
+    self.version = version
+  }
+}
+
+/// A row that stays valid as long as both the lease and the reader that gave the row.
+struct LeasedRow {
+  let row: StoredRow
+  /// nil if the reader keeps the bytes.
+  private let copy: RowCopy?
+
+  /// - Complexity: O(1) if the reader keeps its rows, otherwise O(length of the row).
+  @inline(__always)
+  init(_ row: StoredRow, of reader: any StateReader) {
+    self.init(row, isKept: reader.keepsRows)
+  }
+
+  /// - Parameter isKept: Whether the reader keeps its rows.
+  @inline(__always)
+  init(_ row: StoredRow, isKept: Bool) {
+    if isKept {
+      self.row = row
+      copy = nil
+    } else {
+      let copy = RowCopy(row.bytes)
+      self.row = StoredRow(bytes: copy.bytes, version: row.version)
+      self.copy = copy
+    }
+  }
+
+  /// Calls `body` with the row, whose bytes are valid until it returns.
+  @inline(__always)
+  func withRow<R>(_ body: (StoredRow) throws -> R) rethrows -> R {
+    defer { withExtendedLifetime(copy) {} }
+    return try body(row)
+  }
+}
+
+/// Bytes of a row in memory of their own.
+private final class RowCopy {
+  let bytes: UnsafeRawBufferPointer
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+    memory.copyMemory(from: bytes)
+    self.bytes = UnsafeRawBufferPointer(memory)
+  }
+
+  deinit { bytes.deallocate() }
+}

@@ -1,0 +1,73 @@
+// A fetch as a reader receives it: one request, which a store answers as it can.
+//
+// Readers of this process run the plan of FetchPlanner on their own requests (FetchRun.swift). A
+// store at the end of a network sends the fetch, and answers it with one request.
+
+internal import PerdurePredicates
+
+/// What to fetch, checked against the schema when it is prepared.
+package struct CompiledFetch {
+  let graph: GraphSchema
+  /// The query of the first entity.
+  private let query: FetchQuery
+  /// The entities with that name, in the order of their stores. One, except if several stores have the
+  /// entity; none if no store is asked.
+  let entities: [UInt16]
+  /// The range of an index that gives the same objects in the same order; nil for most fetches.
+  let range: IndexedRange?
+  let cancellation: FetchCancellation
+
+  init(_ query: FetchQuery, entities: [UInt16], _ graph: GraphSchema, _ cancellation: FetchCancellation) {
+    self.query = query
+    self.entities = entities
+    self.graph = graph
+    self.cancellation = cancellation
+    range = entities.count == 1 ? IndexedRange(query, graph.store) : nil
+  }
+
+  /// Checks the fetch, and makes it ready to be planned: an element for each entity.
+  ///
+  /// - Throws: `FetchError`.
+  func prepared() throws -> PreparedParts {
+    if entities.count == 1 {
+      return PreparedParts(parts: [try graph.prepared(query)], offset: 0, limit: nil)
+    }
+    guard query.offset >= 0, query.limit ?? 0 >= 0 else {
+      throw FetchError(
+        .invalidWindow, "The request has a negative limit or offset. Use 0 or more.",
+        entity: graph.shape(numbered: query.entity).name)
+    }
+    // Each store is asked for the objects before the end of the window.
+    var part = query
+    part.limit = PreparedFetch.windowEnd(offset: query.offset, limit: query.limit)
+    part.offset = 0
+    let parts = try entities.map { number in
+      part.entity = number
+      return try graph.prepared(part)
+    }
+    return PreparedParts(parts: parts, offset: query.offset, limit: query.limit)
+  }
+}
+
+/// Fetches of one entity each, and the window of all of them together.
+struct PreparedParts {
+  let parts: [PreparedFetch]
+  let offset: Int
+  let limit: Int?
+}
+
+extension GraphSchema {
+  /// Checks a query and fits it to the schema. Measures the depth of the predicate first.
+  ///
+  /// - Throws: `FetchError`.
+  func prepared(_ query: FetchQuery) throws -> PreparedFetch {
+    var query = query
+    if let predicate = query.predicate {
+      guard let flat = predicate.flattened() else {
+        throw FetchError.tooDeep(entity: shape(numbered: query.entity).name)
+      }
+      query.predicate = try resolvingObjectIDs(in: flat, asked: query.entity)
+    }
+    return try PreparedFetch(query, store)
+  }
+}

@@ -1,0 +1,63 @@
+// The plans of a fetch: one, or one for each store that has the entity, combined here.
+//
+// Each store is asked for the objects before the end of the window, by its own plan. All of them are
+// sorted by the keys that a single store sorts by, and then the window is cut. Without an order the
+// stores follow each other. Objects that are equal in every criterion are in the order of their stores,
+// then of their ids; in the opposite order if the first criterion descends.
+
+internal import PerdurePredicates
+
+/// Plans of one fetch, ready to run.
+struct FetchParts {
+  private let parts: [FetchExecutor]
+  private let offset: Int
+  private let limit: Int?
+
+  init(_ prepared: PreparedParts, on reader: any StateReader, _ cancellation: FetchCancellation) {
+    parts = prepared.parts.map { part in
+      let plan = FetchPlanner.plan(part, FetchStatistics(reader))
+      return FetchExecutor(part, plan, view: reader, cancellation: cancellation)
+    }
+    (offset, limit) = (prepared.offset, prepared.limit)
+  }
+
+  /// The number of objects before the end of the window; nil for all.
+  private var windowEnd: Int? { PreparedFetch.windowEnd(offset: offset, limit: limit) }
+
+  /// Passes the objects to `body` in order, until it returns false; with rows as
+  /// `FetchExecutor.visit` does.
+  func visit(needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
+    if parts.count == 1 { return try parts[0].visit(needsRows: needsRows, body) }
+    guard let first = parts.first, limit != 0 else { return }
+    if !first.fetch.order.isEmpty { return try visitMerged(body) }
+    var seen = 0
+    var goesOn = true
+    for part in parts where goesOn {
+      try part.visit(needsRows: needsRows) { reference, row in
+        seen += 1
+        goesOn = try seen <= offset || body(reference, row)
+        if let windowEnd, seen >= windowEnd { goesOn = false }
+        return goesOn
+      }
+    }
+  }
+
+  private func visitMerged(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
+    let keepsRows = parts.allSatisfy { $0.graph.view.keepsRows }
+    var buffer = SortBuffer(limit: windowEnd, keepsRows: keepsRows)
+    for part in parts { try part.addAll(to: &buffer) }
+    for found in buffer.sorted().dropFirst(offset) {
+      guard try found.passOn(body) else { return }
+    }
+  }
+
+  func count() throws -> Int {
+    if parts.count == 1 { return try parts[0].count() }
+    let total = try parts.reduce(0) { try $0 + $1.count() }
+    let rest = max(0, total - offset)
+    return limit.map { min($0, rest) } ?? rest
+  }
+
+  /// The plans in words, one for each entity.
+  var descriptions: [String] { parts.map(\.plan.description) }
+}

@@ -1,0 +1,52 @@
+// How a reader of this process answers a fetch: by a range of an index where that suffices, otherwise
+// by plans.
+
+internal import PerdurePredicates
+
+/// A fetch on a reader.
+struct FetchRun {
+  private let fetch: CompiledFetch
+  private let reader: any StateReader
+
+  init(_ fetch: CompiledFetch, _ reader: any StateReader) {
+    self.fetch = fetch
+    self.reader = reader
+  }
+
+  /// Passes the objects to `body` in order, until it returns false.
+  ///
+  /// - Parameter needsRows: Whether rows are wanted that are not needed to find the objects. Then
+  ///   objects without a row are left out.
+  func visit(needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
+    if let found = try fetch.range?.references(in: reader) {
+      return try pass(found, needsRows: needsRows, body)
+    }
+    try parts().visit(needsRows: needsRows, body)
+  }
+
+  func count() throws -> Int {
+    if let count = try fetch.range?.count(in: reader) { return count }
+    return try parts().count()
+  }
+
+  func parts() throws -> FetchParts {
+    FetchParts(try fetch.prepared(), on: reader, fetch.cancellation)
+  }
+
+  private func pass(
+    _ references: [ObjectReference], needsRows: Bool,
+    _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
+    if needsRows, references.count == 1 {
+      return try reader.row(references[0]) { _ = try body(references[0], $0) }
+    }
+    var batch = RowBatch(reader, readsRows: needsRows, sizeMax: 256)
+    func passOn(_ reference: ObjectReference, _ row: StoredRow?) throws -> Bool {
+      try row == nil && needsRows || body(reference, row)
+    }
+    for reference in references {
+      guard try batch.add(reference, passOn) else { return }
+    }
+    _ = try batch.flush(passOn)
+  }
+}

@@ -1,0 +1,76 @@
+// The requests that a naive store receives: counted, and made to fail.
+
+import Perdure
+import Synchronization
+
+/// The requests of one store and its views. Any thread may use it.
+final class NaiveRequests: Sendable {
+  enum Kind: Hashable, CaseIterable, Sendable {
+    case rows, rowCount, scan, entryCount, entries, relationship, fetch, ids, commit
+  }
+
+  /// A request failed in a test.
+  struct Failure: Error {}
+
+  private struct State {
+    var counts: [Kind: Int] = [:]
+    var total = 0
+    /// The requests that fail, by their number from 0; none by default.
+    var fails: @Sendable (Int) -> Bool = { _ in false }
+    var newest: UInt64 = 0
+    /// The number of commits after which a view expires; nil: never.
+    var lifetime: UInt64?
+    /// Greater than 0 while the store answers a request by others of its own.
+    var depth = 0
+  }
+
+  private let state = Mutex(State())
+
+  var total: Int { state.withLock { $0.total } }
+  var counts: [Kind: Int] { state.withLock { $0.counts } }
+
+  /// Chooses the requests that fail, by their number from now on.
+  func fail(_ fails: @escaping @Sendable (Int) -> Bool) {
+    state.withLock { state in
+      let first = state.total
+      state.fails = { fails($0 - first) }
+    }
+  }
+
+  func succeed() { fail { _ in false } }
+
+  /// - Parameter lifetime: The number of commits after which views expire; nil for never.
+  func expireViews(after lifetime: UInt64?) { state.withLock { $0.lifetime = lifetime } }
+
+  func noteNewest(_ sequence: UInt64) { state.withLock { $0.newest = sequence } }
+
+  /// Counts a request.
+  ///
+  /// - Parameter sequence: That of the view that is asked; nil for requests of the store.
+  /// - Throws: `Failure`, or `StoreViewExpired`.
+  func begin(_ kind: Kind, at sequence: UInt64?) throws {
+    try state.withLock { state in
+      if state.depth > 0 { return }
+      let number = state.total
+      state.total += 1
+      state.counts[kind, default: 0] += 1
+      if state.fails(number) { throw Failure() }
+      guard let sequence, let lifetime = state.lifetime, sequence + lifetime < state.newest else { return }
+      throw StoreViewExpired()
+    }
+  }
+
+  /// Runs `body`, whose requests are part of one that was counted already.
+  func withoutCounting<R>(_ body: () throws -> R) rethrows -> R {
+    state.withLock { $0.depth += 1 }
+    defer { state.withLock { $0.depth -= 1 } }
+    return try body()
+  }
+
+  /// The number of requests of `body`.
+  func count(_ body: () throws -> Void) rethrows -> Int {
+    let before = total
+    try body()
+    return total - before
+  }
+}
