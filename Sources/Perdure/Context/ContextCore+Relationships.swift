@@ -114,6 +114,7 @@ extension ContextCore {
   ) -> Bool {
     if tracker.isUnknownToStore(owner) || tracker.isUnknownToStore(target) { return false }
     guard let index = relationship.index else { return hasTransientLink(owner, relationship, target) }
+    if let known = linksReadAhead(under: owner, in: index) { return known.contains(target) }
     do { return try view.hasEntry(under: owner, target, in: index) } catch {
       noteReadFailure(error, owner)
       return false
@@ -167,6 +168,10 @@ extension ContextCore {
   private func appendStoredEntries(
     _ index: StoreIndex, _ owner: ObjectReference, to result: inout [ObjectReference]
   ) {
+    if let known = linksReadAhead(under: owner, in: index) {
+      result += known
+      return
+    }
     statistics.relationshipRequestCount += 1
     let count = result.count
     do {

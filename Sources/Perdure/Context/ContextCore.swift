@@ -71,6 +71,8 @@ final class ContextCore {
   @exclusivity(unchecked) var transientLinks = TransientLinks()
   /// What had been changed when the current event began of objects that have no changes any more.
   @exclusivity(unchecked) var eventStarts: [ObjectReference: EventStart] = [:]
+  /// The relationships that were read ahead for deletions; nil if none were.
+  @exclusivity(unchecked) var storedLinks: StoredLinks?
   /// Room for what an index gives, used from one walk to the next.
   @exclusivity(unchecked) var found: [ObjectReference] = []
   /// Instances in memory, those that are gone included. While there are any, the context keeps itself alive.

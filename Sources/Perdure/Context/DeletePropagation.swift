@@ -24,8 +24,15 @@ extension ContextCore {
     isPropagating = true
     defer { isPropagating = false }
     var visited: [ObjectOverlay] = []
+    // Those that a cascade adds are read together when the first of them is visited.
+    var readAhead: Set<ObjectReference> = []
     while let reference = tracker.unpropagated.popLast() {
       guard let overlay = tracker[reference], overlay.isDeleted, !overlay.isPropagated else { continue }
+      if !view.answersAtOnce, !readAhead.contains(reference) {
+        let all = tracker.unpropagated + [reference]
+        readLinksAhead(ofDeleted: all)
+        readAhead.formUnion(all)
+      }
       overlay.isPropagated = true
       let stored = storedReferences(overlay)
       for relationship in overlay.shape.relationships

@@ -34,6 +34,7 @@ final class JoinedView: StoreView {
   }
 
   var keepsRows: Bool { views.allSatisfy(\.keepsRows) }
+  var answersAtOnce: Bool { views.allSatisfy(\.answersAtOnce) }
 
   func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
     guard let part = part(reference) else { return }

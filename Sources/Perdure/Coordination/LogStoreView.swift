@@ -25,6 +25,7 @@ final class LogStoreView: StoreView {
 
   /// Rows lie in the mapped log, which the snapshot keeps.
   var keepsRows: Bool { true }
+  var answersAtOnce: Bool { true }
 
   func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
     if let row = try storedRow(reference) { try body(row) }

@@ -47,6 +47,10 @@ package protocol StateReader: AnyObject {
   /// Whether the bytes of all rows stay valid as long as the reader. Default: false.
   var keepsRows: Bool { get }
 
+  /// Whether a request takes about as long as a lookup in memory. A context asks other readers rarely,
+  /// and for many objects at once. Default: false.
+  var answersAtOnce: Bool { get }
+
   /// Checks that the container of the store has not been closed. O(1). Default: does nothing.
   func checkIsOpen() throws
 
@@ -68,6 +72,13 @@ package protocol StateReader: AnyObject {
   /// Appends the references at the other end of a relationship of one owner, in the order of S5.
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]) throws
+
+  /// Passes the answers to several requests to `body`, in any order: the number of the request, an owner,
+  /// and the references at the other end. A store that can answers with one request. Default: a request
+  /// for each.
+  func visitReferences(
+    _ requests: [RelationshipRequest],
+    _ body: (Int, ObjectReference, [ObjectReference]) throws -> Void) throws
 
   /// Whether an index whose keys are bare references has an entry of an owner with a reference.
   func hasEntry(under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex) throws
@@ -154,6 +165,8 @@ package struct StoreViewExpired: Error, CustomStringConvertible {
 extension StateReader {
   package var keepsRows: Bool { false }
 
+  package var answersAtOnce: Bool { false }
+
   package func checkIsOpen() throws {}
 
   package func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
@@ -186,6 +199,21 @@ extension StateReader {
     var ends: [Int] = []
     let request = RelationshipRequest(owners: [owner], index: index)
     try appendReferences(request, to: &found, ends: &ends) { _, _ in }
+  }
+
+  package func visitReferences(
+    _ requests: [RelationshipRequest],
+    _ body: (Int, ObjectReference, [ObjectReference]) throws -> Void
+  ) throws {
+    for (number, request) in requests.enumerated() {
+      var (found, ends) = ([ObjectReference](), [Int]())
+      try appendReferences(request, to: &found, ends: &ends) { _, _ in }
+      var start = 0
+      for (owner, end) in zip(request.owners, ends) {
+        try body(number, owner, Array(found[start..<end]))
+        start = end
+      }
+    }
   }
 
   package func hasEntry(

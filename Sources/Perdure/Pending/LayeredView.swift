@@ -35,6 +35,7 @@ final class LayeredView: StoreView {
 
   /// The layer keeps the rows that it changes.
   var keepsRows: Bool { base.keepsRows }
+  var answersAtOnce: Bool { base.answersAtOnce }
 
   func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
     guard let pending = try layer.get().row(reference) else { return try base.row(reference, body) }

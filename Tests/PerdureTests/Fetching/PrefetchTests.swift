@@ -46,7 +46,9 @@ struct PrefetchTests {
     request.relationshipKeyPathsForPrefetching = ["workers.projects", "workers"]
     let companies = try context.fetch(request)
     let fetched = context.statistics
-    #expect(fetched.rowRequestCount == 2 && fetched.relationshipRequestCount == 2)
+    // The naive store passes rows with the relationships.
+    #expect(fetched.rowRequestCount == (StoreKind.current == .naive ? 0 : 2))
+    #expect(fetched.relationshipRequestCount == 2)
     #expect(fetched.rowCount == 3 * Self.count)
     var titles: Set<String> = []
     for company in companies {

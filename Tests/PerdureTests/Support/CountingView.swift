@@ -39,6 +39,7 @@ final class CountingView: StoreView {
   var sequence: UInt64 { view.sequence }
 
   var keepsRows: Bool { view.keepsRows }
+  var answersAtOnce: Bool { view.answersAtOnce }
   var countsCommits: Bool { view.countsCommits }
 
   func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {

@@ -139,6 +139,19 @@ final class NaiveView: StoreView {
     }
   }
 
+  func visitReferences(
+    _ requests: [RelationshipRequest],
+    _ body: (Int, ObjectReference, [ObjectReference]) throws -> Void
+  ) throws {
+    try self.requests.begin(.relationship, at: sequence)
+    for (number, request) in requests.enumerated() {
+      for owner in request.owners {
+        let key = bare(owner)
+        try body(number, owner, entries(request.index).filter { $0.key == key }.map(\.reference))
+      }
+    }
+  }
+
   func visit(
     _ fetch: CompiledFetch, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {

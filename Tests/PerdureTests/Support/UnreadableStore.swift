@@ -90,6 +90,7 @@ final class UnreadableView: StoreView {
 
   var sequence: UInt64 { inner.sequence }
   var keepsRows: Bool { inner.keepsRows }
+  var answersAtOnce: Bool { inner.answersAtOnce }
   var countsCommits: Bool { inner.countsCommits }
   func rowCount(entity: UInt16) throws -> Int { try inner.rowCount(entity: entity) }
 
