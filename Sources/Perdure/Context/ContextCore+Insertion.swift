@@ -246,6 +246,10 @@ extension ContextCore {
 
   /// The version of a row in the view; nil when there is none. When the store cannot say, that is noted.
   func viewVersion(of reference: ObjectReference) -> RowVersion? {
+    if let header = identityMap.object(reference)?.header, header.pointee.row != nil, header.pointee.isCurrent
+    {
+      return header.pointee.version
+    }
     do { return try view.version(of: reference) } catch {
       noteReadFailure(error, reference)
       return nil

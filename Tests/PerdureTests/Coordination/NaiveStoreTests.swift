@@ -138,6 +138,29 @@ struct NaiveStoreTests {
   }
 }
 
+extension NaiveStoreTests {
+  // The class has no hooks and no validation, whose default reads every property of changed objects.
+  @Test("A save of many deletions takes at most three requests")
+  func deletions() throws {
+    let scene = try NaiveScene()
+    let context = scene.container.newContext()
+    for number in 0..<200 {
+      let department = Department(context: context)
+      department.name = "d\(number)"
+    }
+    try context.save()
+    let other = scene.container.newContext()
+    let departments = try other.fetch(Department.self)
+    let before = scene.requests.counts
+    let taken = try scene.requests.count {
+      for department in departments { other.delete(department) }
+      try other.save()
+    }
+    #expect(taken <= 3, "\(before) \(scene.requests.counts)")
+    #expect(try scene.container.newContext().count(for: FetchRequest<Department>()) == 0)
+  }
+}
+
 // MARK: - Requests that fail
 
 /// Work on a context, with a result that does not depend on ids. Ends with a fetch, which throws the
