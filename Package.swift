@@ -71,21 +71,26 @@ let package = Package(
         "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "CPerdureShims",
       ],
       swiftSettings: settings),
-    .target(name: "PerdureModel", dependencies: ["PerdurePredicates"], swiftSettings: settings),
+    .target(
+      name: "PerdureModel", dependencies: ["PerdurePredicates", "PerdureText"], swiftSettings: settings),
     // Pictures of models as text. No output of its own.
     .target(
       name: "PerdureModelDiagrams", dependencies: ["PerdureModel", "PerdureText"], swiftSettings: settings),
     // By itself, as programs with models in code need no files.
     .target(
-      name: "PerdureModelFiles", dependencies: ["PerdureFileIO", "PerdureModel", "PerdurePredicates"],
+      name: "PerdureModelFiles",
+      dependencies: ["PerdureFileIO", "PerdureModel", "PerdurePredicates", "PerdureText"],
       swiftSettings: settings),
     // Classes of models as source text; no files.
     .target(
-      name: "PerdureModelCode", dependencies: ["PerdureModel", "PerdurePredicates"], swiftSettings: settings),
+      name: "PerdureModelCode", dependencies: ["PerdureModel", "PerdurePredicates", "PerdureText"],
+      swiftSettings: settings),
     // Generates code from model files; the command and the plugin share it.
     .target(
       name: "PerdureModelGenerating",
-      dependencies: ["PerdureModelFiles", "PerdureModelCode", "PerdureFileIO", "PerdurePredicates"],
+      dependencies: [
+        "PerdureModelFiles", "PerdureModelCode", "PerdureFileIO", "PerdurePredicates", "PerdureText",
+      ],
       swiftSettings: settings),
     // The tool of the plugin. It has few dependencies, because every package with the plugin builds it.
     .executableTarget(
@@ -268,7 +273,8 @@ let package = Package(
     .testTarget(
       name: "PerdureModelGeneratingTests",
       dependencies: [
-        "PerdureModelGenerating", "PerdureModelCode", "PerdureModelFiles", "PerdureTestSupport",
+        "PerdureModelGenerating", "PerdureModelCode", "PerdureModelDiagrams", "PerdureModelFiles",
+        "PerdureTestSupport",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -18,10 +18,11 @@ extension ModelReport {
 
   private static func summary(of model: ManagedObjectModel) -> String {
     let versions = model.versionIdentifiers.sorted().joined(separator: ", ")
-    return "\(counted(model.entities.count, "entity", plural: "entities")), version hash "
-      + String(model.versionHash, radix: 16) + (versions.isEmpty ? "" : ", versions \(versions)")
-      + (model.configurations.isEmpty
-        ? "" : ", configurations \(model.configurations.joined(separator: ", "))")
+    return VisibleText.line(
+      "\(counted(model.entities.count, "entity", plural: "entities")), version hash "
+        + String(model.versionHash, radix: 16) + (versions.isEmpty ? "" : ", versions \(versions)")
+        + (model.configurations.isEmpty
+          ? "" : ", configurations \(model.configurations.joined(separator: ", "))"))
   }
 }
 
@@ -52,8 +53,9 @@ extension ModelReport.Entity {
   private static func heading(of entity: EntityDescription) -> String {
     let parent = entity.superentityName.map { ": \($0)" } ?? ""
     let className = entity.managedObjectClassName
-    return entity.name + parent + (entity.isAbstract ? ", abstract" : "")
-      + (className == entity.name ? "" : ", class \(className)")
+    return VisibleText.line(
+      entity.name + parent + (entity.isAbstract ? ", abstract" : "")
+        + (className == entity.name ? "" : ", class \(className)"))
   }
 }
 

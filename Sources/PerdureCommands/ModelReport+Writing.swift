@@ -32,7 +32,7 @@ extension ModelReport {
   ///
   /// - Parameter name: The name of the model, for the title of the page.
   func html(name: String) -> [String] {
-    let title = MarkupText.escaped(name)
+    let title = MarkupText.escaped(VisibleText.line(name))
     let head = [
       "<!DOCTYPE html>", "<html lang=\"en\">", "<head>", "<meta charset=\"utf-8\">",
       "<title>\(title)</title>", "<style>", Self.style, "</style>", "</head>", "<body>", "<h1>\(title)</h1>",

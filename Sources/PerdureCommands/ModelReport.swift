@@ -54,9 +54,11 @@ struct ModelReport {
 }
 
 extension ModelReport.Cell {
-  init(_ text: String) { self.init(shown: text, json: .string(text)) }
+  init(_ text: String) { self.init(shown: VisibleText.line(text), json: .string(text)) }
 
-  init(_ text: String?) { self.init(shown: text ?? "", json: text.map(JSONText.string) ?? .null) }
+  init(_ text: String?) {
+    self.init(shown: VisibleText.line(text ?? ""), json: text.map(JSONText.string) ?? .null)
+  }
 
   init(_ holds: Bool) { self.init(shown: holds ? "yes" : "", json: .bool(holds)) }
 

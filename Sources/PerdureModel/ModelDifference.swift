@@ -1,3 +1,5 @@
+import PerdureText
+
 /// One difference between a model and the model in a store.
 public struct ModelDifference: Sendable, Hashable {
   /// The kind of a difference.
@@ -67,10 +69,12 @@ public struct ModelDifference: Sendable, Hashable {
 }
 
 extension ModelDifference: CustomStringConvertible {
-  /// The place, the message, and whether a migration is needed.
+  /// The place, the message, and whether a migration is needed, in one line. Control characters and
+  /// marks of text direction in names are escapes such as `\n`.
   public var description: String {
     let place = property.map { "\(entity).\($0)" } ?? entity
-    return "\(place): \(message)\(isCompatible ? "" : " Needs a migration.") [\(kind.rawValue)]"
+    let remedy = isCompatible ? "" : " Needs a migration."
+    return VisibleText.line("\(place): \(message)\(remedy) [\(kind.rawValue)]")
   }
 }
 

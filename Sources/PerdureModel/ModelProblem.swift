@@ -1,3 +1,5 @@
+import PerdureText
+
 /// One error or suspicious declaration in a model: the place, the rule, and the remedy.
 public struct ModelProblem: Sendable, Hashable {
   /// The rule that a part of the model breaks.
@@ -105,9 +107,10 @@ public struct ModelProblem: Sendable, Hashable {
 }
 
 extension ModelProblem: CustomStringConvertible {
-  /// The place, the message and the remedy in one line.
+  /// The place, the message and the remedy in one line. Control characters and marks of text
+  /// direction in names are escapes such as `\n`.
   public var description: String {
     let place = property.map { "\(entity).\($0)" } ?? (entity.isEmpty ? "model" : entity)
-    return "\(place): \(message) \(remedy) [\(rule.rawValue)]"
+    return VisibleText.line("\(place): \(message) \(remedy) [\(rule.rawValue)]")
   }
 }

@@ -1,4 +1,5 @@
 public import PerdureModel
+import PerdureText
 
 /// One finding in a model file: the place, the finding and the remedy.
 public struct ModelFileProblem: Sendable, Hashable {
@@ -75,8 +76,10 @@ public struct ModelFileProblem: Sendable, Hashable {
 
 extension ModelFileProblem: CustomStringConvertible {
   /// The file, line, severity, place, message and remedy in one line, in the form of compilers.
+  /// Control characters and marks of text direction in names are escapes such as `\n`.
   public var description: String {
     let start = ([file] + [line].compactMap { $0.map(String.init) }).joined(separator: ":")
-    return "\(start): \(severity.rawValue): \(place.map { "\($0): " } ?? "")\(message) \(remedy)"
+    return VisibleText.line(
+      "\(start): \(severity.rawValue): \(place.map { "\($0): " } ?? "")\(message) \(remedy)")
   }
 }

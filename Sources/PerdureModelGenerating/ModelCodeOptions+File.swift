@@ -5,6 +5,7 @@ import PerdureFileIO
 public import PerdureModelCode
 import PerdureModelFiles
 import PerdurePredicates
+import PerdureText
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -60,7 +61,9 @@ public struct ModelCodeOptionsError: Error, Sendable, Hashable {
 
 extension ModelCodeOptionsError: CustomStringConvertible {
   /// One line for each problem, in the form of compilers.
-  public var description: String { problems.map { "\(file): error: \($0)" }.joined(separator: "\n") }
+  public var description: String {
+    problems.map { VisibleText.line("\(file): error: \($0)") }.joined(separator: "\n")
+  }
 }
 
 extension ModelCodeOptionsError: LocalizedError {

@@ -67,8 +67,8 @@ package enum JSONText: Equatable, Sendable {
       case "\n": text += "\\n"
       case "\t": text += "\\t"
       case "\r": text += "\\r"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        text += "\\u" + Hexadecimal.digits([0, UInt8(scalar.value)])
+      case _ where VisibleText.isControl(scalar):
+        text += "\\u" + Hexadecimal.digits([UInt8(scalar.value >> 8), UInt8(scalar.value & 255)])
       default: text.unicodeScalars.append(scalar)
       }
     }

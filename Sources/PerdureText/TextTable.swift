@@ -84,40 +84,19 @@ package struct TextTable: Sendable {
 extension TextTable {
   /// Text as one cell of at most `limit` characters, without control characters.
   ///
-  /// A control character in a value could move the cursor of a terminal, so it becomes an escape
-  /// such as `\n` or `\u{1b}`. The cost depends on `limit`, not on the length of the text.
+  /// Such characters become escapes; see ``VisibleText``. The cost depends on `limit`, not on the
+  /// length of the text.
   package static func cell(_ text: String, limit: Int) -> String {
     var (cell, count) = ("", 0)
     // The longest prefix that leaves one character for the ellipsis.
     var beginning = ""
     for character in text {
-      let shown = visible(character)
+      let shown = VisibleText.shown(character)
       guard count + shown.count <= limit else { return limit == 0 ? "" : beginning + "…" }
       cell += shown
       count += shown.count
       if count < limit { beginning = cell }
     }
     return cell
-  }
-
-  private static func visible(_ character: Character) -> String {
-    guard character.unicodeScalars.contains(where: isControl) else { return String(character) }
-    return character.unicodeScalars.reduce(into: "") { text, scalar in
-      switch scalar {
-      case "\n": text += "\\n"
-      case "\r": text += "\\r"
-      case "\t": text += "\\t"
-      case _ where isControl(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-  }
-
-  /// Whether the scalar is a control character, a line separator or a mark of text direction.
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true
-    default: false
-    }
   }
 }

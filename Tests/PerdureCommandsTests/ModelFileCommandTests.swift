@@ -95,6 +95,31 @@ struct ModelFileCommandTests {
     #expect(wrong.code == .failed && wrong.errors.hasPrefix("\(text):1: error: "))
   }
 
+  @Test("Marks of text direction and line ends in names of a file are escapes in all formats")
+  func escapes() throws {
+    try write(
+      """
+      <model userDefinedModelVersionIdentifier="1&#10;&#x202E;2">
+          <entity name="A" representedClassName="B&#10;&#x202E;">
+              <attribute name="a" attributeType="String"><userInfo><entry key="k" value="&#x202E;"/></userInfo></attribute>
+          </entity>
+      </model>
+      """, "Staff")
+    for format in ["table", "markdown", "html", "json"] {
+      let shown = try Outcome("model", "show", bundle, "--format", format)
+      let text = shown.lines.joined(separator: "\n")
+      #expect(shown.code == .success && text.contains("202e") && !text.unicodeScalars.contains("\u{202E}"))
+    }
+    let table = try Outcome("model", "show", bundle).lines
+    #expect(table[0].hasSuffix("versions 1\\n\\u{202e}2") && table[2] == "A, class B\\n\\u{202e}")
+    let other = directory.file("B\u{202E}.xcdatamodel")
+    try FileManager.default.copyItem(atPath: version, toPath: other)
+    for command in [["diagram", other], ["show", other, "--format", "html"]] {
+      let text = try Outcome(["model"] + command).lines.joined(separator: "\n")
+      #expect(text.contains("B\\u{202e}") && !text.unicodeScalars.contains("\u{202E}"))
+    }
+  }
+
   @Test("Shell completion offers the entity names of model files")
   func completes() {
     #expect(EntityCompletion.names(for: ["perdure", "model", "show", bundle, "--entity"]) == ["Worker"])

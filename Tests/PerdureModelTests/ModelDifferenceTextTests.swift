@@ -37,6 +37,16 @@ struct ModelDifferenceTextTests {
         == "E.body: The property was removed. Needs a migration. [propertyRemoved]")
   }
 
+  @Test("A description is one line, whatever the names contain")
+  func oneLine() {
+    let problem = ModelProblem(
+      rule: .configuration, entity: "a\r\nb", property: nil, message: "\u{2028}.", remedy: "\u{200F}.")
+    #expect("\(problem)" == "a\\r\\nb: \\u{2028}. \\u{200f}. [configuration]")
+    let difference = ModelDifference(
+      kind: .entityAdded, entity: "a\nb", property: nil, isCompatible: true, message: "New.")
+    #expect("\(difference)" == "a\\nb: New. [entityAdded]")
+  }
+
   @Test("Making a property required or optional needs a migration")
   func required() throws {
     let found = try differences(.string("a"), .string("a", optional: false, default: ""))

@@ -19,14 +19,14 @@ struct ImportRulesTests {
       "PerdureFileIO", "PerdureFormat", "PerdureNumbers", "PerdureCompression", "CPerdureShims",
       "Synchronization",
     ],
-    "PerdureModel": foundation + ["PerdurePredicates", "Synchronization"],
+    "PerdureModel": foundation + ["PerdurePredicates", "PerdureText", "Synchronization"],
     "PerdureModelDiagrams": ["PerdureModel", "PerdureText"],
     "PerdureModelFiles": foundation + [
-      "FoundationXML", "PerdureFileIO", "PerdureModel", "PerdurePredicates",
+      "FoundationXML", "PerdureFileIO", "PerdureModel", "PerdurePredicates", "PerdureText",
     ],
-    "PerdureModelCode": foundation + ["PerdureModel", "PerdurePredicates"],
+    "PerdureModelCode": foundation + ["PerdureModel", "PerdurePredicates", "PerdureText"],
     "PerdureModelGenerating": foundation + [
-      "PerdureFileIO", "PerdureModelCode", "PerdureModelFiles", "PerdurePredicates",
+      "PerdureFileIO", "PerdureModelCode", "PerdureModelFiles", "PerdurePredicates", "PerdureText",
     ],
     "perdure-model-tool": system + ["PerdureFileIO", "PerdureModelGenerating"],
     "PerdureMacros": foundation + system + ["PerdureText"],

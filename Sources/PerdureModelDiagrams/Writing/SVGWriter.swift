@@ -15,7 +15,7 @@ package enum SVGWriter {
     let head = [
       "<svg xmlns=\"http://www.w3.org/2000/svg\" \(size) viewBox=\"0 0 \(layout.width) \(layout.height)\""
         + " role=\"img\" aria-labelledby=\"title desc\">",
-      "<title id=\"title\">\(MarkupText.escaped(title))</title>",
+      "<title id=\"title\">\(MarkupText.escaped(VisibleText.line(title)))</title>",
       "<desc id=\"desc\">\(MarkupText.escaped(layout.diagram.summary))</desc>",
       "<style>", style, "</style>",
       "<rect class=\"paper\" width=\"\(layout.width)\" height=\"\(layout.height)\"/>",
