@@ -24,7 +24,9 @@ public enum ModelCode {
     let plan = planner.plan(named: name)
     var problems = planner.problems + NameCheck.problems(of: plan)
     if options.style == .macros { problems += MacroCheck.problems(of: plan) }
-    guard problems.isEmpty else { throw ModelCodeError(problems: problems) }
+    guard problems.isEmpty else {
+      throw ModelCodeError(problems: problems.map { $0.located(in: hints.source) })
+    }
     return GeneratedFile(name: fileName(ofModel: name), text: text(of: plan))
   }
 

@@ -1,3 +1,5 @@
+import PerdureText
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -18,21 +20,76 @@ public struct ModelCodeProblem: Sendable, Hashable {
 
   /// The kind of the problem.
   public let kind: Kind
-  /// The name of the entity or template; nil if the problem is about the model as a whole.
-  public let entity: String?
-  /// The name of the property; nil if the problem is about the entity as a whole.
-  public let property: String?
+  let part: CodePart
   /// The problem, in one sentence.
   public let message: String
   /// The remedy, in one sentence.
   public let remedy: String
+  /// The path of the model file; nil if ``ModelCodeHints/source`` has no line for the problem.
+  public private(set) var file: String?
+  /// The line in the model file, from 1; nil if ``file`` is nil.
+  public private(set) var line: Int?
+
+  init(kind: Kind, part: CodePart, message: String, remedy: String) {
+    (self.kind, self.part, self.message, self.remedy) = (kind, part, message, remedy)
+  }
+
+  /// - Parameters:
+  ///   - entity: The name of an entity; nil for the model as a whole.
+  ///   - property: The name of a property of the entity.
+  init(kind: Kind, entity: String?, property: String?, message: String, remedy: String) {
+    self.init(kind: kind, part: CodePart(entity, property), message: message, remedy: remedy)
+  }
+
+  /// The problem with its place in the file.
+  func located(in source: ModelCodeSource?) -> ModelCodeProblem {
+    guard let source, let line = source.line(of: part) else { return self }
+    var problem = self
+    (problem.file, problem.line) = (source.file, line)
+    return problem
+  }
+}
+
+extension ModelCodeProblem {
+  /// The name of the entity or template; nil if the problem is about the model as a whole.
+  public var entity: String? {
+    switch part {
+    case .model, .composite: nil
+    case .entity(let name), .property(_, let name), .template(let name): name
+    }
+  }
+
+  /// The name of the property; nil if the problem is about the entity as a whole.
+  public var property: String? {
+    if case .property(let name, _) = part { name } else { nil }
+  }
+}
+
+/// The part of a model that a problem is about.
+enum CodePart: Sendable, Hashable {
+  case model
+  case entity(String)
+  case property(String, of: String)
+  case composite(String)
+  case template(String)
+
+  init(_ entity: String?, _ property: String?) {
+    switch (entity, property) {
+    case (nil, _): self = .model
+    case (let entity?, nil): self = .entity(entity)
+    case (let entity?, let property?): self = .property(property, of: entity)
+    }
+  }
 }
 
 extension ModelCodeProblem: CustomStringConvertible {
-  /// The place, the message and the remedy in one line.
+  /// The place, the message and the remedy in one line, after the file and the line if they are
+  /// known. Control characters and marks of text direction in names are escapes such as `\n`.
   public var description: String {
     let place = [entity, property].compactMap { $0 }.joined(separator: ".")
-    return "\(place.isEmpty ? "model" : place): \(message) \(remedy) [\(kind.rawValue)]"
+    let words = "\(place.isEmpty ? "model" : place): \(message) \(remedy) [\(kind.rawValue)]"
+    guard let file, let line else { return VisibleText.line(words) }
+    return VisibleText.line("\(file):\(line): error: \(words)")
   }
 }
 

@@ -73,9 +73,40 @@ public struct ModelCodeHints: Sendable, Hashable {
   /// The names of the types of composite attributes, by the path of the attribute:
   /// `Person.address`, `Person.address.place`.
   public var compositeNames: [String: String] = [:]
+  /// The lines of the model file, for problems; nil if the model does not come from a file.
+  public var source: ModelCodeSource?
 
   /// Makes hints without content.
   public init() {}
+}
+
+/// The lines of the parts of a model in its file, from 1.
+public struct ModelCodeSource: Sendable, Hashable {
+  /// The path of the file.
+  public var file: String
+  /// The lines of entities, by name.
+  public var entityLines: [String: Int] = [:]
+  /// The lines of attributes, relationships and fetched properties, by entity and name:
+  /// `Person.photo`.
+  public var propertyLines: [String: Int] = [:]
+  /// The lines of composites, by name.
+  public var compositeLines: [String: Int] = [:]
+  /// The lines of fetch request templates, by name.
+  public var templateLines: [String: Int] = [:]
+
+  /// Makes a source without lines.
+  public init(file: String) { self.file = file }
+
+  /// The line of a part, or of the entity that contains it.
+  func line(of part: CodePart) -> Int? {
+    switch part {
+    case .model: nil
+    case .entity(let name): entityLines[name]
+    case .property(let name, let entity): propertyLines["\(entity).\(name)"] ?? entityLines[entity]
+    case .composite(let name): compositeLines[name]
+    case .template(let name): templateLines[name]
+    }
+  }
 }
 
 /// A generated file.

@@ -10,7 +10,7 @@ public struct ModelFileError: Error, Sendable, Hashable {
   /// All findings, in the order of their lines; at least one is an error.
   public let problems: [ModelFileProblem]
 
-  init(_ problems: [ModelFileProblem]) { self.problems = problems }
+  package init(_ problems: [ModelFileProblem]) { self.problems = problems }
 
   init(
     _ kind: ModelFileProblem.Kind, file: String, line: Int? = nil, place: String? = nil, _ message: String,

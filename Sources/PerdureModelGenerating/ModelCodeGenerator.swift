@@ -1,5 +1,6 @@
 public import PerdureModelCode
 public import PerdureModelFiles
+import PerdureText
 
 /// Generates code from a model file, and writes it.
 public struct ModelCodeGenerator: Sendable {
@@ -24,8 +25,9 @@ public struct ModelCodeGenerator: Sendable {
     let options = try options ?? ModelCodeOptions(besideModelAt: path) ?? ModelCodeOptions()
     let bundle = try ModelBundle(contentsOf: path)
     let document = try bundle.document(version: version)
-    let model = try document.managedObjectModel()
-    warnings = document.problems()
+    let (model, findings) = document.checked()
+    guard let model else { throw ModelFileError(findings) }
+    warnings = findings
     file = try ModelCode.file(
       of: model, named: ModelBundle.modelName(at: bundle.path), hints: document.codeHints(), options: options)
   }
@@ -50,11 +52,14 @@ public struct ModelCodeGenerator: Sendable {
     try ModelFolder().write(Array(file.text.utf8), to: path)
   }
 
-  /// An error in the form of compilers, one line for each problem.
+  /// An error in the form of compilers, one line for each problem, with the file and line of the
+  /// part of the model that it is about.
   ///
-  /// - Parameter path: The path of the model.
+  /// - Parameter path: The path of the model, for problems of the model as a whole.
   public static func words(for error: any Error, ofModel path: String) -> String {
     guard let error = error as? ModelCodeError else { return "\(error)" }
-    return error.problems.map { "\(path): error: \($0)" }.joined(separator: "\n")
+    return error.problems.map { problem in
+      problem.file == nil ? VisibleText.line("\(path): error: \(problem)") : "\(problem)"
+    }.joined(separator: "\n")
   }
 }

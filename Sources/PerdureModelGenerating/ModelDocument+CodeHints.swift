@@ -3,7 +3,7 @@ public import PerdureModelFiles
 
 extension ModelDocument {
   /// Information in the file about code: the kind of code for each entity, types of transformable
-  /// attributes, scalar types, and the names of composites.
+  /// attributes, scalar types, the names of composites, and lines for problems.
   ///
   /// The hints suit the model of a document without errors.
   ///
@@ -24,8 +24,29 @@ extension ModelDocument {
         Self.addComposite(of: attribute, path: path, composites, to: &hints)
       }
     }
+    hints.source = codeSource()
     return hints
   }
+
+  private func codeSource() -> ModelCodeSource {
+    var source = ModelCodeSource(file: file)
+    for element in root.children {
+      guard let name = element["name"] else { continue }
+      switch element.name {
+      case "entity":
+        source.entityLines[name] = element.line
+        for property in element.children where Self.propertyElements.contains(property.name) {
+          source.propertyLines["\(name).\(property["name"] ?? "")"] = property.line
+        }
+      case "composite": source.compositeLines[name] = element.line
+      case "fetchRequest": source.templateLines[name] = element.line
+      default: break
+      }
+    }
+    return source
+  }
+
+  private static let propertyElements: Set<String> = ["attribute", "relationship", "fetchedProperty"]
 
   /// Xcode writes no kind for entities whose classes the program declares.
   private static func entityCode(_ text: String?) -> EntityCode {

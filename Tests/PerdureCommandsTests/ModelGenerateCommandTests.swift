@@ -74,7 +74,7 @@ struct ModelGenerateCommandTests {
       "<model><entity name=\"Note\"><attribute name=\"no\" attributeType=\"Boolean\"/></entity></model>")
     let macros = try Outcome("model", "generate", model, "--output", output, "--style", "macros")
     #expect(macros.code == .failed && macros.lines.isEmpty)
-    #expect(macros.errors.hasPrefix("\(model): error: Note.no: "))
+    #expect(macros.errors.hasPrefix("\(model)/contents:1: error: Note.no: "))
     try write(
       "<model><entity name=\"A\" parentEntity=\"B\"/>\n<entity name=\"C\" parentEntity=\"D\"/></model>")
     let broken = try Outcome("model", "generate", model, "--output", output)

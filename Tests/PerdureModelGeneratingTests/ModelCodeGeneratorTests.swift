@@ -95,12 +95,70 @@ struct ModelCodeGeneratorTests {
     try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
   }
 
-  @Test("Each problem is one line that names the model, in the form of compiler messages")
+  private func lines(_ text: String, style: ModelCodeStyle = .accessors) throws -> [String] {
+    let path = try model(text)
+    var options = ModelCodeOptions()
+    (options.style, options.entityCode) = (style, .classDefinition)
+    let error = #expect(throws: ModelCodeError.self) {
+      try ModelCodeGenerator(contentsOf: path, options: options)
+    }
+    let words = ModelCodeGenerator.words(for: try #require(error), ofModel: path)
+    return words.split(whereSeparator: \.isNewline).map { String($0).replacing(path, with: "M") }
+  }
+
+  @Test("Each problem is one line with the file and line of its part, in the form of compiler messages")
   func problems() throws {
-    let path = try model(
+    let lines = try lines(
       Self.text.replacing("Store.Shop", with: "a b").replacing("[Int: String]", with: "()"))
+    #expect(lines.count == 2)
+    #expect(lines[0].hasPrefix("M/contents:3: error: Shop: \"a b\" is not the name of a class. "))
+    #expect(lines[1].hasPrefix("M/contents:5: error: Shop.hours: \"()\" is not the name of a type. "))
+  }
+
+  @Test("Problems of composites, templates, relationships and fetched properties have their lines")
+  func linesOfParts() throws {
+    let lines = try lines(
+      """
+      <model>
+      <entity name="A">
+      <relationship name="b" optional="YES" toMany="YES" destinationEntity="A"/>
+      <relationship name="B" optional="YES" toMany="YES" destinationEntity="A"/>
+      <fetchedProperty name="Date">
+      <fetchRequest name="fetchedPropertyFetchRequest" entity="A"/></fetchedProperty>
+      <attribute name="d" optional="YES" attributeType="Composite" composite="Data"/>
+      </entity>
+      <composite name="Data">
+      <attribute name="a" optional="YES" attributeType="String"/>
+      </composite>
+      <fetchRequest name="all" entity="A"/>
+      <fetchRequest name="!" entity="A"/>
+      <fetchRequest name="All" entity="A"/>
+      </model>
+      """)
+    #expect(
+      Set(lines.map { String($0.prefix { $0 != " " }) })
+        == ["M/contents:4:", "M/contents:5:", "M/contents:9:", "M/contents:12:", "M/contents:13:"])
+  }
+
+  @Test("Problems of the macro style have lines, and problems of the model as a whole have its path")
+  func linesOfMacros() throws {
+    let text = """
+      <model><entity name="A">
+      <attribute name="no" optional="YES" attributeType="String"/></entity>
+      </model>
+      """
+    #expect(try lines(text, style: .macros).map { String($0.prefix(27)) } == ["M/contents:2: error: A.no: "])
+    let path = directory.file("!.xcdatamodel")
+    try FileManager.default.copyItem(atPath: try model(text), toPath: path)
     let error = #expect(throws: ModelCodeError.self) { try ModelCodeGenerator(contentsOf: path) }
-    let lines = ModelCodeGenerator.words(for: try #require(error), ofModel: path).split(separator: "\n")
-    #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("\(path): error: Shop") })
+    let words = ModelCodeGenerator.words(for: try #require(error), ofModel: path)
+    #expect(words.hasPrefix("\(path): error: model: The name \"!\""))
+  }
+
+  @Test("A line end in a name of the file gives one line")
+  func lineEnds() throws {
+    let lines = try lines(Self.text.replacing("Store.Shop", with: "a&#10;M:1: error: b&#x202E;"))
+    #expect(
+      lines.count == 1 && lines[0].hasPrefix("M/contents:3: error: Shop: \"a\\nM:1: error: b\\u{202e}\""))
   }
 }

@@ -25,34 +25,32 @@ struct NameCheck {
     "TimeInterval", "ToMany", "URL", "UUID",
   ]
 
-  private mutating func report(
-    _ message: String, at place: (entity: String?, property: String?), remedy: String
-  ) {
-    problems.append(
-      ModelCodeProblem(
-        kind: .nameClash, entity: place.entity, property: place.property, message: message, remedy: remedy))
+  private mutating func report(_ message: String, at part: CodePart, remedy: String) {
+    problems.append(ModelCodeProblem(kind: .nameClash, part: part, message: message, remedy: remedy))
   }
 
   // MARK: Declarations of the module
 
   private mutating func checkModule() {
-    declare(plan.namespace, "the model", nil)
+    declare(plan.namespace, "the model", .model)
     for entity in plan.entities {
-      if let name = entity.className { declare(name, "the class of \(entity.name)", entity.name) }
-      declare(entity.namespace, "the names of \(entity.name)", entity.name)
+      if let name = entity.className { declare(name, "the class of \(entity.name)", .entity(entity.name)) }
+      declare(entity.namespace, "the names of \(entity.name)", .entity(entity.name))
     }
-    for composite in plan.composites { declare(composite.name, "the composite \(composite.name)", nil) }
+    for composite in plan.composites {
+      declare(composite.name, "the composite \(composite.name)", .composite(composite.name))
+    }
   }
 
-  private mutating func declare(_ name: String, _ words: String, _ entity: String?) {
+  private mutating func declare(_ name: String, _ words: String, _ part: CodePart) {
     if Self.usedTypes.contains(name) {
       report(
-        "The name \(name) of \(words) is that of a type that generated code uses.", at: (entity, nil),
+        "The name \(name) of \(words) is that of a type that generated code uses.", at: part,
         remedy: "Give it another name.")
     }
     if let other = declared[name] {
       report(
-        "\(words) and \(other) have the same name \(name).", at: (entity, nil), remedy: "Rename one of them.")
+        "\(words) and \(other) have the same name \(name).", at: part, remedy: "Rename one of them.")
     }
     declared[name] = words
   }
@@ -72,7 +70,7 @@ struct NameCheck {
       if let other = functions.updateValue(property.name, forKey: suffix) {
         report(
           "The functions addTo\(suffix) and removeFrom\(suffix) are also those of \(other).",
-          at: (entity.name, property.name),
+          at: .property(property.name, of: entity.name),
           remedy: "Rename one of the relationships.")
       }
     }
@@ -83,7 +81,8 @@ struct NameCheck {
   private mutating func checkType(_ property: String, _ entity: PlannedEntity) {
     guard Self.usedTypes.contains(property) || declared[property] != nil else { return }
     report(
-      "The property has the name of a type that generated code uses.", at: (entity.name, property),
+      "The property has the name of a type that generated code uses.",
+      at: .property(property, of: entity.name),
       remedy: "Begin its name with a lower case letter.")
   }
 
@@ -94,14 +93,14 @@ struct NameCheck {
     for template in plan.model.fetchRequestTemplates.sorted(by: { $0.name < $1.name }) {
       guard let function = SwiftName.function(of: template.name) else {
         report(
-          "The name of the fetch request template has no letter.", at: (template.name, nil),
+          "The name of the fetch request template has no letter.", at: .template(template.name),
           remedy: "Rename it.")
         continue
       }
       if let other = functions.updateValue(template.name, forKey: function) {
         report(
           "The fetch request templates \"\(other)\" and \"\(template.name)\" give the same function \(function).",
-          at: (template.name, nil),
+          at: .template(template.name),
           remedy: "Rename one of them.")
       }
     }

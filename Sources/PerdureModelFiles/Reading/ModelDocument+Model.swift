@@ -25,7 +25,7 @@ extension ModelDocument {
   public func problems() -> [ModelFileProblem] { checked().problems }
 
   /// The model, which is nil if there is an error, and all findings.
-  func checked() -> (model: ManagedObjectModel?, problems: [ModelFileProblem]) {
+  package func checked() -> (model: ManagedObjectModel?, problems: [ModelFileProblem]) {
     let content = ModelReader.read(self)
     var problems = content.problems
     var model: ManagedObjectModel?
