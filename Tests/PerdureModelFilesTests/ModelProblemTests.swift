@@ -258,6 +258,50 @@ struct ModelProblemTests {
     #expect(try ModelDocument(Array(text.utf8), file: "contents").problems() == [])
   }
 
+  @Test(
+    "A composite that cannot be used is one problem at the attribute that uses it",
+    arguments: [
+      "<composite name='C'>\n<attribute name='c' attributeType='Composite' composite='C'/></composite>",
+      """
+      <composite name='C'><attribute name='d' attributeType='Composite' composite='D'/></composite>
+      <composite name='D'><attribute name='c' attributeType='Composite' composite='C'/></composite>
+      """,
+      "<composite name='D'><attribute name='a' attributeType='String'/></composite>\n",
+    ])
+  func unusableComposites(_ composites: String) throws {
+    let use = Self.attribute("Composite", "composite='C'")
+    let document = try ModelDocument(Array("<model>\(composites)\n\(use)</model>".utf8), file: "contents")
+    #expect(document.problems().map(\.kind) == [.composite], "\(document.problems())")
+  }
+
+  @Test("Warnings about unknown and unused names have their entity and property")
+  func placesOfWarnings() throws {
+    let text = """
+      <model x="1">
+      <entity name="A" x="1">
+      <attribute name="a" x="1" optional="YES" attributeType="Composite" composite="C"><userInfo x="1"/></attribute>
+      <attribute name="b" optional="YES" attributeType="String" allowsCloudEncryption="YES"/>
+      <relationship name="r" x="1" optional="YES" toMany="YES" destinationEntity="A"><z/></relationship>
+      <fetchedProperty name="f" x="1"><fetchRequest name="g" entity="A" x="1"/></fetchedProperty>
+      <fetchIndex name="i" x="1"><fetchIndexElement property="b" x="1"/></fetchIndex>
+      <uniquenessConstraints><uniquenessConstraint x="1"><constraint value="b"/></uniquenessConstraint></uniquenessConstraints>
+      </entity>
+      <composite name="C" x="1"><attribute name="c" optional="YES" y="1" attributeType="String"/></composite>
+      <configuration name="D" x="1"><memberEntity name="A" x="1"/></configuration>
+      </model>
+      """
+    let warnings = try ModelDocument(Array(text.utf8), file: "contents").problems()
+      .filter { [.unknownContent, .unused].contains($0.kind) }
+    let places = warnings.map { "\($0.line ?? 0) \($0.place ?? "-")" }
+    #expect(
+      places.sorted()
+        == [
+          "10 C", "10 C.c", "11 D", "11 D", "1 -", "2 A", "3 A.a", "3 A.a", "4 A.b", "5 A.r", "5 A.r",
+          "6 A.f",
+          "6 A.f", "7 A.i", "7 A.i", "8 A",
+        ].sorted())
+  }
+
   @Test("A problem is one line in the form of compilers")
   func description() throws {
     let text = "<model>\n<entity name='A'><attribute name='a' attributeType='Strnig'/></entity></model>"

@@ -4,10 +4,10 @@ import PerdurePredicates
 extension ModelReader {
   /// - Parameter owner: The entity or composite that contains the attribute.
   mutating func attribute(_ element: ModelElement, in owner: String) -> PropertyDescription? {
-    checkNames(element)
+    let place = Self.place(of: element, in: owner)
+    checkNames(element, in: place)
     guard let name = required("name", of: element, owner) else { return nil }
     content.lines.note(line: element.line, .property, owner, name)
-    let place = "\(owner).\(name)"
     if element["attributeType"] == "Composite" { return composite(element, name, in: owner) }
     let type = attributeType(element, place)
     var info = userInfo(element, place)

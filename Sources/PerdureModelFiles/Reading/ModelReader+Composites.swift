@@ -2,7 +2,8 @@
 // composite attribute contains the elements. They are expanded as follows:
 //
 //   CO1. Each composite is read once. Its uses share the elements, so problems occur once.
-//   CO2. A composite that contains itself is an error, and the inner use has no elements.
+//   CO2. A use of a composite that is absent, too large or contains itself is an error. It has a
+//        substitute for the elements, so that the rules of models find no second problem in it.
 //   CO3. The number of elements is limited for each composite and for the file. The nesting is
 //        limited too. So a small file cannot describe a huge model.
 
@@ -18,6 +19,9 @@ struct CompositeTable {
     var count = 0
     /// The number of composites on the longest path, including this one.
     var height = 1
+
+    /// The elements of a composite that cannot be read.
+    static let substitute = Elements(properties: [.string("substitute")])
   }
 
   enum State {
@@ -39,7 +43,7 @@ struct CompositeTable {
 extension ModelReader {
   mutating func readComposites(_ composites: [ModelElement]) {
     for element in composites {
-      checkNames(element)
+      checkNames(element, in: element["name"])
       guard let name = required("name", of: element, nil) else { continue }
       if self.composites.states.updateValue(.unread(element), forKey: name) != nil {
         error(
@@ -75,13 +79,13 @@ extension ModelReader {
         .composite, at: element, attribute: "composite", in: place,
         "The composite \"\(name)\" is not in the file.",
         "Add it, or correct the name.\(NearMisses.question(name, in: composites.states.keys))")
-      return .init()
+      return .substitute
     }
     if case .beingRead = state {
       error(
         .composite, at: element, attribute: "composite", in: place,
         "The composite \"\(name)\" contains itself.", "Remove one of the attributes on the cycle.")
-      return .init()
+      return .substitute
     }
     let elements = self.elements(ofComposite: name)
     composites.count += elements.count
@@ -90,7 +94,7 @@ extension ModelReader {
         .composite, at: element, in: place,
         "The composites of the file have more than \(CompositeTable.countMax) attributes.",
         "Use fewer of them.")
-      return .init()
+      return .substitute
     }
     return elements
   }
@@ -98,7 +102,7 @@ extension ModelReader {
   private mutating func elements(ofComposite name: String) -> CompositeTable.Elements {
     switch composites.states[name] {
     case .read(let elements): return elements
-    case .beingRead, nil: return .init()
+    case .beingRead, nil: return .substitute
     case .unread(let element):
       composites.states[name] = .beingRead
       let elements = read(element, name)
@@ -133,6 +137,6 @@ extension ModelReader {
       .composite, at: element, in: name,
       "The composite has more than \(ModelLimits.compositeDepth) levels or \(ModelLimits.propertyCount) attributes.",
       "Make it smaller.")
-    return .init()
+    return .substitute
   }
 }

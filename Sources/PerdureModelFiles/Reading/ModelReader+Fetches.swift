@@ -35,9 +35,9 @@ extension ModelReader {
   mutating func fetchedProperties(_ element: ModelElement, of entity: String) -> [FetchedPropertyDescription]
   {
     element.children("fetchedProperty").compactMap { child in
-      checkNames(child)
+      let place = Self.place(of: child, in: entity)
+      checkNames(child, in: place)
       guard let name = required("name", of: child, entity) else { return nil }
-      let place = "\(entity).\(name)"
       content.lines.note(line: child.line, .property, entity, name)
       let info = userInfo(child, place)
       guard let source = child.children("fetchRequest").first else {
@@ -53,7 +53,7 @@ extension ModelReader {
   }
 
   private mutating func fetchRequest(_ element: ModelElement, _ place: String) -> FetchRequestDescription? {
-    checkNames(element)
+    checkNames(element, in: place)
     guard let entity = required("entity", of: element, place) else { return nil }
     var request = FetchRequestDescription(entity, text("predicateString", of: element))
     request.fetchLimit = size("fetchLimit", of: element, place)

@@ -20,11 +20,11 @@ extension ModelReader {
       appendOlder([name], from: child, entity.name, &indexes)
     }
     for list in element.children("compoundIndexes") {
-      checkNames(list)
+      checkNames(list, in: entity.name)
       for compound in list.children("compoundIndex") {
-        checkNames(compound)
+        checkNames(compound, in: entity.name)
         let members = compound.children("index")
-        for member in members { checkNames(member) }
+        for member in members { checkNames(member, in: entity.name) }
         let names = members.compactMap { required("value", of: $0, entity.name) }
         appendOlder(names, from: compound, entity.name, &indexes)
       }
@@ -43,9 +43,9 @@ extension ModelReader {
   }
 
   private mutating func fetchIndex(_ element: ModelElement, in entity: String) -> FetchIndexDescription? {
-    checkNames(element)
+    let place = Self.place(of: element, in: entity)
+    checkNames(element, in: place)
     guard let name = required("name", of: element, entity) else { return nil }
-    let place = "\(entity).\(name)"
     content.lines.note(line: element.line, .index, entity, name)
     let children = element.children("fetchIndexElement")
     let elements = children.compactMap { indexElement($0, place) }
@@ -64,7 +64,7 @@ extension ModelReader {
   private mutating func indexElement(
     _ element: ModelElement, _ place: String
   ) -> FetchIndexDescription.Element? {
-    checkNames(element)
+    checkNames(element, in: place)
     if let type = text("type", of: element), type != "Binary" {
       warning(
         .unused, at: element, attribute: "type", in: place, "Stores have no indexes of the type \(type).",

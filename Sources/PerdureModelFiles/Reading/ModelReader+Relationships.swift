@@ -3,10 +3,10 @@ import PerdurePredicates
 
 extension ModelReader {
   mutating func relationship(_ element: ModelElement, in entity: String) -> PropertyDescription? {
-    checkNames(element)
+    let place = Self.place(of: element, in: entity)
+    checkNames(element, in: place)
     guard let name = required("name", of: element, entity) else { return nil }
     content.lines.note(line: element.line, .property, entity, name)
-    let place = "\(entity).\(name)"
     guard let destination = required("destinationEntity", of: element, place) else { return nil }
     let isOptional = bool("optional", of: element, place)
     let maxCount = maxCount(element, place)

@@ -39,7 +39,7 @@ struct ModelReader {
         "Give the contents of an .xcdatamodel folder: their root element is <model>.")
       return
     }
-    checkNames(root)
+    checkNames(root, in: nil)
     if let identifier = root["userDefinedModelVersionIdentifier"], !identifier.isEmpty {
       content.versionIdentifiers = [identifier]
     }
@@ -53,7 +53,7 @@ struct ModelReader {
   // MARK: Entities
 
   private mutating func readEntity(_ element: ModelElement) {
-    checkNames(element)
+    checkNames(element, in: element["name"])
     guard let name = required("name", of: element, nil) else { return }
     var properties: [PropertyDescription] = []
     for child in element.children {
@@ -88,11 +88,11 @@ struct ModelReader {
   private mutating func constraints(_ element: ModelElement, of entity: String) -> [[String]] {
     var constraints: [[String]] = []
     for list in element.children("uniquenessConstraints") {
-      checkNames(list)
+      checkNames(list, in: entity)
       for constraint in list.children("uniquenessConstraint") {
-        checkNames(constraint)
+        checkNames(constraint, in: entity)
         let members = constraint.children("constraint")
-        for member in members { checkNames(member) }
+        for member in members { checkNames(member, in: entity) }
         let names = members.compactMap { required("value", of: $0, entity) }
         content.lines.note(line: constraint.line, .constraint, entity, names.joined(separator: ","))
         constraints.append(names)
@@ -102,12 +102,12 @@ struct ModelReader {
   }
 
   private mutating func readConfiguration(_ element: ModelElement) {
-    checkNames(element)
+    checkNames(element, in: element["name"])
     guard let name = required("name", of: element, nil) else { return }
     content.lines.note(line: element.line, .configuration, name)
     var members: [String] = []
     for member in element.children("memberEntity") {
-      checkNames(member)
+      checkNames(member, in: name)
       guard let entity = required("name", of: member, name) else { continue }
       content.lines.note(line: member.line, .member, entity)
       members.append(entity)
@@ -151,6 +151,12 @@ extension ModelReader {
         remedy: remedy))
   }
 
+  /// The name of a property or index in messages: after that of its owner, which is the entity or
+  /// composite that contains it.
+  static func place(of element: ModelElement, in owner: String) -> String {
+    ([owner] + [element["name"]].compactMap { $0 }.filter { !$0.isEmpty }).joined(separator: ".")
+  }
+
   /// The text of an attribute; nil if it is absent or empty.
   func text(_ attribute: String, of element: ModelElement) -> String? {
     element[attribute].flatMap { $0.isEmpty ? nil : $0 }
@@ -178,9 +184,9 @@ extension ModelReader {
   mutating func userInfo(_ element: ModelElement, _ place: String) -> [String: String] {
     var info: [String: String] = [:]
     for list in element.children("userInfo") {
-      checkNames(list)
+      checkNames(list, in: place)
       for entry in list.children("entry") {
-        checkNames(entry)
+        checkNames(entry, in: place)
         guard let key = entry["key"] else {
           _ = required("key", of: entry, place)
           continue
@@ -197,13 +203,13 @@ extension ModelReader {
 
   /// Reports names that are not part of the format, and flags of services that do not exist here,
   /// each once.
-  mutating func checkNames(_ element: ModelElement) {
-    checkServices(element)
+  mutating func checkNames(_ element: ModelElement, in place: String?) {
+    checkServices(element, place)
     let known = Vocabulary.attributes[element.name] ?? []
     for attribute in element.attributes where !known.contains(attribute.name) {
       if reportedNames.insert("\(element.name) \(attribute.name)").inserted {
         warning(
-          .unknownContent, at: element, attribute: attribute.name, in: element["name"],
+          .unknownContent, at: element, attribute: attribute.name, in: place,
           "The attribute \(attribute.name) of <\(element.name)> is unknown and has no effect.",
           "Check its spelling; it is kept when the file is written.")
       }
@@ -212,7 +218,7 @@ extension ModelReader {
     for child in element.children where !inside.contains(child.name) {
       if reportedNames.insert("\(element.name)/\(child.name)").inserted {
         warning(
-          .unknownContent, at: child, in: element["name"],
+          .unknownContent, at: child, in: place,
           "The element <\(child.name)> in <\(element.name)> is unknown and has no effect.",
           "Check its spelling; it is kept when the file is written.")
       }
@@ -220,7 +226,7 @@ extension ModelReader {
   }
 
   /// Reports the flags of an element that are set and have no effect here.
-  private mutating func checkServices(_ element: ModelElement) {
+  private mutating func checkServices(_ element: ModelElement, _ place: String?) {
     let known = Vocabulary.attributes[element.name] ?? []
     for attribute in element.attributes {
       let name = attribute.name
@@ -228,7 +234,7 @@ extension ModelReader {
         ModelText.bool(attribute.value) != false, reportedNames.insert(name).inserted
       else { continue }
       warning(
-        .unused, at: element, attribute: name, in: element["name"],
+        .unused, at: element, attribute: name, in: place,
         "The setting \(name) is for \(service) and has no effect.",
         "Ignore this if other programs use the file; it is kept when the file is written.")
     }
