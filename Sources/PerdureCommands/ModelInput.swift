@@ -25,8 +25,9 @@ struct ModelInput: ParsableArguments {
       return graph.model
     }
     let document = try ModelBundle(contentsOf: path).document(version: modelVersion)
-    let model = try document.managedObjectModel()
-    for finding in document.problems() where finding.severity == .warning { console.error("\(finding)") }
+    let (model, findings) = document.checked()
+    guard let model else { throw ModelFileError(findings) }
+    for finding in findings where finding.severity == .warning { console.error("\(finding)") }
     return model
   }
 

@@ -7,20 +7,21 @@ extension ModelValidation {
   /// direct cascade from an entity to itself, to a superentity or to a subentity is usual (the
   /// children in a tree). It causes a warning only if its inverse cascades too.
   mutating func checkCascades() {
-    var search = CascadeSearch(parents)
+    var targets: [[Int]] = Array(repeating: [], count: entities.count)
     for (index, entity) in entities.enumerated() {
       for relationship in entity.relationships where relationship.deleteRule == .cascade {
         if let target = indicesByName[relationship.destinationEntityName] {
-          search.targets[index].append(target)
+          targets[index].append(target)
         }
       }
     }
+    let search = CascadeSearch(parents, targets)
     for (index, entity) in entities.enumerated() {
       for relationship in entity.relationships where relationship.deleteRule == .cascade {
         guard let target = indicesByName[relationship.destinationEntityName] else { continue }
         let isCycle =
           search.areKin(index, target)
-          ? inverseCascades(relationship, of: target) : search.arrives(at: index, from: target)
+          ? inverseCascades(relationship, of: target) : search.returns(to: index, from: target)
         guard isCycle else { continue }
         warn(
           .cascadeCycle, entity.name, relationship.name,
@@ -39,20 +40,36 @@ extension ModelValidation {
 }
 
 /// The cascades between the entities of a model.
+///
+/// They are a graph with four nodes for each entity: an object of it is deleted (`arrival`), the
+/// entity is an ancestor of such an object's entity (`above`) or a descendant (`below`), and its
+/// cascades begin (`start`).
 private struct CascadeSearch {
-  let parents: [Int?]
-  private var children: [[Int]]
-  /// The destinations of the cascading relationships that each entity declares.
-  var targets: [[Int]]
+  private let parents: [Int?]
+  private let components: StrongComponents
 
-  init(_ parents: [Int?]) {
+  /// - Parameter targets: The destinations of the cascading relationships that each entity
+  ///   declares.
+  /// - Complexity: O(entities + relationships).
+  init(_ parents: [Int?], _ targets: [[Int]]) {
     self.parents = parents
-    targets = Array(repeating: [], count: parents.count)
-    children = targets
+    var edges: [[Int]] = Array(repeating: [], count: 4 * parents.count)
     for (index, parent) in parents.enumerated() {
-      if let parent { children[parent].append(index) }
+      edges[Self.arrival(index)] = [Self.above(index), Self.below(index)]
+      edges[Self.above(index)].append(Self.start(index))
+      edges[Self.below(index)].append(Self.start(index))
+      edges[Self.start(index)] = targets[index].map(Self.arrival)
+      guard let parent else { continue }
+      edges[Self.above(index)].append(Self.above(parent))
+      edges[Self.below(parent)].append(Self.below(index))
     }
+    components = StrongComponents(of: edges)
   }
+
+  private static func start(_ index: Int) -> Int { 4 * index }
+  private static func arrival(_ index: Int) -> Int { 4 * index + 1 }
+  private static func above(_ index: Int) -> Int { 4 * index + 2 }
+  private static func below(_ index: Int) -> Int { 4 * index + 3 }
 
   /// Whether the two are the same entity, or one is an ancestor of the other.
   func areKin(_ left: Int, _ right: Int) -> Bool { isAbove(left, right) || isAbove(right, left) }
@@ -66,41 +83,9 @@ private struct CascadeSearch {
     return false
   }
 
-  /// Whether deleting an object of `start` may delete an object of `goal`. O(entities +
-  /// relationships).
-  func arrives(at goal: Int, from start: Int) -> Bool {
-    var seen: Set<Int> = [start]
-    var open = [start]
-    var kin = KinWalk()
-    while let index = open.popLast() {
-      for member in kin.new(of: index, parents, children) {
-        if member == goal { return true }
-        for next in targets[member] where seen.insert(next).inserted { open.append(next) }
-      }
-    }
-    return false
-  }
-}
-
-/// Collects entities and their superentities and subentities, each once.
-private struct KinWalk {
-  private var above: Set<Int> = []
-  private var below: Set<Int> = []
-
-  /// The entity, its superentities and its subentities, without those that were returned before.
-  mutating func new(of index: Int, _ parents: [Int?], _ children: [[Int]]) -> [Int] {
-    var found: [Int] = []
-    var current = parents[index]
-    while let ancestor = current, above.insert(ancestor).inserted {
-      found.append(ancestor)
-      current = parents[ancestor]
-    }
-    var open = [index]
-    while let descendant = open.popLast() {
-      guard below.insert(descendant).inserted else { continue }
-      found.append(descendant)
-      open += children[descendant]
-    }
-    return found
+  /// Whether a cascade of an entity leads back to it. The cascade is an edge of the graph, so it
+  /// does if both of its ends are in one component.
+  func returns(to index: Int, from target: Int) -> Bool {
+    components.numbers[Self.start(index)] == components.numbers[Self.arrival(target)]
   }
 }

@@ -14,11 +14,14 @@ struct CodePlanner {
   /// The modules of classes that are not generated, by the names of these classes.
   private var importedModules: [String: String] = [:]
   private var hasProgramTypes = false
+  /// The entities from which others inherit.
+  private let superentities: Set<String>
 
   init(_ model: ManagedObjectModel, _ hints: ModelCodeHints, _ options: ModelCodeOptions) {
     self.model = model
     self.hints = hints
     self.options = options
+    superentities = Set(model.entities.compactMap(\.superentityName))
   }
 
   /// Entities without their own class have objects of the base class.
@@ -39,7 +42,8 @@ struct CodePlanner {
     return CodePlan(
       modelName: modelName, namespace: "\(namespace ?? "")Model", model: model, options: options,
       entities: sorted.map { plan($0) }, composites: composites.values.sorted { $0.name < $1.name },
-      importedModules: importedModules, hasProgramTypes: hasProgramTypes)
+      importedModules: importedModules, hasProgramTypes: hasProgramTypes,
+      classSpellings: classNames.mapValues(SwiftName.spelling))
   }
 
   mutating func report(
@@ -104,7 +108,7 @@ struct CodePlanner {
     return PlannedEntity(
       description: entity, code: entityCode[entity.name] ?? .classDefinition,
       className: classNames[entity.name], superclass: superclass(of: entity),
-      hasSubentities: !entity.subentities.isEmpty, properties: properties[entity.name] ?? [],
+      hasSubentities: superentities.contains(entity.name), properties: properties[entity.name] ?? [],
       fetchedClasses: Dictionary(fetched) { first, _ in first },
       inheritedProperties: ancestors.flatMap { properties[$0.name] ?? [] })
   }

@@ -51,11 +51,13 @@ struct CodePlan {
   let importedModules: [String: String]
   /// Whether attributes have types that may be the program's own.
   let hasProgramTypes: Bool
+  /// The classes as they are written in code, by entity, without those of entities that have none.
+  let classSpellings: [String: String]
 }
 
 extension CodePlan {
   func className(of entity: String) -> String {
-    entities.first { $0.name == entity }?.classSpelling ?? "ManagedObject"
+    classSpellings[entity] ?? "ManagedObject"
   }
 
   /// The variables of a template with the types of their parameters, in the order of names. A
