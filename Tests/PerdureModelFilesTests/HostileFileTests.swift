@@ -63,12 +63,34 @@ struct HostileFileTests {
       (" <?xml version='1.0'?><model/>", "declaration"), ("<?xml version='1.0 ?><model/>", "declaration"),
       ("<?xml version='1.0' standalone='x'?><model/>", "declaration"),
       ("<?xml encoding='UTF-8'?><model/>", "version"), ("<model a:b='c'/>", "prefix"),
+      ("<?xml version='2.0'?><model/>", "version"), ("<?xml version='1.9'?><model/>", "version"),
+      ("<?xml version?><model/>", "\"=\""),
+      ("<?xml version='1.0' encoding='UTF-8'? ><model/>", "declaration"),
+      ("<model/><!-- a", "comment"), ("<model/><?a b", "instruction"),
+      ("<model><?&a b?></model>", "instruction"),
+      ("<model>a]]>b</model>", "]]>"), ("<model><!></model>", "line"),
+      ("<model a='&#xg;'/>", "number"), ("<model a='&;'/>", "name"), ("<model a:b:c='1'/>", "colon"),
+      ("<model><?:a b?></model>", "colon"), ("<model xmlns:a=''/>", "xmlns"), ("<model xmlns=':'/>", "xmlns"),
+      ("<model xmlns:xml='u'/>", "xmlns"), ("<model xml:space='a'/>", "xml:space"),
+      ("<model xmlns:a='u:u' xmlns:b='u:u' a:c='' b:c=''/>", "twice"),
+      ("<" + String(repeating: "a", count: 60_000) + "/>", "too long"),
     ])
-  func likelyMistakes(_ text: String, _ word: String) {
+  func likelyMistakes(_ text: String, _ word: String) throws {
     let error = #expect(throws: ModelFileError.self) {
       try ModelDocument(Array(text.utf8), file: "contents")
     }
-    #expect(error?.problems.first?.message.contains(word) == true, "\(error?.description ?? "")")
+    let message = try #require(error?.problems.first?.message)
+    #expect(message.contains(word) && !message.contains("libxml2"), "\(message)")
+  }
+
+  @Test("A long value is read, and written as it was")
+  func long() throws {
+    let count = LongRun.count(300_000, long: 8_388_000)
+    let text =
+      "<model>\n<entity name='A' versionHashModifier='\(String(repeating: "a", count: count))'/></model>"
+    let document = try ModelDocument(Array(text.utf8), file: "contents")
+    #expect(document.root.children.first?["versionHashModifier"]?.utf8.count == count)
+    #expect(try document.bytes() == Array(text.utf8))
   }
 
   @Test("Other encodings give an error with the line")
@@ -154,6 +176,39 @@ struct HostileFileTests {
       }
     }
     #expect(readable > 20)
+  }
+
+  @Test("Every mistake in the markup is in words, and on one line")
+  func damagedMarkup() {
+    var random = SeededGenerator.forTest("damaged markup")
+    let text = """
+      <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+      <!-- a --><?b c?>
+      <model type='x' xmlns:q="http://a/b" xml:space="preserve"><![CDATA[d]]>
+        <entity name="A" q:e="&amp;&#10;&#x20;">f &lt;</entity></model>
+      """
+    let pieces = [
+      "<", ">", "\"", "'", "&", "/>", "</", "=", " ", "é", "9", "xml", ":", "xmlns=''", "xmlns:a='b c'", "<?",
+      "?>",
+      "<?xml", "<!--", "-->", "--", "]]>", "<![CDATA[", "<!DOCTYPE", "[", "&#", "&#x", ";", "%", "<!",
+      "version='2.0'",
+      "encoding='g h'", "xml:space='i'", "xml:id='1'", "a:b:c", "\u{FFFE}", "\u{202E}", "\u{1}", "&#xFFFF;",
+    ]
+    for _ in 0..<LongRun.count(500, long: 20_000) {
+      var bytes = Array(text.utf8)
+      for _ in 0...random.next() % 3 {
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        let length = random.chance(50) ? 0 : min(Int.random(in: 1...12, using: &random), bytes.count - place)
+        bytes.replaceSubrange(place..<place + length, with: random.pick(pieces).utf8)
+      }
+      do throws(ModelFileError) {
+        _ = try ModelDocument(bytes, file: "contents")
+      } catch {
+        let words = "\(error)"
+        let isOneLine = !words.contains(where: \.isNewline) && !words.unicodeScalars.contains("\u{202E}")
+        #expect(isOneLine && !words.contains("libxml2"), "\(words), PERDURE_SEED=\(random.seed)")
+      }
+    }
   }
 
   @Test("Composites whose elements multiply with each level are refused without expanding them")

@@ -98,7 +98,7 @@ extension XMLSpellings {
 
   /// Cuts a comment, a CDATA section or a processing instruction. Returns nil if there is none.
   private mutating func markup() -> String? {
-    for (start, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")] where skip(start) {
+    for (_, start, end) in XMLText.markup where skip(start) {
       return start + take(through: end)
     }
     return nil

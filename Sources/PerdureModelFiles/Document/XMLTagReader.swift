@@ -41,6 +41,8 @@ final class XMLTagReader: NSObject {
   static func tags(
     of bytes: [UInt8], file: String, allowingDocumentType: Bool = false
   ) throws(ModelFileError) -> [XMLTag] {
+    try checkFormat(of: bytes, file: file)
+    try XMLLengthCheck.check(bytes, file: file)
     try checkEncoding(of: bytes, file: file)
     try checkDeclarations(in: bytes, file: file, allowingDocumentType)
     try checkInstructions(in: bytes, file: file)
@@ -67,14 +69,16 @@ final class XMLTagReader: NSObject {
 // MARK: - Encoding
 
 extension XMLTagReader {
+  private static func checkFormat(of bytes: [UInt8], file: String) throws(ModelFileError) {
+    guard bytes.starts(with: "bplist".utf8) else { return }
+    throw ModelFileError(
+      .format, file: file, "The file is a binary property list.",
+      "Open the model with Xcode 4 or later and save it; compiled models (.mom) are not supported.")
+  }
+
   /// Refuses everything but text in UTF-8. The parser reads other encodings too, and then values
   /// have other bytes than the file.
   private static func checkEncoding(of bytes: [UInt8], file: String) throws(ModelFileError) {
-    if bytes.starts(with: "bplist".utf8) {
-      throw ModelFileError(
-        .format, file: file, "The file is a binary property list.",
-        "Open the model with Xcode 4 or later and save it; compiled models (.mom) are not supported.")
-    }
     let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
     // UTF-16 and UTF-32 contain zeros.
     if let index = lines.firstIndex(where: { $0.contains(0) || String(validating: $0, as: UTF8.self) == nil })
@@ -162,41 +166,8 @@ extension XMLTagReader: XMLParserDelegate {
   func parser(_ parser: XMLParser, parseErrorOccurred parseError: any Error) {
     let code = (parseError as NSError).code
     // Truncated inside of an element: `tags` refuses the file, with the line of its end.
-    if code == Self.earlyEnd, depth > 0 { return }
-    let (message, remedy) =
-      Self.messages[code] ?? ("The XML is not well-formed (libxml2 error \(code)).", "Correct the line.")
-    refuse(line: parser.lineNumber, message, remedy)
+    if code == XMLMistake.earlyEnd, depth > 0 { return }
+    let mistake = XMLMistake(code: code)
+    refuse(line: parser.lineNumber, mistake.message, mistake.remedy)
   }
-
-  /// The code of a file that ends inside of an element, and of text after the root element.
-  private static let earlyEnd = 5
-
-  private static let declaration = (
-    message: "The XML declaration is not valid.", remedy: "Write <?xml version=\"1.0\" encoding=\"UTF-8\"?>."
-  )
-
-  /// The errors of likely mistakes, by the codes of libxml2. The parser gives no text for them.
-  private static let messages: [Int: (message: String, remedy: String)] = [
-    4: ("The file begins with text, or is empty.", "Restore the file, or give a model file."),
-    earlyEnd: ("There is text after the end of the root element.", "Remove it."),
-    7: ("The number of a character reference is not a number.", "Write &#10; or &amp;#."),
-    9: ("The line contains a character that XML does not allow.", "Remove it."),
-    23: ("The semicolon after an entity's name is missing.", "Write &amp; for an ampersand."),
-    26: ("The line refers to an unknown entity.", "Write &amp; for an ampersand."),
-    33: declaration, 34: declaration,
-    38: ("The value of an attribute contains \"<\".", "Write &lt; or close the quotes."),
-    39: ("The value of an attribute has no quotes.", "Write name=\"…\"."),
-    40: ("The quotes of an attribute are not closed.", "Close them."),
-    41: ("An attribute has no value.", "Write name=\"…\"."),
-    42: ("The element has an attribute twice.", "Remove one of them."),
-    64: ("There is text before the XML declaration, or a name begins with xml.", "Remove it."),
-    65: ("A space is missing.", "Insert it."),
-    68: ("A name is missing.", "Write the name of an element, attribute or entity."),
-    73: ("A tag is not closed.", "Write the missing \">\"."),
-    76: ("The end tag does not match the start tag.", "Give both the same name."),
-    78: declaration,
-    80: ("A comment contains \"--\".", "Replace it."),
-    96: ("The XML declaration has no version.", "Write <?xml version=\"1.0\" encoding=\"UTF-8\"?>."),
-    201: ("The prefix of a name is not declared.", "Remove the prefix, or declare it by xmlns."),
-  ]
 }

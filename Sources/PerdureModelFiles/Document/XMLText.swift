@@ -33,6 +33,13 @@ enum XMLText {
     }
   }
 
+  /// The starts and ends of comments, CDATA sections and processing instructions. Nothing between
+  /// them is a tag.
+  static let markup = [
+    (name: "comment", start: "<!--", end: "-->"), (name: "CDATA section", start: "<![CDATA[", end: "]]>"),
+    (name: "processing instruction", start: "<?", end: "?>"),
+  ]
+
   /// Whether a byte is a space, a tab or part of a line end.
   static func isSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D
