@@ -26,7 +26,8 @@ extension FileIOError.Code {
       // A held lock is `.locked`: see `init(errno:operation:path:)`.
       case EWOULDBLOCK, EAGAIN, EBUSY, ETXTBSY: .busy
       case EIO, ENXIO, ENODEV, ESTALE: .mediaError
-      case EINVAL, ELOOP, EXDEV, ESPIPE, EILSEQ: .invalidArgument
+      case ELOOP: .tooManyLinks
+      case EINVAL, EXDEV, ESPIPE, EILSEQ: .invalidArgument
       case ENAMETOOLONG: .nameTooLong
       case ENOTDIR: .notADirectory
       case EISDIR: .isADirectory

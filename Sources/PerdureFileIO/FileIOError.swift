@@ -59,7 +59,8 @@ extension FileIOError {
     private enum Kind: String {
       case notFound, alreadyExists, permissionDenied, readOnly, noSpace, quotaExceeded, fileTooLarge
       case tooManyOpenFiles, locked, busy, mediaError, invalidArgument, nameTooLong, notADirectory
-      case isADirectory, notAFile, directoryNotEmpty, outOfMemory, notSupported, closed, replaced, other
+      case isADirectory, notAFile, directoryNotEmpty, outOfMemory, notSupported, closed, replaced
+      case tooManyLinks, other
     }
 
     private let kind: Kind
@@ -97,6 +98,8 @@ extension FileIOError {
     public static let invalidArgument = Code(.invalidArgument)
     /// A name or the whole path is too long for the system.
     public static let nameTooLong = Code(.nameTooLong)
+    /// The path leads through too many symbolic links, for example one that points to itself.
+    public static let tooManyLinks = Code(.tooManyLinks)
     /// An entry that must be a directory is not one.
     public static let notADirectory = Code(.notADirectory)
     /// An entry that must be a file is a directory.
@@ -144,6 +147,7 @@ extension FileIOError {
       case .mediaError: "the medium failed"
       case .invalidArgument: "the system refused the arguments"
       case .nameTooLong: "the name is too long"
+      case .tooManyLinks: "the path has too many symbolic links"
       case .notADirectory: "not a directory"
       case .isADirectory: "it is a directory"
       case .notAFile: "it is a pipe, a socket or a device"
@@ -172,6 +176,7 @@ extension FileIOError {
       case .mediaError: "Check the medium; restore unreadable files from a backup."
       case .invalidArgument: "Check the path, the offset and the length."
       case .nameTooLong: "Use a shorter path."
+      case .tooManyLinks: "Correct the links: one of them may lead back to itself."
       case .notADirectory: "Check every part of the path."
       case .isADirectory, .notAFile: "Name a file."
       case .directoryNotEmpty: "Remove its content first."

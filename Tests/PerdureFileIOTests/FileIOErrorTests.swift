@@ -18,7 +18,8 @@ struct FileIOErrorTests {
       (EPERM, .permissionDenied), (EROFS, .readOnly), (ENOSPC, .noSpace), (EDQUOT, .quotaExceeded),
       (EFBIG, .fileTooLarge), (EMFILE, .tooManyOpenFiles), (ENFILE, .tooManyOpenFiles),
       (EWOULDBLOCK, .busy), (EBUSY, .busy), (EIO, .mediaError), (EINVAL, .invalidArgument),
-      (EXDEV, .invalidArgument), (ENAMETOOLONG, .nameTooLong), (ENOTDIR, .notADirectory),
+      (EXDEV, .invalidArgument), (ENAMETOOLONG, .nameTooLong), (ELOOP, .tooManyLinks),
+      (ENOTDIR, .notADirectory),
       (EISDIR, .isADirectory), (ENOTEMPTY, .directoryNotEmpty), (ENOMEM, .outOfMemory),
       (ENOSYS, .notSupported), (ENOTSUP, .notSupported), (EBADF, .closed), (ECHILD, .other), (0, .other),
     ])

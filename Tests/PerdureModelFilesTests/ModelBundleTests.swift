@@ -1,3 +1,4 @@
+import Foundation
 import PerdureFileIO
 import PerdureModel
 import PerdureTestSupport
@@ -112,6 +113,16 @@ struct ModelBundleTests {
     ]
     for (name, expected) in rows {
       #expect(kind { _ = try ManagedObjectModel(contentsOf: directory.file(name)) } == expected, "\(name)")
+    }
+  }
+
+  @Test("The error for a symbolic link to itself says so")
+  func linkToItself() throws {
+    let path = directory.file("M.xcdatamodel")
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+    for place in [path, path + "/contents"] {
+      let error = #expect(throws: ModelFileError.self) { try ModelBundle(contentsOf: place).document() }
+      #expect(error?.problems.first?.message.contains("too many symbolic links") == true)
     }
   }
 
