@@ -12,7 +12,7 @@ enum ModelNotes {
       return "index \(index.name): \(index.elements.map(ModelWords.text).joined(separator: ", "))\(condition)"
     }
     let fetched = entity.fetchedProperties.map(RequestText.note)
-    let properties = entity.properties.flatMap { $0.leaves.first == $0 ? [$0] : [$0] + $0.leaves }
+    let properties = entity.properties.flatMap(\.parts)
     let rules = properties.flatMap { property -> [String] in
       guard case .attribute(let attribute) = property else { return [] }
       return attribute.rules.map { "\(attribute.name) \($0)" }

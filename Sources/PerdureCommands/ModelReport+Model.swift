@@ -69,10 +69,23 @@ extension ModelReport.Table {
         .init("indexed", "indexed"), .init(nil, "rules"), .init(nil, "valueTransformer"),
         .init(nil, "renamingIdentifier"), .init(nil, "userInfo"),
       ],
-      rows: entity.slotted.compactMap { property in
-        guard case .attribute(let attribute) = property else { return nil }
-        return row(attribute, isIndexed: ModelWords.isIndexed(attribute.name, in: entity))
+      rows: entity.properties.flatMap(\.parts).compactMap { property in
+        switch property {
+        case .attribute(let attribute):
+          row(attribute, isIndexed: ModelWords.isIndexed(attribute.name, in: entity))
+        case .composite(let composite): row(composite)
+        case .relationship: nil
+        }
       })
+  }
+
+  /// A composite, before the rows of its elements.
+  private static func row(_ composite: CompositeAttributeDescription) -> [ModelReport.Cell] {
+    [
+      .init(composite.name), .init("composite"), .init(composite.isOptional), .init(nil as String?),
+      .init(nil as String?), .init(false), .init(false), .init(.strings([])), .init(nil as String?),
+      .init(composite.renamingIdentifier), .init(.userInfo(composite.userInfo)),
+    ]
   }
 
   private static func row(_ attribute: AttributeDescription, isIndexed: Bool) -> [ModelReport.Cell] {

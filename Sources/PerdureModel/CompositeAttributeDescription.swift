@@ -67,6 +67,27 @@ extension PropertyDescription {
     return leaves
   }
 
+  /// The property, and all elements of a composite at any depth. Each element is named by its path,
+  /// and follows the composite that contains it.
+  package var parts: [PropertyDescription] {
+    guard case .composite(let composite) = self else { return [self] }
+    return [self] + composite.elements.flatMap { $0.named("\(composite.name).\($0.name)").parts }
+  }
+
+  private func named(_ name: String) -> PropertyDescription {
+    switch self {
+    case .attribute(var attribute):
+      attribute.name = name
+      return .attribute(attribute)
+    case .relationship(var relationship):
+      relationship.name = name
+      return .relationship(relationship)
+    case .composite(var composite):
+      composite.name = name
+      return .composite(composite)
+    }
+  }
+
   /// The property, followed by its leaves if it is a composite.
   var withLeaves: [PropertyDescription] {
     if case .composite = self { [self] + leaves } else { [self] }

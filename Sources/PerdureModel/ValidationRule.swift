@@ -56,8 +56,8 @@ extension ValidationRule: CustomStringConvertible {
   /// The requirement of the rule, in words that follow the name of the property.
   public var description: String {
     switch self {
-    case .minimum(let value): "must be at least \(value.value)"
-    case .maximum(let value): "must be at most \(value.value)"
+    case .minimum(let value): "must be at least \(value.words)"
+    case .maximum(let value): "must be at most \(value.words)"
     case .minimumLength(let count): "must have a length of at least \(count)"
     case .maximumLength(let count): "must have a length of at most \(count)"
     case .pattern(let pattern): "must match \(pattern) as a whole"
@@ -70,7 +70,10 @@ extension ValidationRule: CustomStringConvertible {
   /// The whole rule in words. Rules that differ have different texts.
   var wholeText: String {
     switch self {
-    case .minimum, .maximum, .minimumLength, .maximumLength, .pattern: description
+    // A date in words has no more than milliseconds.
+    case .minimum(let value): "must be at least \(value.value)"
+    case .maximum(let value): "must be at most \(value.value)"
+    case .minimumLength, .maximumLength, .pattern: description
     case .predicate(let predicate, let message): Self.wholeText(predicate.predicateFormat, message)
     case .unreadablePredicate(let text, let message): Self.wholeText(text, message)
     }
@@ -78,5 +81,16 @@ extension ValidationRule: CustomStringConvertible {
 
   private static func wholeText(_ predicate: String, _ message: String) -> String {
     message.isEmpty ? "must be such that \(predicate)" : "\(message) (\(predicate))"
+  }
+}
+
+extension DefaultValue {
+  /// A bound in words, without the syntax of predicates.
+  fileprivate var words: String {
+    switch self {
+    case .date(let date): DateText.text(of: date)
+    case .decimal(let decimal): "\(decimal)"
+    default: "\(value)"
+    }
   }
 }

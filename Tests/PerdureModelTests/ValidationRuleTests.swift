@@ -100,12 +100,15 @@ struct ValidationRuleTests {
       .minimum(1), .maximum(2.5), .minimumLength(1), .maximumLength(40), .pattern("a|b"),
       .predicate(try FetchPredicate(format: "SELF != 0"), message: "must not be nothing"),
       .predicate(try FetchPredicate(format: "SELF != 0"), message: ""),
+      .minimum(.date(Date(timeIntervalSinceReferenceDate: 0))),
+      .maximum(.date(Date(timeIntervalSinceReferenceDate: 0.5))), .minimum(.decimal(Decimal(5) / 100)),
     ]
     #expect(
       rules.map(\.description) == [
         "must be at least 1", "must be at most 2.5", "must have a length of at least 1",
         "must have a length of at most 40", "must match a|b as a whole", "must not be nothing",
-        "must be such that SELF != 0",
+        "must be such that SELF != 0", "must be at least 2001-01-01T00:00:00Z",
+        "must be at most 2001-01-01T00:00:00.500Z", "must be at least 0.05",
       ])
   }
 

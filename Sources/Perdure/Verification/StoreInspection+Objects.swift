@@ -119,21 +119,10 @@ extension InspectedObject.Property {
       case .double(let value): .double(value)
       case .decimal(let value): .text("\(value)")
       case .string(let value): .text(value)
-      case .date(let value): .text(Self.text(of: value))
+      case .date(let value): .text(DateText.text(of: value))
       case .uuid(let value): .text(value.uuidString)
       case .data(let value): .data(Array(value))
       case .url(let value): .text(value.absoluteString)
       }
-  }
-
-  /// The date to the millisecond, without a fraction if that is zero. Dates outside the calendar's
-  /// range, and NaN, are shown as seconds.
-  private static func text(of date: Date) -> String {
-    let seconds = date.timeIntervalSinceReferenceDate
-    let first = Date.distantPast.timeIntervalSinceReferenceDate
-    let last = Date.distantFuture.timeIntervalSinceReferenceDate
-    guard (first...last).contains(seconds) else { return "\(seconds) s" }
-    let hasFraction = (seconds * 1000).rounded() != seconds.rounded(.down) * 1000
-    return date.ISO8601Format(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
   }
 }
