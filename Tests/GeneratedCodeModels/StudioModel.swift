@@ -52,6 +52,13 @@ package enum StudioModelSource {
       .transient("views", .int64, optional: false, default: 0),
       .composite(
         "size", [.int32("width", optional: false), .int32("height", optional: false)], optional: false),
+      // Some elements have defaults, and the composite is optional.
+      .composite(
+        "format",
+        [
+          .double("rate", optional: false, default: 24.0), .string("stock", optional: false),
+          .date("chosen", default: .now), .composite(sound), .composite("crop", [.int32("left")]),
+        ]),
       .toMany("cast", "Person", inverse: "films", ordered: true),
       .toOne("director", "Person", inverse: "directed", optional: false),
     ],
@@ -62,6 +69,9 @@ package enum StudioModelSource {
     ],
     indexes: [FetchIndexDescription("long", ["minutes", .descending("repeat")], where: "minutes > 120")],
     uniquenessConstraints: [["site"], ["minutes", "repeat"]], renamingIdentifier: "Movie")
+
+  private static let sound = CompositeAttributeDescription(
+    "sound", [.int32("channels", default: 2), .string("language")], renamingIdentifier: "audio")
 
   private static let person = EntityDescription(
     "Person",

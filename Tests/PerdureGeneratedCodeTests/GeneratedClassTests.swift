@@ -97,6 +97,7 @@ struct GeneratedClassTests {
     let film = MotionPicture(context: context, director: person)
     (film.title, film.minutes, film.repeat, film.cut) = ("Vagabond", 105, false, Cut(scenes: 9))
     film.size = FrameSize(width: 1660, height: 1000)
+    film.format?.stock = "Fuji"
     film.addToCast(person)
     try context.save()
     let read = try #require(
@@ -107,6 +108,26 @@ struct GeneratedClassTests {
     #expect(read.size == FrameSize(width: 1660, height: 1000) && read.budget == 100 && read.made != nil)
     #expect(
       read.cast.map(\.name) == ["Agnes"] && read.director?.directedCount == 1 && read.namesakes.count == 1)
+  }
+
+  @Test("With macros, an optional composite begins with the defaults of its elements, and can become nil")
+  func elementDefaults() throws {
+    let container = try container(StudioModel.managedObjectModel(), StudioModel.classes)
+    let context = container.newContext()
+    let film = MotionPicture(context: context, director: Person(context: context, name: "Agnes"))
+    (film.title, film.size) = ("Vagabond", FrameSize(width: 1660, height: 1000))
+    #expect(film.format?.rate == 24 && film.format?.chosen != nil && film.format?.crop == nil)
+    #expect(film.format?.sound == FilmFormatSound(channels: 2) && film["format.stock"] == nil)
+    // The composite has values, so its required element needs one too.
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.details.map(\.property) == ["format.stock"])
+    film.format?.stock = "Fuji"
+    try context.save()
+    let read = try #require(try container.newContext().fetch(FetchRequest<MotionPicture>()).first)
+    #expect(read.format == film.format && read.format?.rate == 24)
+    film.format = nil
+    try context.save()
+    #expect(film.format == nil)
   }
 
   @Test("With the types of Xcode, absent numbers read as 0, and dates are seconds")

@@ -50,6 +50,7 @@ public final class MotionPicture: Work {
   @Attribute(.transformed(by: "CutTransformer")) public var cut: Cut?
   @Attribute(.transient) public var views: Int64 = 0
   @Attribute(.composite) public var size: FrameSize
+  @Attribute(.composite, .elementDefaults) public var format: FilmFormat?
   @Relationship(inverse: "films") public var cast: OrderedToMany<Person>
   @Relationship(inverse: "directed", optional: false) public var director: Person?
   @Fetched("title == $FETCH_SOURCE.title", .cached, order: [FetchOrder("minutes")], limit: 3) public var namesakes: [MotionPicture]
@@ -72,6 +73,7 @@ public enum FilmEntity {
     public static let cut = "cut"
     public static let views = "views"
     public static let size = "size"
+    public static let format = "format"
     public static let cast = "cast"
     public static let director = "director"
     public static let namesakes = "namesakes"
@@ -119,6 +121,49 @@ public enum WorkEntity {
     public static let title = "title"
     public static let made = "made"
     public static let budget = "budget"
+  }
+}
+
+/// A value of the composite attributes that are called FilmFormat in the model.
+@Composite
+public struct FilmFormat: Hashable, Sendable {
+  public var rate: Double = 24.0
+  public var stock: String
+  public var chosen: Date? = Date()
+  @Attribute(.elementDefaults, originalName: "audio") public var sound: FilmFormatSound?
+  public var crop: FilmFormatCrop?
+
+  /// Makes a value of its elements.
+  public init(rate: Double = 24.0, stock: String, chosen: Date? = Date(), sound: FilmFormatSound? = nil, crop: FilmFormatCrop? = nil) {
+    self.rate = rate
+    self.stock = stock
+    self.chosen = chosen
+    self.sound = sound
+    self.crop = crop
+  }
+}
+
+/// A value of the composite attributes that are called FilmFormatCrop in the model.
+@Composite
+public struct FilmFormatCrop: Hashable, Sendable {
+  public var left: Int32?
+
+  /// Makes a value of its elements.
+  public init(left: Int32? = nil) {
+    self.left = left
+  }
+}
+
+/// A value of the composite attributes that are called FilmFormatSound in the model.
+@Composite
+public struct FilmFormatSound: Hashable, Sendable {
+  public var channels: Int32? = 2
+  public var language: String?
+
+  /// Makes a value of its elements.
+  public init(channels: Int32? = 2, language: String? = nil) {
+    self.channels = channels
+    self.language = language
   }
 }
 

@@ -192,6 +192,29 @@ struct CompositeMacroTests {
     }
   }
 
+  @Test(".elementDefaults belongs to an optional composite without an initial value")
+  func elementDefaults() {
+    func problems(_ member: String) -> [String] { MisuseTests().member(member) }
+    #expect(problems("@Attribute(.composite, .elementDefaults) var a: C?") == [])
+    #expect(problems("@Attribute(.composite, .elementDefaults) var a: Optional<C>") == [])
+    #expect(
+      problems("@Attribute(.elementDefaults) var a: C?")
+        == ["\"a\" is not marked as a composite, and has no elements @ @Attribut"])
+    #expect(
+      problems("@Attribute(.composite, .elementDefaults) var a: C")
+        == ["\"a\" begins with the initial values of its elements, as its type is not optional @ @Attribut"])
+    #expect(
+      problems("@Attribute(.composite, .elementDefaults) var a: C? = C()")
+        == ["\"a\" has an initial value, and begins with it @ @Attribut"])
+    #expect(complaints("@Attribute(.elementDefaults, originalName: \"b\") var a: C?") == [])
+    #expect(
+      complaints("@Attribute(.elementDefaults) var a: Int?")
+        == ["\"a\" is an attribute, and has no elements @ @Attribut"])
+    #expect(complaints("@Attribute(.elementDefaults) var a: C = C()").count == 1)
+    let (text, _) = composite("struct A { @Attribute(.elementDefaults) var a: C? }")
+    #expect(text?.contains("elements.add(\"a\", (C?).self, .elementDefaults)") == true)
+  }
+
   @Test("The extended type in a request includes the enclosing types")
   func extendedType() {
     let message: JSON = [

@@ -99,14 +99,19 @@ struct CodeProblemTests {
         .transient("scratch"), .attribute(AttributeDescription("bytes", .transformable)), .string("no"),
         .relationship(link), .composite("c", [.string("x", default: "y")]),
         .composite("d", [.string("x")], optional: false),
+        .composite("e", [.composite("x", [.string("y")], optional: false)]),
+        .composite("i", [.composite(Self.informed)]),
       ], fetchedProperties: [request, FetchedPropertyDescription("g", faults)])
-    // The least count of a relationship to one object can be expressed.
-    let names = ["g", "scratch", "bytes", "no", "c", "d"]
+    // The least count of a relationship to one object, and defaults of the elements of an optional
+    // composite, can be expressed.
+    let names = ["g", "scratch", "bytes", "no", "d", "e", "i"]
     #expect(try problems([entity], ModelCodeHints(), options) == names.map { "A.\($0) notExpressible" })
     #expect(try problems([entity]).isEmpty)
     options.entityCode = .categoryExtension
     #expect(try problems([self.entity("A")], ModelCodeHints(), options) == ["A notExpressible"])
   }
+
+  private static let informed = CompositeAttributeDescription("x", [.string("y")], userInfo: ["k": "v"])
 
   @Test("Classes of another module are imported, and not generated")
   func otherModule() throws {

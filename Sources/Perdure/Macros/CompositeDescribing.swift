@@ -15,12 +15,14 @@ extension _EntityAssembly {
     add(.always(name, C.elements(default: value)), options, originalName)
   }
 
-  /// Adds a composite attribute that may be nil. Without a default it is nil at first.
+  /// Adds a composite attribute that may be nil. Without a default and without the option
+  /// `.elementDefaults`, it is nil at first.
   public mutating func addComposite<C: CompositeAttributeValue>(
     _ name: String, _ type: C?.Type, default value: C? = nil, _ options: AttributeOption...,
     originalName: String? = nil
   ) {
-    add(CompositeAttributeDescription(name, C.elements(of: value)), options, originalName)
+    let elements = options.contains(.elementDefaults) ? C.compositeElements : C.elements(of: value)
+    add(CompositeAttributeDescription(name, elements), options, originalName)
   }
 
   /// Accepts any other type, because the compiler already reports the getter.
@@ -100,6 +102,12 @@ extension CompositeAttributeDescription {
   }
 }
 
+/// The option that a composite inside a composite can have. For generated code.
+public enum _CompositeBeginning: Sendable {
+  /// As `AttributeOption.elementDefaults`.
+  case elementDefaults
+}
+
 /// Collects the elements of a composite type. For generated code.
 public struct _CompositeAssembly {
   /// The elements so far.
@@ -155,6 +163,9 @@ public struct _CompositeAssembly {
   }
 
   mutating func add(_ attribute: AttributeDescription, _ options: [AttributeOption]) {
+    if options.contains(.elementDefaults) {
+      stop("\(attribute.name) is not a composite, and has no elements. Remove .elementDefaults.")
+    }
     var attribute = attribute
     attribute.take(options)
     elements.append(.attribute(attribute))
@@ -172,6 +183,13 @@ public struct _CompositeAssembly {
     _ name: String, _ type: C?.Type, default value: C? = nil, originalName: String? = nil
   ) {
     add(CompositeAttributeDescription(name, C.elements(of: value)), originalName)
+  }
+
+  /// Adds a composite that may be nil, and that begins with the initial values of its elements.
+  public mutating func add<C: CompositeAttributeValue>(
+    _ name: String, _ type: C?.Type, _ beginning: _CompositeBeginning, originalName: String? = nil
+  ) {
+    add(CompositeAttributeDescription(name, C.compositeElements), originalName)
   }
 
   /// Explains where the rules of a composite belong.

@@ -204,6 +204,12 @@ public enum AttributeOption: Sendable, Hashable {
   /// element by name leaves the others without a value, even those with an initial value in the
   /// struct. Rules belong to the elements.
   case composite
+  /// An optional composite begins with the initial values of its elements, instead of as nil. An
+  /// element without an initial value has no value. Unlike an initial value, such as `= Address()`,
+  /// the option works with every struct, and makes `Date()` and `UUID()` for each object. An
+  /// optional composite that is an element of another one can have it too:
+  /// `@Attribute(.elementDefaults) var place: Place?`.
+  case elementDefaults
   /// A `ValueTransformer` that is registered under this name converts the values to bytes and back.
   /// The variable may have any optional type, and has no initial value. Each read makes a new
   /// value. A change inside an object that the value references is neither noticed nor saved until

@@ -241,7 +241,9 @@ extension AttributeDescription {
       case .rules(let rules): self.rules += rules
       case .userInfo(let userInfo): self.userInfo.merge(userInfo) { $1 }
       case .versionHashModifier(let modifier): versionHashModifier = modifier
-      case .unique, .indexed, .optional, .required, .transient, .composite, .transformed: break
+      case .unique, .indexed, .optional, .required, .transient, .composite, .elementDefaults,
+        .transformed:
+        break
       }
     }
   }

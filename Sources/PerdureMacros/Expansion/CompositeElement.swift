@@ -89,6 +89,16 @@ struct CompositeElement: Hashable, Sendable {
     )
   }
 
+  /// Why an element cannot have `.elementDefaults`; nil if no problem is known.
+  private static func elementDefaultsProblem(
+    _ name: String, _ type: String, _ initializer: String?
+  ) -> String? {
+    if ManagedProperty.values.contains(ManagedProperty.withoutOptional(type)) {
+      return "\"\(name)\" is an attribute, and has no elements. Remove .elementDefaults."
+    }
+    return ManagedProperty.elementDefaultsProblem(name, type, initializer)
+  }
+
   /// The problem with a marker that only a property of an entity can have.
   private static func markerProblem(of variable: VariableSyntax) -> ManagedProperty.Problem? {
     let name = variable.bindings.first?.name ?? "This"
@@ -113,6 +123,12 @@ struct CompositeElement: Hashable, Sendable {
         "\"\(name)\" is an element by its type, a composite or an attribute. Remove .composite.",
         marker.offset
       )
+    }
+    if options.has(option: "elementDefaults"), let binding = variable.bindings.first,
+      let type = binding.type,
+      let message = elementDefaultsProblem(name, type, binding.initializer)
+    {
+      return (message, marker.offset)
     }
     if let option = ["optional", "required"].first(where: options.has(option:)) {
       return (

@@ -62,6 +62,9 @@ extension ManagedProperty {
         return ("\"\(name)\" is derived, and so has no default. Remove the initial value.", binding.offset)
       }
       if let problem = presenceProblem(name, type, options) { return (problem, marker.offset) }
+      if let problem = elementDefaultsProblem(name, type, binding.initializer, with: options) {
+        return (problem, marker.offset)
+      }
       if isTransient(variable), let option = ["unique", "indexed"].first(where: options.has(option:)) {
         return (
           "\"\(name)\" is transient, so no store can compare or find its values. Remove .\(option) or .transient.",
@@ -104,6 +107,29 @@ extension ManagedProperty {
       return "\"\(name)\" is required by its type. Remove .required, or add a question mark."
     }
     return nil
+  }
+
+  /// Why `.elementDefaults` contradicts the type, the initial value or another option; nil if
+  /// nothing does.
+  private static func elementDefaultsProblem(
+    _ name: String, _ type: String, _ initializer: String?, with options: MarkerArguments
+  ) -> String? {
+    guard options.has(option: "elementDefaults") else { return nil }
+    if !options.has(option: "composite") {
+      return "\"\(name)\" is not marked as a composite, and has no elements. Add .composite, or remove "
+        + ".elementDefaults."
+    }
+    return elementDefaultsProblem(name, type, initializer)
+  }
+
+  /// Why a composite cannot have `.elementDefaults`; nil if no problem is known.
+  static func elementDefaultsProblem(_ name: String, _ type: String, _ initializer: String?) -> String? {
+    if initializer != nil {
+      return "\"\(name)\" has an initial value, and begins with it. Remove it, or remove .elementDefaults."
+    }
+    if type.hasSuffix("?") || type.contains("<") { return nil }
+    return "\"\(name)\" begins with the initial values of its elements, as its type is not optional. Remove "
+      + ".elementDefaults."
   }
 
   /// Why a computed variable cannot have the accessors of its attribute; nil if it can.

@@ -75,24 +75,20 @@ struct MacroCheck {
     if PropertyDescription.composite(composite).leaves.contains(where: \.isTransformable) {
       return "Elements of the composite are transformable."
     }
-    if composite.isOptional {
-      return composite.elements.contains(where: \.hasDefault)
-        ? "Elements of the optional composite have defaults." : nil
+    if !composite.isOptional, !composite.alwaysHasValue {
+      return "The composite is required, but all its elements are optional."
     }
-    return composite.alwaysHasValue ? nil : "The composite is required, but all its elements are optional."
+    for case .composite(let inner) in composite.elements {
+      if !inner.userInfo.isEmpty || inner.versionHashModifier != nil {
+        return "The element \(inner.name) is a composite with a userInfo or a version hash modifier."
+      }
+      if let flaw = flaw(of: inner) { return "In the element \(inner.name): \(flaw)" }
+    }
+    return nil
   }
 }
 
 extension PropertyDescription {
-  /// Whether the attribute, or an element of the composite, has a default.
-  fileprivate var hasDefault: Bool {
-    switch self {
-    case .attribute(let attribute): attribute.defaultValue != nil
-    case .composite(let composite): composite.elements.contains(where: \.hasDefault)
-    case .relationship: false
-    }
-  }
-
   fileprivate var isTransformable: Bool {
     if case .attribute(let attribute) = self { attribute.type == .transformable } else { false }
   }

@@ -21,8 +21,11 @@ struct CompositeWriter {
   }
 
   private func marker(of element: PlannedComposite.Element) -> String {
-    guard case .attribute(let attribute) = element.description else { return "" }
-    return MacroClassWriter.marker(of: attribute, form: .plain)
+    switch element.description {
+    case .attribute(let attribute): MacroClassWriter.marker(of: attribute, form: .plain)
+    case .composite(let composite): MacroClassWriter.marker(ofElement: composite)
+    case .relationship: ""
+    }
   }
 
   private func initialValue(of element: PlannedComposite.Element) -> String {

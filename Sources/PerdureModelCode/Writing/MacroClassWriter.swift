@@ -72,12 +72,31 @@ struct MacroClassWriter {
     case .composite(let composite):
       let marker = Self.attribute(
         "@Attribute",
-        [("", ".composite")] + Self.options(composite.userInfo, composite.versionHashModifier)
+        [("", ".composite"), ("", Self.beginning(of: composite))]
+          + Self.options(composite.userInfo, composite.versionHashModifier)
           + [("originalName", DescriptionCode.text(composite.renamingIdentifier))])
       return "\(marker) \(access)var \(property.spelling): \(property.type)"
     case .relationship(let relationship):
       return "\(Self.marker(of: relationship)) \(access)var \(property.spelling): \(property.type)"
     }
+  }
+
+  /// The option of an optional composite whose elements have defaults. Without it, the variable
+  /// would begin as nil.
+  private static func beginning(of composite: CompositeAttributeDescription) -> String? {
+    let hasDefault = PropertyDescription.composite(composite).leaves.contains { leaf in
+      if case .attribute(let attribute) = leaf { attribute.defaultValue != nil } else { false }
+    }
+    return composite.isOptional && hasDefault ? ".elementDefaults" : nil
+  }
+
+  /// The marker of a composite that is an element of another one, with a space after it; empty if
+  /// it has no options.
+  static func marker(ofElement composite: CompositeAttributeDescription) -> String {
+    let arguments = [
+      ("", beginning(of: composite)), ("originalName", DescriptionCode.text(composite.renamingIdentifier)),
+    ]
+    return arguments.allSatisfy { $0.1 == nil } ? "" : attribute("@Attribute", arguments) + " "
   }
 
   /// The marker of an attribute with a space after it; empty for an attribute without options.
