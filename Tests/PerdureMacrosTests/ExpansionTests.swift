@@ -242,6 +242,38 @@ struct ExpansionTests {
     #expect(complaints("static let a = 1\n lazy var b = 2\n override var c: Int { didSet {} }") == [])
   }
 
+  @Test("The message about observers says what to write instead, with the options of the variable")
+  func observers() {
+    func message(_ member: String) -> String {
+      let reply = Expansion.expand(
+        .init(
+          typeName: "EntityMacro", role: "member", attribute: SyntaxText("@Entity"),
+          declaration: SyntaxText("class A: B { \(member) }")))
+      guard case .expansion(_, let found) = reply, found.count == 1 else { return "\(reply)" }
+      return found[0].message
+    }
+    let start = "\"a\" has observers, which would not be called when the context changes it. "
+    let setter = "willChangeValue(forKey: \"a\"); primitiveA = newValue; didChangeValue(forKey: \"a\")"
+    #expect(
+      message("@Attribute(.unique) var a: String? { didSet { n += 1 } }") == start
+        + "Write accessors instead: @Attribute(.unique) var a: String? { get { primitiveA } set { \(setter) } }. "
+        + "Or mark the property @Transient.")
+    #expect(
+      message("var a: String = \"\" { willSet {} didSet {} }") == start
+        + "Write accessors instead: @Attribute var a: String { get { primitiveA } set { \(setter) } }. "
+        + "Set the initial value in awakeFromInsert(). Or mark the property @Transient.")
+    for member in [
+      "@Relationship(inverse: \"b\") var a: C? { didSet {} }", "var a: ToMany<C> { didSet {} }",
+      "@Attribute(.composite) var a: C? { didSet {} }",
+      "@Attribute(.transformed(by: \"T\")) var a: C? { didSet {} }",
+    ] {
+      #expect(
+        message(member) == start
+          + "React to changes in willSave(), or in an observer of the context: context.observe { … }. Or mark the "
+          + "property @Transient.")
+    }
+  }
+
   @Test("Contradictory markers and types are diagnosed at their positions")
   func contradictions() {
     func complaint(_ member: String) -> String? {

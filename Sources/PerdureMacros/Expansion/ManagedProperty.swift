@@ -114,11 +114,30 @@ struct ManagedProperty: Hashable, Sendable {
       || !Set(variable.modifiers).isDisjoint(with: ["static", "class", "lazy", "override"])
   }
 
+  /// What to write instead of observers: accessors of the program, where the property can have
+  /// some.
+  private static func insteadOfObservers(
+    _ name: String, _ binding: BindingSyntax, _ variable: VariableSyntax
+  ) -> String {
+    let isRelationship =
+      variable.attribute("Relationship") != nil || binding.type.flatMap(toManyElement) != nil
+    if isRelationship || isTransformed(variable) || isComposite(variable) || isDerived(variable) {
+      return
+        "React to changes in willSave(), or in an observer of the context: context.observe { … }. Or mark "
+        + "the property @Transient."
+    }
+    let options = variable.attribute("Attribute")?.arguments.map { "(\($0))" } ?? ""
+    let initial = binding.initializer == nil ? "" : " Set the initial value in awakeFromInsert()."
+    return
+      "Write accessors instead: @Attribute\(options) \(customForm(name, binding.type ?? "Int")).\(initial) "
+      + "Or mark the property @Transient."
+  }
+
   /// Accessors of the program, as an example.
   private static func customForm(_ name: String, _ type: String) -> String {
     let primitive = primitiveName(name)
     return
-      "@Attribute var \(name): \(type) { get { \(primitive) } set { willChangeValue(forKey: \"\(name)\"); "
+      "var \(name): \(type) { get { \(primitive) } set { willChangeValue(forKey: \"\(name)\"); "
       + "\(primitive) = newValue; didChangeValue(forKey: \"\(name)\") } }"
   }
 
@@ -146,8 +165,8 @@ struct ManagedProperty: Hashable, Sendable {
     }
     if case .observers(let offset) = binding.accessors {
       return (
-        "\"\(name)\" has observers, which would not be called when the context changes it. Write accessors "
-          + "instead: \(customForm(name, binding.type ?? "Int")). Or mark the property @Transient.", offset
+        "\"\(name)\" has observers, which would not be called when the context changes it. "
+          + insteadOfObservers(name, binding, variable), offset
       )
     }
     if let modifier = variable.modifiers.first(where: { $0.hasPrefix("weak") || $0.hasPrefix("unowned") }) {

@@ -26,6 +26,8 @@ struct MacroMisuseTests {
     @Entity final class Constant: ManagedObject { let a: Int } // error: "a" is a constant
     @Entity final class Inferred: ManagedObject { var a = 5 } // error: needs its type written out
     @Entity final class Observed: ManagedObject { var a: Int { didSet {} } } // error: has observers
+    @Entity final class Begun: ManagedObject { var a: String = "" { didSet {} } } // error: Set the initial value in awakeFrom
+    @Entity final class Heeded: ManagedObject { @Relationship var a: Good? { didSet {} } } // error: React to changes in
     @Entity final class Several: ManagedObject { var a: Int, b: Int } // error: in a "var" of its own
     @Entity final class Pattern: ManagedObject { var (a, b): (Int, Int) } // error: in a "var" of its own
     @Entity final class Weak: ManagedObject { weak var a: Good? } // error: "a" is weak
