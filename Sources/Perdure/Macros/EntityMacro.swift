@@ -225,8 +225,10 @@ public enum AttributeOption: Sendable, Hashable {
 }
 
 extension AttributeOption {
-  /// The minimum number or date. A literal with a point is a Double. The bound of a decimal that is
-  /// not whole needs `.decimal`: `.minimum(.decimal(Decimal(string: "0.05")!))`.
+  /// The minimum number or date. For a variable whose type is written as `Decimal`, a literal is
+  /// exact: `.minimum(0.05)`. If the macro does not see that the type is Decimal, as with a type
+  /// alias, a literal with a point is a Double, and the model refuses it. Then write `.decimal`:
+  /// `.minimum(.decimal(Decimal(string: "0.05")!))`.
   public static func minimum(_ value: DefaultValue) -> AttributeOption { .rules([.minimum(value)]) }
 
   /// The maximum number or date.

@@ -41,7 +41,8 @@ struct CompositeElement: Hashable, Sendable {
       CompositeElement(
         name: name, spelling: binding.spelling, type: type,
         defaultValue: binding.initializer == "nil" ? nil : binding.initializer,
-        options: options.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }))
+        options: DecimalLiteral.options(
+          options.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }, type: type)))
   }
 
   private static func problem(of variable: VariableSyntax) -> ManagedProperty.Problem? {

@@ -46,7 +46,8 @@ struct ManagedExpansion {
   private var transientAccessors: String {
     let isMade = MadeDefault.of(binding.initializer, type: binding.type ?? "") != nil
     let label = isMade ? "made" : "default"
-    let value = binding.initializer.flatMap { $0 == "nil" ? nil : ", \(label): \($0)" } ?? ""
+    let initial = DecimalLiteral.initialValue(binding.initializer, type: binding.type ?? "")
+    let value = initial.flatMap { $0 == "nil" ? nil : ", \(label): \($0)" } ?? ""
     return """
       {
         get { _transient(\(slot)\(type)\(value)) }

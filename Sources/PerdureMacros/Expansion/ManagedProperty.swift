@@ -64,9 +64,11 @@ struct ManagedProperty: Hashable, Sendable {
     return .managed(
       ManagedProperty(
         name: name, spelling: binding.spelling, type: type,
-        defaultValue: binding.initializer == "nil" ? nil : binding.initializer,
+        defaultValue: binding.initializer == "nil"
+          ? nil : DecimalLiteral.initialValue(binding.initializer, type: type),
         access: access(variable.modifiers),
-        options: marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 },
+        options: DecimalLiteral.options(
+          marker?.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }, type: type),
         isTransient: isTransient(variable), isTransformed: isTransformed(variable),
         isComposite: isComposite(variable), isCustom: isCustom(variable),
         isReadOnly: isDerived(variable) || variable.modifiers.contains { $0.hasSuffix("(set)") }))

@@ -1,0 +1,45 @@
+// Comparisons of decimals with floating-point numbers. Without them, Swift would make a Decimal
+// from the literal in `$0.price == 3.133` by way of a Double, and the result is another number. A
+// predicate takes a Double as the shortest decimal that converts to it, which has the digits of
+// the literal.
+
+public import PerdurePredicates
+
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension PropertyRef<Decimal> {
+  private func compare(
+    _ op: FetchComparison.Operator, _ number: some BinaryFloatingPoint
+  ) -> FetchPredicate {
+    .comparison(FetchComparison(expression, op, .constant(.double(Double(number)))))
+  }
+
+  /// Whether the property has this value, with the digits that the number is printed with.
+  public static func == (left: Self, right: some BinaryFloatingPoint) -> FetchPredicate {
+    left.compare(.equal, right)
+  }
+  /// Whether the property has another value, or none.
+  public static func != (left: Self, right: some BinaryFloatingPoint) -> FetchPredicate {
+    left.compare(.notEqual, right)
+  }
+  /// Whether the property is less than the value.
+  public static func < (left: Self, right: some BinaryFloatingPoint) -> FetchPredicate {
+    left.compare(.lessThan, right)
+  }
+  /// Whether the property is at most the value.
+  public static func <= (left: Self, right: some BinaryFloatingPoint) -> FetchPredicate {
+    left.compare(.lessThanOrEqual, right)
+  }
+  /// Whether the property is greater than the value.
+  public static func > (left: Self, right: some BinaryFloatingPoint) -> FetchPredicate {
+    left.compare(.greaterThan, right)
+  }
+  /// Whether the property is at least the value.
+  public static func >= (left: Self, right: some BinaryFloatingPoint) -> FetchPredicate {
+    left.compare(.greaterThanOrEqual, right)
+  }
+}
