@@ -6,7 +6,8 @@
 // the macro generates, or by `primitiveValue(forKey:)`.
 //
 // Whatever has to know the stored value does not go through them: fetches, saves, validation,
-// snapshots and JSON.
+// snapshots and JSON. A snapshot calls the getter of a transient attribute, which may compute the
+// value and store none.
 
 internal import PerdurePredicates
 
@@ -88,6 +89,16 @@ extension ManagedObject {
       return argument.flatMap { ($0.date(for: kind) ?? $0).swiftValue(of: kind) }
     default: return value
     }
+  }
+
+  /// The value of a transient attribute from the getter of the class, in the form of the attribute;
+  /// nil for all other attributes, and for a transient one whose type the model does not know.
+  func customTransientValue(_ slot: Int) -> Value? {
+    guard shape.customSlots.contains(slot), case .transient(let type, _) = shape.properties[slot],
+      type != .undefined, type != .transformable
+    else { return nil }
+    guard let value = customValue(slot).flatMap(KeyedValue.content) else { return .null }
+    return KeyedValue.exact(value, as: FieldKind(type)) ?? .null
   }
 
   /// Sets a property by its name with the setter of the class. Returns false, and changes nothing,

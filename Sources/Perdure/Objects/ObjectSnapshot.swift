@@ -42,7 +42,9 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// The values of its properties by name: attributes, including derived ones and transient ones
   /// with a type of the model, to-one relationships, and the requested to-many relationships and
   /// fetched properties. Elements of composite attributes are included by their paths:
-  /// `address.street`.
+  /// `address.street`. If the class has accessors of its own for a transient attribute
+  /// (`@Attribute(.transient)` of a computed variable), the value is that of its getter. For a
+  /// stored attribute, it is the stored value.
   public let properties: [String: Property]
 
   /// The value of a property; nil for a property that the entity does not have, and for a to-many
@@ -109,7 +111,7 @@ extension ManagedObject {
   ) throws(PerdureError) -> ObjectSnapshot.Property? {
     if case .transient(.undefined, _) = shape.properties[slot] { return nil }
     guard case .relationship(let relationship) = shape.properties[slot] else {
-      return .attribute(attributeValue(slot))
+      return .attribute(customTransientValue(slot) ?? attributeValue(slot))
     }
     guard relationship.isToMany else {
       let object = related(slot)
