@@ -12,14 +12,9 @@ public final class Shelf: ManagedObject {
 }
 
 /// The class of an entity without generated properties.
-public final class Note: ManagedObject {
-  public override class var entityDescription: EntityDescription { NoteEntity.description }
-
+@Accessors public final class Note: ManagedObject {
   /// The text.
-  public var text: String {
-    get { _get(0) }
-    set { _set(0, newValue) }
-  }
+  public var text: String
 }
 
 /// The type of a transformable attribute.

@@ -727,6 +727,74 @@ private enum Requests {
     #expect(author.unread.map(\.sent) == [3, 2])
     #expect(try context.fetch(Message.sent(after: 2)).map(\.sent) == [3])
   }
+
+  static func describe() throws {
+    // SearchAndSorting 9
+    let model = try ManagedObjectModel(
+      [
+        EntityDescription(
+          "Person", properties: [.string("name"), .int64("level", optional: false, default: 1)],
+          fetchedProperties: [
+            FetchedPropertyDescription("peers", "Person", "level == $FETCH_SOURCE.level"),
+            FetchedPropertyDescription(
+              "experts", "Person", "level >= CAST($FETCHED_PROPERTY.userInfo.least, 'NSNumber')",
+              isCached: false, userInfo: ["least": "3"]),
+          ])
+      ], templates: [FetchRequestTemplate("named", "Person", "name == $name")])
+    let container = PersistentContainer(name: "People", model: model, description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    let first = context.insertNewObject(forEntityName: "Person")
+    print(first.fetchedObjects(forKey: "peers").count)  // 1
+    let second = context.insertNewObject(forEntityName: "Person")
+    print(first.fetchedObjects(forKey: "peers").count)  // 1: cached
+    try context.save()
+    context.refresh(first, mergeChanges: true)
+    print(first.fetchedObjects(forKey: "peers").count)  // 2
+    second["level"] = 5
+    print(first.fetchedObjects(forKey: "experts").count)  // 1: fetched at each read
+    // end
+    #expect(first.fetchedObjects(forKey: "peers") == [first, second])
+    #expect(first.fetchedObjects(forKey: "experts") == [second])
+    // SearchAndSorting 10
+    let unnamed = try model.fetchRequestFromTemplate(
+      withName: "named", substitutionVariables: ["name": nil])
+    print(try context.count(for: unnamed))  // 2
+    var variables: [String: (any PredicateArgument)?] = ["name": "Ada"]
+    variables.updateValue(nil, forKey: "name")  // variables["name"] = nil removes the variable
+    let again = try model.fetchRequestFromTemplate(
+      withName: "named", substitutionVariables: variables)
+    print(try context.count(for: again))  // 2
+    // end
+    #expect(try context.count(for: unnamed) == 2 && context.count(for: again) == 2)
+
+    // Not in the article's code. Checks statements of its text.
+    variables["name"] = nil
+    let error = #expect(throws: FetchTemplateError.self) {
+      try model.fetchRequestFromTemplate(withName: "named", substitutionVariables: variables)
+    }
+    #expect(error?.problems.map(\.kind) == [.missing])
+    #expect(throws: ModelError.self) { try Self.model("level >= $FETCHED_PROPERTY.userInfo.least") }
+    let dated = try Self.model("born > CAST(CAST($FETCHED_PROPERTY.userInfo.least, 'NSNumber'), 'NSDate')")
+    let people = PersistentContainer(name: "People", model: dated, description: .inMemory)
+    try people.loadPersistentStores()
+    let child = people.newContext().insertNewObject(forEntityName: "Person")
+    child["born"] = Date(timeIntervalSinceReferenceDate: 4)
+    #expect(child.fetchedObjects(forKey: "found").count == 1)
+    child["born"] = Date(timeIntervalSinceReferenceDate: 2)
+    #expect(child.fetchedObjects(forKey: "found") == [])
+  }
+
+  private static func model(_ predicate: String) throws -> ManagedObjectModel {
+    try ManagedObjectModel([
+      EntityDescription(
+        "Person", properties: [.int64("level"), .date("born")],
+        fetchedProperties: [
+          FetchedPropertyDescription(
+            "found", "Person", predicate, isCached: false, userInfo: ["least": "3"])
+        ])
+    ])
+  }
 }
 
 // MARK: - Tests
@@ -768,13 +836,14 @@ struct ArticleTests {
   @Test("SearchAndSorting runs") func searching() throws {
     try SearchAndSorting.run()
     try Requests.run()
+    try Requests.describe()
   }
 
   @Test(
     "The code blocks of the articles equal the code in this file",
     arguments: [
       ("Perdure", 1), ("GettingStarted", 6), ("Modelling", 9), ("AttributeTypes", 5),
-      ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 8),
+      ("FaultingAndNPlusOne", 6), ("SearchAndSorting", 10),
     ])
   func sameText(article: String, count: Int) throws {
     let code = try DocumentedCode("Sources/Perdure/Perdure.docc/\(article).md", in: #filePath)

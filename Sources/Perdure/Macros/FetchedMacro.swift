@@ -16,8 +16,9 @@ public import PerdureModel
 /// read until it is refreshed. See `ManagedObject.fetchedObjects(forKey:as:)` for errors.
 ///
 /// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` is a
-/// value of that object. `$FETCHED_PROPERTY.userInfo.key` is a text of `userInfo`. The model checks
-/// the predicate when it is made.
+/// value of that object. `$FETCHED_PROPERTY.userInfo.key` is a text of `userInfo`; if the other
+/// operand is not a text, write `CAST($FETCHED_PROPERTY.userInfo.key, 'NSNumber')`. The model
+/// checks the predicate when it is made.
 ///
 /// - Parameters:
 ///   - predicate: The condition as a format string without arguments; nil for all objects.
