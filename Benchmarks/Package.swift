@@ -79,7 +79,7 @@ let package = Package(
     .executableTarget(
       name: "ObjectBenchmark",
       dependencies: [
-        "CAllocation",
+        "CAllocation", "Measuring",
         .product(name: "Perdure", package: "perdure"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 import Perdure
 
 /// Gets and sets properties of 1,024 objects in turn. The objects fit into the processor's cache.
@@ -9,7 +10,7 @@ struct Accessors {
 
   private var stepCount: Int { Self.objectCount * passes }
 
-  func figures(in container: PersistentContainer) throws -> [Figure] {
+  func figures(in container: PersistentContainer) throws -> [ObjectFigure] {
     let context = container.newContext()
     let objects = try fetched(context)
     let plain = (0..<Self.objectCount).map { PlainAccount(number: Int64($0), code: "code \($0)") }
@@ -49,10 +50,10 @@ struct Accessors {
 
   // MARK: Gets
 
-  private func gets(_ objects: [Account], _ plain: [PlainAccount]) -> [Figure] {
+  private func gets(_ objects: [Account], _ plain: [PlainAccount]) -> [ObjectFigure] {
     func get(
       _ name: String, within: Double? = 5, _ plainly: (PlainAccount) -> Int64, _ stored: (Account) -> Int64
-    ) -> Figure {
+    ) -> ObjectFigure {
       Measuring.pair("get " + name, count: stepCount, rounds: rounds, within: within) {
         var sum: Int64 = 0
         each(plain) { sum &+= plainly($0) }
@@ -92,11 +93,11 @@ struct Accessors {
 
   private func sets(
     _ objects: [Account], _ plain: [PlainAccount], _ context: ManagedObjectContext
-  ) throws -> [Figure] {
+  ) throws -> [ObjectFigure] {
     func set(
       _ name: String, within: Double? = 40, _ plainly: (PlainAccount, Int64) -> Void,
       _ stored: (Account, Int64) -> Void
-    ) -> Figure {
+    ) -> ObjectFigure {
       var number: Int64 = 0
       return Measuring.pair("set " + name, count: stepCount, rounds: rounds, within: within) {
         number += 1
@@ -124,7 +125,7 @@ struct Accessors {
   }
 
   /// The first set of a property of an object without changes, which allocates memory for changes.
-  private func firstSet(_ context: ManagedObjectContext, _ plain: [PlainAccount]) throws -> Figure {
+  private func firstSet(_ context: ManagedObjectContext, _ plain: [PlainAccount]) throws -> ObjectFigure {
     let objects = try context.fetch(FetchRequest<Account>())
     var costs: (plain: [Double], perdure: [Double]) = ([], [])
     for round in 0..<rounds {
@@ -134,7 +135,7 @@ struct Accessors {
       context.rollback()
     }
     let count = Double(Self.objectCount)
-    return Figure(
+    return ObjectFigure(
       name: "set Int64, the first change", unit: "ns",
       plain: Measuring.rounded(Measuring.median(costs.plain) / count),
       perdure: Measuring.rounded(Measuring.median(costs.perdure) / count), limit: nil)

@@ -1,11 +1,12 @@
 import Foundation
+import Measuring
 import Perdure
 
 /// The memory of registered objects without changes, as reported by the allocator.
 struct Footprint {
   let objectCount: Int
 
-  func figures(in container: PersistentContainer) throws -> [Figure] {
+  func figures(in container: PersistentContainer) throws -> [ObjectFigure] {
     if Measuring.allocatedBytes == nil { return [] }
     try fill(container)
     let ids = try container.newContext().fetch(FetchRequest<Form>()).map(\.objectID)
@@ -18,8 +19,8 @@ struct Footprint {
     for object in objects { keep(object.value(forKey: "quantity")) }
     let loaded = Measuring.allocatedBytes ?? 0
     withExtendedLifetime(objects) {}
-    func figure(_ name: String, _ bytes: Int, limit: Double?) -> Figure {
-      Figure(
+    func figure(_ name: String, _ bytes: Int, limit: Double?) -> ObjectFigure {
+      ObjectFigure(
         name: name, unit: "bytes", plain: 0, perdure: Measuring.rounded(Double(bytes) / Double(ids.count)),
         limit: limit)
     }

@@ -1,24 +1,13 @@
 import CAllocation
 import Foundation
-
-/// A measurement of Perdure and of a plain class in the same run.
-struct Figure: Codable {
-  var name: String
-  var unit: String
-  var plain: Double
-  var perdure: Double
-  /// The maximum for `perdure`; nil without a goal.
-  var limit: Double?
-
-  var isReached: Bool { limit.map { perdure <= $0 } ?? true }
-}
+import Measuring
 
 enum Measuring {
   /// Measures the medians of several rounds, as processor time of this thread in nanoseconds for
   /// each of `count` steps. Both alternate, because the speed of the machine varies.
   static func pair(
     _ name: String, count: Int, rounds: Int, within: Double? = nil, plain: () -> Void, perdure: () -> Void
-  ) -> Figure {
+  ) -> ObjectFigure {
     plain()
     perdure()
     var costs: (plain: [Double], perdure: [Double]) = ([], [])
@@ -27,7 +16,7 @@ enum Measuring {
       costs.perdure.append(nanoseconds(perdure) / Double(count))
     }
     let (first, second) = (median(costs.plain), median(costs.perdure))
-    return Figure(
+    return ObjectFigure(
       name: name, unit: "ns", plain: rounded(first), perdure: rounded(second),
       limit: within.map { rounded(first + $0) })
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Measuring
 import Perdure
 
 /// Compares the costs of objects with those of a plain Swift class.
@@ -27,7 +28,7 @@ import Perdure
   }
 
   func run() throws {
-    let report = Report(
+    let report = ObjectReport(
       settings: settings,
       figures: try Accessors(passes: passes, rounds: rounds).figures(in: container())
         + Footprint(objectCount: objects).figures(in: container())
@@ -50,28 +51,5 @@ import Perdure
       "memory of \(objects) objects",
       "\(system.operatingSystemVersionString), \(system.activeProcessorCount) processors",
     ]
-  }
-}
-
-/// All figures, for display and for files.
-struct Report: Codable {
-  var settings: [String]
-  var figures: [Figure]
-
-  var table: String {
-    let rows = figures.map { figure in
-      let plain = figure.plain == 0 ? "–" : String(format: "%.1f", figure.plain)
-      let limit = figure.limit.map { String(format: "%.1f", $0) } ?? "–"
-      let cells = [figure.name, figure.unit, plain, String(format: "%.1f", figure.perdure), limit]
-      return "| \(cells.joined(separator: " | ")) |"
-    }
-    return (["| | unit | plain class | Perdure | at most |", "|---|---|--:|--:|--:|"] + rows)
-      .joined(separator: "\n")
-  }
-
-  func json() throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    return try encoder.encode(self) + Data("\n".utf8)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 import Perdure
 
 /// The cost of making a request of a fetch request template.
@@ -6,7 +7,7 @@ struct Templates {
   static let requestCount = 10_000
   let rounds: Int
 
-  func figures() throws -> [Figure] {
+  func figures() throws -> [ObjectFigure] {
     let model = try ManagedObjectModel(
       [EntityDescription(from: Account.self), EntityDescription(from: Owner.self)],
       templates: [
@@ -31,7 +32,7 @@ struct Templates {
     }
     if let failure { throw failure }
     return [
-      Figure(
+      ObjectFigure(
         name: "substitute 2 variables of a template", unit: "ns", plain: 0,
         perdure: Measuring.rounded(Measuring.median(costs) / Double(Self.requestCount)), limit: 5_000)
     ]

@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 import Perdure
 
 /// The cost of validating changed objects.
@@ -6,7 +7,7 @@ struct Validation {
   static let objectCount = 10_000
   let rounds: Int
 
-  func figures(in container: PersistentContainer) throws -> [Figure] {
+  func figures(in container: PersistentContainer) throws -> [ObjectFigure] {
     [
       try figure("validate 8 bounds and lengths", Form.self, in: container, limit: 1_000),
       try figure("validate 8 rules, one of them a pattern", Letter.self, in: container, limit: nil),
@@ -15,7 +16,7 @@ struct Validation {
 
   private func figure<T: ManagedObject>(
     _ name: String, _ type: T.Type, in container: PersistentContainer, limit: Double?
-  ) throws -> Figure {
+  ) throws -> ObjectFigure {
     let context = container.newContext()
     for _ in 0..<Self.objectCount { context.insert(type) }
     try context.validate()
@@ -28,7 +29,7 @@ struct Validation {
         })
     }
     if let failure { throw failure }
-    return Figure(
+    return ObjectFigure(
       name: name, unit: "ns", plain: 0,
       perdure: Measuring.rounded(Measuring.median(costs) / Double(Self.objectCount)), limit: limit)
   }

@@ -98,6 +98,31 @@ struct ReportTests {
     }
   }
 
+  @Test("The table of objects has a row for each figure in the file of results")
+  func objects() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let files = ResultFiles(folder: folder)
+    #expect(try files.objectReport() == nil)
+    let report = ObjectReport(
+      settings: ["one"],
+      figures: [
+        ObjectFigure(name: "get", unit: "ns", plain: 8.84, perdure: 11.3, limit: 13.84),
+        ObjectFigure(name: "substitute", unit: "ns", plain: 0, perdure: 1291.15, limit: 5000),
+        ObjectFigure(name: "row", unit: "bytes", plain: 0, perdure: 112),
+      ])
+    try report.json().write(to: folder.appendingPathComponent("objects.json"))
+    #expect(
+      try files.objectReport()?.table == """
+        | | unit | plain class | Perdure | at most |
+        |---|---|--:|--:|--:|
+        | get | ns | 8.8 | 11.3 | 13.8 |
+        | substitute | ns | – | 1291.2 | 5000.0 |
+        | row | bytes | – | 112.0 | – |
+        """)
+  }
+
   @Test("Files of reserved space are counted separately")
   func reserve() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

@@ -8,7 +8,7 @@ struct TablesCommand: ParsableCommand {
     commandName: "tables", abstract: "Write the results into the tables of the documents.",
     discussion: """
       Between the marks <!-- name --> and <!-- /name -->, for the names log, summary, goals, settings, compression, \
-      opening and backup.
+      opening, backup and objects.
       """)
 
   @Option(help: "The folder of the results.")
@@ -59,6 +59,6 @@ struct TablesCommand: ParsableCommand {
       ("compression", CompressionFigure.table(compression)),
       ("opening", OpeningFigure.table(opening)),
       ("backup", BackupFigure.table(backup)),
-    ]
+    ] + (try files.objectReport().map { [("objects", $0.table)] } ?? [])
   }
 }

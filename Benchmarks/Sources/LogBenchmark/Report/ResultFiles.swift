@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// The result files in one folder: `log.json`, a plot for each shape, and the results of other
 /// commands.
@@ -26,6 +27,13 @@ struct ResultFiles {
     let file = folder.appendingPathComponent(name)
     guard FileManager.default.fileExists(atPath: file.path) else { return [] }
     return try JSONDecoder().decode([Element].self, from: Data(contentsOf: file))
+  }
+
+  /// The figures of objects, which ObjectBenchmark writes; nil if there are none.
+  func objectReport() throws -> ObjectReport? {
+    let file = folder.appendingPathComponent("objects.json")
+    guard FileManager.default.fileExists(atPath: file.path) else { return nil }
+    return try JSONDecoder().decode(ObjectReport.self, from: Data(contentsOf: file))
   }
 
   /// Writes each element on its own line, so that differences between runs are readable.
