@@ -1,8 +1,8 @@
 // The rows of instances after a save.
 //
-// After a save, the instances that the program keeps show their saved rows. The bytes are those of the
-// commit, so only the versions are read, in one request. If others may have committed in between, the
-// rows are read instead, also in one request.
+// After a save, the instances that the program keeps show their saved rows. The bytes are those of
+// the commit, so only the versions are read, in one request. If others may have committed in
+// between, the rows are read instead, also in one request.
 
 internal import PerdurePredicates
 

@@ -1,8 +1,9 @@
 // The other ends of relationships in the store, read for many objects at once.
 //
 // A deletion asks for every relationship of an object, and a save asks again. If each answer is a
-// request to a distant store, the delete rules and the save take as many requests as there are links.
-// So these are read ahead for all objects that are being deleted, and kept while the view is the same.
+// request to a distant store, the delete rules and the save take as many requests as there are
+// links. So these are read ahead for all objects that are being deleted, and kept while the view is
+// the same.
 
 internal import PerdurePredicates
 

@@ -12,14 +12,15 @@ package import PerdurePredicates
 package protocol StateReader: AnyObject {
   // MARK: Required requests
 
-  /// Passes the rows of many objects to `body`, in any order. `body` is called once for each element,
-  /// with its position and its row; nil if there is none.
+  /// Passes the rows of many objects to `body`, in any order. `body` is called once for each
+  /// element, with its position and its row; nil if there is none.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws
 
   /// The number of rows of one concrete entity.
   func rowCount(entity: UInt16) throws -> Int
 
-  /// Passes the rows of one concrete entity to `body` in order of their ids, until it returns false.
+  /// Passes the rows of one concrete entity to `body` in order of their ids, until it returns
+  /// false.
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool) throws
 
@@ -32,12 +33,12 @@ package protocol StateReader: AnyObject {
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
 
-  /// Appends the references at the other end of a relationship, owner by owner. `ends` gets, for each
-  /// owner, the end of its references in `found`. Stops after the owner with which there are more than
-  /// `request.countMax` references: the owners after it get no end.
+  /// Appends the references at the other end of a relationship, owner by owner. `ends` gets, for
+  /// each owner, the end of its references in `found`. Stops after the owner with which there are
+  /// more than `request.countMax` references: the owners after it get no end.
   ///
-  /// - Parameter rows: Receives rows of these references, in any order, if the store can pass them with
-  ///   the same request: none, some or all.
+  /// - Parameter rows: Receives rows of these references, in any order, if the store can pass them
+  ///   with the same request: none, some or all.
   func appendReferences(
     _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
     rows: (ObjectReference, StoredRow) throws -> Void) throws
@@ -47,8 +48,8 @@ package protocol StateReader: AnyObject {
   /// Whether the bytes of all rows stay valid as long as the reader. Default: false.
   var keepsRows: Bool { get }
 
-  /// Whether a request takes about as long as a lookup in memory. A context asks other readers rarely,
-  /// and for many objects at once. Default: false.
+  /// Whether a request takes about as long as a lookup in memory. A context asks other readers
+  /// rarely, and for many objects at once. Default: false.
   var answersAtOnce: Bool { get }
 
   /// Checks that the container of the store has not been closed. O(1). Default: does nothing.
@@ -60,22 +61,23 @@ package protocol StateReader: AnyObject {
   /// The version of a row; nil if there is none.
   func version(of reference: ObjectReference) throws -> RowVersion?
 
-  /// Passes the versions of many rows to `body`, in any order. `body` is called once for each element,
-  /// with its position and its version; nil if there is no row.
+  /// Passes the versions of many rows to `body`, in any order. `body` is called once for each
+  /// element, with its position and its version; nil if there is no row.
   func versions(
     of references: [ObjectReference], _ body: (Int, RowVersion?) throws -> Void) throws
 
-  /// Passes the objects of one concrete entity to `body` in order of their ids, from an id on, until it
-  /// returns false. A store that can reads no rows for it, so that damaged ones do not matter.
+  /// Passes the objects of one concrete entity to `body` in order of their ids, from an id on,
+  /// until it returns false. A store that can reads no rows for it, so that damaged ones do not
+  /// matter.
   func visitReferences(entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool) throws
 
   /// Appends the references at the other end of a relationship of one owner, in the order of S5.
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]) throws
 
-  /// Passes the answers to several requests to `body`, in any order: the number of the request, an owner,
-  /// and the references at the other end. A store that can answers with one request. Default: a request
-  /// for each.
+  /// Passes the answers to several requests to `body`, in any order: the number of the request, an
+  /// owner, and the references at the other end. A store that can answers with one request.
+  /// Default: a request for each.
   func visitReferences(
     _ requests: [RelationshipRequest],
     _ body: (Int, ObjectReference, [ObjectReference]) throws -> Void) throws
@@ -97,15 +99,16 @@ package protocol StateReader: AnyObject {
   /// members are added up.
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum?
 
-  /// Passes rows to `body` that are likely to be needed soon, with the positions of their references, in
-  /// any order. A row that does not exist or takes more than about `bytesMax` is left out.
+  /// Passes rows to `body` that are likely to be needed soon, with the positions of their
+  /// references, in any order. A row that does not exist or takes more than about `bytesMax` is
+  /// left out.
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void) throws
 
-  /// Passes the objects of a fetch to `body` in order, until it returns false; with their rows if these
-  /// are at hand or needed. With `needsRows`, an object without a row is left out. Default: the plan
-  /// of FetchPlanner.
+  /// Passes the objects of a fetch to `body` in order, until it returns false; with their rows if
+  /// these are at hand or needed. With `needsRows`, an object without a row is left out. Default:
+  /// the plan of FetchPlanner.
   func visit(
     _ fetch: CompiledFetch, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws
 
@@ -142,8 +145,8 @@ package protocol StoreView: StateReader, Sendable {
   /// The sequence number of the newest commit in this view; grows from view to view.
   var sequence: UInt64 { get }
 
-  /// Whether `sequence` grows by one with each commit and by nothing else, so that it tells whether a
-  /// view is the state right after a commit. Default: true.
+  /// Whether `sequence` grows by one with each commit and by nothing else, so that it tells whether
+  /// a view is the state right after a commit. Default: true.
   var countsCommits: Bool { get }
 }
 

@@ -1,9 +1,9 @@
 // Rows as a store hands them out.
 //
-// The bytes of a `StoredRow` are borrowed. A reader that keeps its rows (`StateReader.keepsRows`) has
-// them mapped or in memory as long as it lives. Other readers hand out copies, which end with the
-// call that receives them. Code that needs a row for longer leases it: `LeasedRow` borrows mapped
-// bytes and copies the others.
+// The bytes of a `StoredRow` are borrowed. A reader that keeps its rows (`StateReader.keepsRows`)
+// has them mapped or in memory as long as it lives. Other readers hand out copies, which end with
+// the call that receives them. Code that needs a row for longer leases it: `LeasedRow` borrows
+// mapped bytes and copies the others.
 
 /// The version of a row: changes with every write of the row, also if the bytes stay the same.
 package struct RowVersion: RawRepresentable, Hashable, Sendable {
@@ -14,8 +14,8 @@ package struct RowVersion: RawRepresentable, Hashable, Sendable {
   }
 }
 
-/// A row of a store. Borrowed: the bytes are valid during the call that receives the row, and as long
-/// as the reader if it keeps its rows.
+/// A row of a store. Borrowed: the bytes are valid during the call that receives the row, and as
+/// long as the reader if it keeps its rows.
 package struct StoredRow {
   package let bytes: UnsafeRawBufferPointer
   package let version: RowVersion

@@ -10,8 +10,8 @@ package struct CompiledFetch {
   let graph: GraphSchema
   /// The query of the first entity.
   private let query: FetchQuery
-  /// The entities with that name, in the order of their stores. One, except if several stores have the
-  /// entity; none if no store is asked.
+  /// The entities with that name, in the order of their stores. One, except if several stores have
+  /// the entity; none if no store is asked.
   let entities: [UInt16]
   /// The range of an index that gives the same objects in the same order; nil for most fetches.
   let range: IndexedRange?

@@ -1,9 +1,9 @@
 // The plans of a fetch: one, or one for each store that has the entity, combined here.
 //
-// Each store is asked for the objects before the end of the window, by its own plan. All of them are
-// sorted by the keys that a single store sorts by, and then the window is cut. Without an order the
-// stores follow each other. Objects that are equal in every criterion are in the order of their stores,
-// then of their ids; in the opposite order if the first criterion descends.
+// Each store is asked for the objects before the end of the window, by its own plan. All of them
+// are sorted by the keys that a single store sorts by, and then the window is cut. Without an order
+// the stores follow each other. Objects that are equal in every criterion are in the order of their
+// stores, then of their ids; in the opposite order if the first criterion descends.
 
 internal import PerdurePredicates
 

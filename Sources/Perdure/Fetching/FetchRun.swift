@@ -1,5 +1,5 @@
-// How a reader of this process answers a fetch: by a range of an index where that suffices, otherwise
-// by plans.
+// How a reader of this process answers a fetch: by a range of an index where that suffices,
+// otherwise by plans.
 
 internal import PerdurePredicates
 

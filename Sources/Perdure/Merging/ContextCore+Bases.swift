@@ -1,16 +1,18 @@
 // The rows that unsaved changes were made to, for the three-way comparison.
 //
-// While the context sees the state that a change was made in, the row is there to be read. Moving on, by a refresh of
-// something else, it would be lost. So each change is looked at when the context moves on: where others have
-// not changed the same columns, it counts as made to the newest row from then on; only where they have, the row is kept.
+// While the context sees the state that a change was made in, the row is there to be read. Moving
+// on, by a refresh of something else, it would be lost. So each change is looked at when the
+// context moves on: where others have not changed the same columns, it counts as made to the newest
+// row from then on; only where they have, the row is kept.
 
 internal import PerdurePredicates
 
 extension ContextCore {
-  /// Keeps what a changed row was, before the context moves on to a newer state, if others have changed the same of it, or
-  /// removed it. Otherwise its changes are made to the newest row now.
+  /// Keeps what a changed row was, before the context moves on to a newer state, if others have
+  /// changed the same of it, or removed it. Otherwise its changes are made to the newest row now.
   ///
-  /// - Complexity: two reads of the row where others have written it, none of more than its version elsewhere.
+  /// - Complexity: two reads of the row where others have written it, none of more than its version
+  ///   elsewhere.
   func keepBase(_ overlay: ObjectOverlay, before newest: any StoreView) {
     guard overlay.changesRow, !overlay.isDeleted, let version = overlay.baseVersion,
       overlay.keptBase?.version != version
@@ -32,8 +34,8 @@ extension ContextCore {
     }
   }
 
-  /// The row of a version that changes were made to: the copy of the instance, or that of the view; nil
-  /// if the view has another version.
+  /// The row of the version that changes were made to: the copy in the instance, or the row of the
+  /// view; nil if the view has another version.
   func baseRow(of overlay: ObjectOverlay, _ version: RowVersion) throws -> LeasedRow? {
     if let header = identityMap.object(overlay.reference)?.header,
       !header.pointee.wakefulness.contains(.rewritten), let row = header.pointee.row(ofVersion: version)
@@ -45,8 +47,8 @@ extension ContextCore {
     return row
   }
 
-  /// As `keepBase`, for a deletion: one of what others have written as it was is made to the newest row. So it is with all
-  /// that a child sees of its parent's changes, once the parent is saved.
+  /// As `keepBase`, for a deletion: one of what others have written as it was is made to the newest
+  /// row. So it is with all that a child sees of its parent's changes, once the parent is saved.
   ///
   /// - Complexity: as `keepBase`.
   func keepDeletion(_ overlay: ObjectOverlay, before newest: any StoreView) {
@@ -75,7 +77,8 @@ extension ContextCore {
       try graph.store.rows.view(row.bytes, of: overlay.reference), version: version)
   }
 
-  /// What an object was before it was changed here, by slot; empty where that is not known any more.
+  /// What an object was before it was changed here, by slot; empty where that is not known any
+  /// more.
   func baseColumns(_ overlay: ObjectOverlay) throws -> [Int: Value] {
     guard let version = overlay.baseVersion else { return [:] }
     if let kept = overlay.keptBase, kept.version == version {

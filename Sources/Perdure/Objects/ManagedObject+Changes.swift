@@ -200,52 +200,7 @@ extension ManagedObject {
   }
 }
 
-/// The columns of an object as the store has them; of a new one, the defaults that it began with. The row is read when
-/// the first is asked for, and once.
-private struct StoredColumns {
-  let context: ContextCore
-  private let shape: EntityShape
-  private let reference: ObjectReference
-  /// What a new object began with.
-  private let beginning: [Value]?
-  private var isRead = false
-  private var row: LeasedRow?
-
-  init(_ context: ContextCore, _ object: ManagedObject) {
-    self.context = context
-    shape = object.shape
-    reference = object.reference
-    beginning = object.overlay?.beginning
-  }
-
-  mutating func value(_ slot: Int) -> Value {
-    if let beginning { return beginning[slot] }
-    if !isRead { row = context.storedRow(reference) }
-    isRead = true
-    guard let row, let layouts = shape.storage.layouts else { return .null }
-    return row.withRow { stored in
-      // Checked when it was read.
-      guard let row = try? context.graph.store.rows.view(stored.bytes, of: reference) else { return .null }
-      return layouts.value(slot, of: row)
-    }
-  }
-}
-
 extension ContextCore {
-  /// The row of an object as the store has it, for as long as the view is the same.
-  fileprivate func storedRow(_ reference: ObjectReference) -> LeasedRow? {
-    do {
-      return try view.withRow(reference) { stored in
-        guard let stored else { return nil }
-        _ = try graph.store.rows.view(stored.bytes, of: reference)
-        return LeasedRow(stored, of: view)
-      }
-    } catch {
-      noteReadFailure(error, reference)
-      return nil
-    }
-  }
-
   /// What is changed from now on belongs to another event (`changedValuesForCurrentEvent`).
   func endEvent() {
     keepDropped()

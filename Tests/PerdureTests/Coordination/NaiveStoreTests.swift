@@ -1,5 +1,5 @@
-// The seam on a store without capabilities: how many requests operations take, and what happens if one
-// of them fails or meets a view that has expired.
+// The seam on a store without capabilities: how many requests operations take, and what happens if
+// a request fails or meets an expired view.
 
 import PerdurePredicates
 import Synchronization
@@ -139,7 +139,8 @@ struct NaiveStoreTests {
 }
 
 extension NaiveStoreTests {
-  // The class has no hooks and no validation, whose default reads every property of changed objects.
+  // The class has no hooks and no validation, whose default reads every property of changed
+  // objects.
   @Test("A save of many deletions takes at most three requests")
   func deletions() throws {
     let scene = try NaiveScene()
@@ -163,8 +164,8 @@ extension NaiveStoreTests {
 
 // MARK: - Requests that fail
 
-/// Work on a context, with a result that does not depend on ids. Ends with a fetch, which throws the
-/// errors of accessors.
+/// Work on a context, with a result that does not depend on ids. Ends with a fetch, which throws
+/// the errors of accessors.
 private struct Operation: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let run: @Sendable (ManagedObjectContext) throws -> String
