@@ -56,7 +56,7 @@ extension ContextCore {
   func explain(_ wanted: ClassedRequest) throws -> String {
     try reading {
       let (fetch, shown) = try compiled(wanted)
-      let plans = try FetchRun(fetch, shown).parts().descriptions
+      let plans = try FetchRun(fetch, shown).descriptions()
       if graph.stores.count == 1, wanted.request.affectedStores == nil { return plans[0] }
       if plans.isEmpty { return "no store" }
       return zip(fetch.entities, plans).map { entity, plan in

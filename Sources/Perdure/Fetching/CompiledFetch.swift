@@ -25,13 +25,15 @@ package struct CompiledFetch {
     range = entities.count == 1 ? IndexedRange(query, graph.store) : nil
   }
 
+  /// Checks the fetch of the only entity, and makes it ready to be planned.
+  ///
+  /// - Throws: `FetchError`.
+  func preparedAlone() throws -> PreparedFetch { try graph.prepared(query) }
+
   /// Checks the fetch, and makes it ready to be planned: an element for each entity.
   ///
   /// - Throws: `FetchError`.
-  func prepared() throws -> PreparedParts {
-    if entities.count == 1 {
-      return PreparedParts(parts: [try graph.prepared(query)], offset: 0, limit: nil)
-    }
+  func preparedParts() throws -> PreparedParts {
     guard query.offset >= 0, query.limit ?? 0 >= 0 else {
       throw FetchError(
         .invalidWindow, "The request has a negative limit or offset. Use 0 or more.",

@@ -151,15 +151,28 @@ struct RowBatch {
   /// Reads and hands on what is left; whether to go on.
   mutating func flush(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
     if references.isEmpty { return true }
-    let keepsRows = view.keepsRows
+    guard try view.keepsRows ? passKept(body) : passLeased(body) else { return false }
+    references.removeAll(keepingCapacity: true)
+    return true
+  }
+
+  private func passKept(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
+    var rows = [StoredRow?](repeating: nil, count: references.count)
+    try view.rows(references) { position, row in rows[position] = row }
+    for (reference, row) in zip(references, rows) {
+      guard try body(reference, row) else { return false }
+    }
+    return true
+  }
+
+  private func passLeased(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
     var rows = [LeasedRow?](repeating: nil, count: references.count)
     try view.rows(references) { position, row in
-      rows[position] = row.map { LeasedRow($0, isKept: keepsRows) }
+      rows[position] = row.map { LeasedRow($0, isKept: false) }
     }
     for (reference, row) in zip(references, rows) {
       guard try KeptObject(reference: reference, row: row).passOn(body) else { return false }
     }
-    references.removeAll(keepingCapacity: true)
     return true
   }
 }

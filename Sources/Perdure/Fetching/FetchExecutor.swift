@@ -22,6 +22,12 @@ package struct FetchExecutor {
     self.init(fetch, plan, view: view, cancellation: FetchCancellation(flag: nil))
   }
 
+  /// Plans a fetch for a reader.
+  init(planning fetch: PreparedFetch, on reader: any StateReader, _ cancellation: FetchCancellation) {
+    let plan = FetchPlanner.plan(fetch, FetchStatistics(reader))
+    self.init(fetch, plan, view: reader, cancellation: cancellation)
+  }
+
   /// - Parameter cancellation: Checked at each object.
   init(
     _ fetch: PreparedFetch, _ plan: FetchPlan, view: any StateReader, cancellation: FetchCancellation

@@ -1,4 +1,4 @@
-// The plans of a fetch: one, or one for each store that has the entity, combined here.
+// The plans of a fetch of several stores: one for each store that has the entity, combined here.
 //
 // Each store is asked for the objects before the end of the window, by its own plan. All of them
 // are sorted by the keys that a single store sorts by, and then the window is cut. Without an order
@@ -14,10 +14,7 @@ struct FetchParts {
   private let limit: Int?
 
   init(_ prepared: PreparedParts, on reader: any StateReader, _ cancellation: FetchCancellation) {
-    parts = prepared.parts.map { part in
-      let plan = FetchPlanner.plan(part, FetchStatistics(reader))
-      return FetchExecutor(part, plan, view: reader, cancellation: cancellation)
-    }
+    parts = prepared.parts.map { FetchExecutor(planning: $0, on: reader, cancellation) }
     (offset, limit) = (prepared.offset, prepared.limit)
   }
 
@@ -27,7 +24,6 @@ struct FetchParts {
   /// Passes the objects to `body` in order, until it returns false; with rows as
   /// `FetchExecutor.visit` does.
   func visit(needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
-    if parts.count == 1 { return try parts[0].visit(needsRows: needsRows, body) }
     guard let first = parts.first, limit != 0 else { return }
     if !first.fetch.order.isEmpty { return try visitMerged(body) }
     var seen = 0
@@ -52,7 +48,6 @@ struct FetchParts {
   }
 
   func count() throws -> Int {
-    if parts.count == 1 { return try parts[0].count() }
     let total = try parts.reduce(0) { try $0 + $1.count() }
     let rest = max(0, total - offset)
     return limit.map { min($0, rest) } ?? rest

@@ -21,16 +21,27 @@ struct FetchRun {
     if let found = try fetch.range?.references(in: reader) {
       return try pass(found, needsRows: needsRows, body)
     }
+    if fetch.entities.count == 1 { return try plan().visit(needsRows: needsRows, body) }
     try parts().visit(needsRows: needsRows, body)
   }
 
   func count() throws -> Int {
     if let count = try fetch.range?.count(in: reader) { return count }
+    if fetch.entities.count == 1 { return try plan().count() }
     return try parts().count()
   }
 
-  func parts() throws -> FetchParts {
-    FetchParts(try fetch.prepared(), on: reader, fetch.cancellation)
+  /// The plans in words, one for each entity.
+  func descriptions() throws -> [String] {
+    fetch.entities.count == 1 ? [try plan().plan.description] : try parts().descriptions
+  }
+
+  private func plan() throws -> FetchExecutor {
+    FetchExecutor(planning: try fetch.preparedAlone(), on: reader, fetch.cancellation)
+  }
+
+  private func parts() throws -> FetchParts {
+    FetchParts(try fetch.preparedParts(), on: reader, fetch.cancellation)
   }
 
   private func pass(
