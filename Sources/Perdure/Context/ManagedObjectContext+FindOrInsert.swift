@@ -3,7 +3,7 @@
 internal import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// The object of a class's entity that has a unique key. If there is none, inserts one with this
+  /// Returns the object of a class's entity with a unique key. If there is none, inserts one with this
   /// key.
   ///
   ///     let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com")
