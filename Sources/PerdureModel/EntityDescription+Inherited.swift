@@ -104,10 +104,7 @@ struct EntityFamily: Sendable, Hashable {
     table = Table(entities: entities, indices: indices)
   }
 
-  var entities: [EntityDescription] {
-    WorkCount.entityLists?.add()
-    return table?.entities.map { $0.joining(self) } ?? []
-  }
+  var entities: [EntityDescription] { table?.entities.map { $0.joining(self) } ?? [] }
 
   func entity(named name: String) -> EntityDescription? {
     guard let table, let index = table.indices[name] else { return nil }

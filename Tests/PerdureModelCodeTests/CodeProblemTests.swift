@@ -161,21 +161,6 @@ struct CodeProblemTests {
       .filter { $0.hasPrefix("import ") || $0.hasPrefix("public import ") }.map(String.init)
   }
 
-  @Test("Code of a model does not list all entities for each entity")
-  func linearWork() throws {
-    let entities = (0..<20).map { number in
-      EntityDescription(
-        "E\(number)", superentity: number % 5 == 0 ? nil : "E\(number - 1)",
-        properties: [.string("a\(number)")])
-    }
-    let model = try ManagedObjectModel(entities, templates: [FetchRequestTemplate("all", "E0")])
-    let count = WorkCount()
-    let text = try WorkCount.$entityLists.withValue(count) { try ModelCode.file(of: model, named: "M").text }
-    #expect(count.value == 0 && text.contains("\nclass E3: E2 {") && text.contains("\nfinal class E4: E3 {"))
-    _ = WorkCount.$entityLists.withValue(count) { model.entities[0].subentities }
-    #expect(count.value == 1)
-  }
-
   @Test("Property names that are reserved in Swift are escaped, and other names are not")
   func keywords() throws {
     let reserved = ["case", "in", "default", "Any", "repeat", "inout", "nil", "throws"]
