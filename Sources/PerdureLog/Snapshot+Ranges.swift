@@ -311,7 +311,7 @@ extension Engine {
       let advice =
         damage.code == .corruption
         ? "put the value again, or remove it, and open the store again, or define the index again"
-        : "remove the cause, then open the store again or define the index again"
+        : "correct the cause, then open the store again or define the index again"
       throw StoreError(
         .indexUnavailable,
         "Index \(index.name) lacks a value that cannot be read (\(damage.message)); \(advice)",
