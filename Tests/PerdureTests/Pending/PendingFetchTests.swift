@@ -133,7 +133,10 @@ struct PendingFetchTests {
     there.worker("Eve").salary = 9004
     try there.save()
     #expect(try here.count(for: request) == 3)
-    #expect(here.core.contextLayer?.builder === builder && builder.updateCount == updateCount)
+    // Without a count of commits, the context cannot know that nothing else was saved.
+    if here.core.view.countsCommits {
+      #expect(here.core.contextLayer?.builder === builder && builder.updateCount == updateCount)
+    }
     try expectLayer(here)
     // The mentor of a pending object.
     try #require(there.existingObject(with: ada.objectID) as? Employee).name = "Ida"
