@@ -44,7 +44,7 @@ extension Scenario {
   }
 
   private static var childSave: Scenario {
-    Scenario("child context: create, set and save", repetitions: 5) { bench in
+    Scenario("child context: create, set and save", repetitions: 20) { bench in
       let id = try bench.worker(7).objectID
       return each { _ in
         let child = bench.context.newChildContext()
