@@ -6,11 +6,13 @@ import Testing
 /// result in both cases, with any pending changes.
 @Suite("Random comparison of one store and two stores")
 struct SpreadRandomTests {
-  @Test("Fetches of two stores and of one store have the same results")
-  func random() throws {
+  @Test(
+    "Fetches of two stores and of one store have the same results, also in child contexts",
+    arguments: [false, true])
+  func random(inChildren: Bool) throws {
     var random = SeededGenerator.forTest("entities in several stores")
     for _ in 0..<4 {
-      var worlds = try Worlds(SeededGenerator(seed: random.next()))
+      var worlds = try Worlds(SeededGenerator(seed: random.next()), inChildren: inChildren)
       for _ in 0..<50 {
         try worlds.step()
         try worlds.compare()
@@ -23,6 +25,8 @@ struct SpreadRandomTests {
 private struct Worlds {
   private let containers: [PersistentContainer]
   private var contexts: [ManagedObjectContext]
+  /// The parents of the contexts; none if they are not children.
+  private let parents: [ManagedObjectContext]
   private var random: SeededGenerator
   /// The objects of each world. In the second world, they are grouped by store. Equal objects have
   /// the same positions in both worlds.
@@ -31,9 +35,11 @@ private struct Worlds {
   private var made = 0
   private var trace: [String] = []
 
-  init(_ random: SeededGenerator) throws {
+  init(_ random: SeededGenerator, inChildren: Bool) throws {
     containers = [try Library.container("Books"), try Library.container("Books", "Archive")]
-    contexts = containers.map { $0.newContext() }
+    let made = containers.map { $0.newContext() }
+    parents = inChildren ? made : []
+    contexts = inChildren ? made.map { $0.newChildContext() } : made
     self.random = random
   }
 
@@ -59,6 +65,7 @@ private struct Worlds {
         contexts[world].delete(books[book])
         self.books[world][store].remove(at: book)
       case 80..<83: contexts[world].refreshAllObjects()
+      case 83..<90 where !parents.isEmpty: try parents[world].save()
       default: try contexts[world].save()
       }
     }
@@ -99,5 +106,7 @@ private struct Worlds {
     guard request.includesPendingChanges else { return }
     let found = try contexts.map { try $0.titles(request) }
     #expect(found[0] == found[1], "\(said)\(trace.joined(separator: "\n"))")
+    let shown = try parents.map { try $0.titles(request) }
+    #expect(shown.first == shown.last, "parents: \(said)\(trace.joined(separator: "\n"))")
   }
 }
