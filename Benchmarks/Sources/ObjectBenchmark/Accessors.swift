@@ -76,7 +76,8 @@ struct Accessors {
       get("String of 45", { Int64($0.note.utf8.count) }, { Int64($0.note.utf8.count) }),
       // The object is allocated and freed for each read. A stored property would retain its target,
       // but objects of Perdure do not.
-      get("to-one object that nothing else retains", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 }),
+      get(
+        "to-one object that nothing else retains", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 }),
       withExtendedLifetime(inMemory(objects.first?.owner)) {
         get("to-one object", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 })
       },
