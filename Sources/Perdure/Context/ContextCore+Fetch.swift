@@ -127,8 +127,8 @@ extension ContextCore {
 
   /// An entity in the stores that a request asks.
   private func entities(_ entity: UInt16, in affected: [LoadedStore]?) throws(FetchError) -> [UInt16] {
-    let shapes = graph.shapes(like: entity)
-    guard let affected else { return shapes }
+    let entities = graph.entities(like: entity)
+    guard let affected else { return entities }
     for store in affected where !graph.stores.contains(where: { $0.identifier == store.identifier }) {
       throw FetchError(
         .unknownStore,
@@ -136,7 +136,7 @@ extension ContextCore {
           + "container.", entity: graph.shape(numbered: entity).name)
     }
     let identifiers = Set(affected.map(\.identifier))
-    return shapes.filter { identifiers.contains(graph.shape(numbered: $0).identity.storeIdentifier) }
+    return entities.filter { identifiers.contains(graph.shape(numbered: $0).identity.storeIdentifier) }
   }
 
   private func query(_ wanted: ClassedRequest) throws -> FetchQuery {

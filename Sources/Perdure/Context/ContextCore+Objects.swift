@@ -155,7 +155,8 @@ extension ContextCore {
   /// changes were made to, so the save finds out about the conflict.
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
-    guard header.pointee.row != nil, !header.pointee.isCurrent else { return }
+    guard header.pointee.row != nil, !header.pointee.isReady else { return }
+    if header.pointee.isCurrent { return markCurrent(object) }
     let newest: RowVersion?
     do { newest = try view.version(of: object.reference) } catch {
       return noteReadFailure(error, object.reference)
@@ -166,10 +167,16 @@ extension ContextCore {
       if newest == nil { keepLastRow(of: object) }
       header.pointee.dropRow()
     } else {
-      header.pointee.epoch = epoch
-      if object.overlay?.changesRow == true || header.pointee.wakefulness.contains(.drowsy) {
-        header.pointee.shut()
-      }
+      markCurrent(object)
+    }
+  }
+
+  /// Notes that an object's row is the view's. Accessors read it at once, unless the object has
+  /// unsaved changes or has to be told of the row first.
+  private func markCurrent(_ object: ManagedObject) {
+    object.header.pointee.epoch = epoch
+    if object.overlay?.changesRow == true || object.header.pointee.wakefulness.contains(.drowsy) {
+      object.header.pointee.shut()
     }
   }
 

@@ -71,7 +71,7 @@ final class ContextCore {
   @exclusivity(unchecked) var transientLinks = TransientLinks()
   /// What had been changed when the current event began of objects that have no changes any more.
   @exclusivity(unchecked) var eventStarts: [ObjectReference: EventStart] = [:]
-  /// The relationships that were read ahead for deletions; nil if none were.
+  /// The relationships that were read ahead for deletions; nil if none were in this epoch.
   @exclusivity(unchecked) var storedLinks: StoredLinks?
   /// Room for what an index gives, used from one walk to the next.
   @exclusivity(unchecked) var found: [ObjectReference] = []
@@ -212,6 +212,7 @@ final class ContextCore {
   /// From now on loaded rows have to be compared with the view again.
   func beginEpoch() {
     memory.pointee.epoch += 1
+    storedLinks = nil
     linksChanged()
   }
 

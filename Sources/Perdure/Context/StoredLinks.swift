@@ -2,24 +2,19 @@
 //
 // A deletion asks for every relationship of an object, and a save asks again. If each answer is a
 // request to a distant store, the delete rules and the save take as many requests as there are
-// links. So these are read ahead for all objects that are being deleted, and kept while the view is
-// the same.
+// links. So these are read ahead for all objects that are being deleted, and kept until the context
+// moves on.
 
 internal import PerdurePredicates
 
-/// The stored entries of some owners in some indexes, for one epoch of a context.
+/// The stored entries of some owners in some indexes.
 struct StoredLinks {
   private struct Key: Hashable {
     let index: StoreIndex
     let owner: ObjectReference
   }
 
-  private let epoch: UInt64
   private var found: [Key: [ObjectReference]] = [:]
-
-  init(epoch: UInt64) { self.epoch = epoch }
-
-  func isCurrent(_ epoch: UInt64) -> Bool { self.epoch == epoch }
 
   /// The references of an owner; nil if they were not read.
   func references(under owner: ObjectReference, in index: StoreIndex) -> [ObjectReference]? {
@@ -35,15 +30,13 @@ extension ContextCore {
   /// The stored references of an owner, if they were read ahead.
   @inline(__always)
   func linksReadAhead(under owner: ObjectReference, in index: StoreIndex) -> [ObjectReference]? {
-    guard let storedLinks, storedLinks.isCurrent(epoch) else { return nil }
-    return storedLinks.references(under: owner, in: index)
+    storedLinks?.references(under: owner, in: index)
   }
 
   /// Reads the relationships that the deletion of some objects asks for, in one request. Links that
   /// could not be read are read when they are needed, which reports the error.
   func readLinksAhead(ofDeleted references: [ObjectReference]) {
-    var links = storedLinks ?? StoredLinks(epoch: epoch)
-    if !links.isCurrent(epoch) { links = StoredLinks(epoch: epoch) }
+    var links = storedLinks ?? StoredLinks()
     var owners: [StoreIndex: [ObjectReference]] = [:]
     for reference in references where !tracker.isUnknownToStore(reference) {
       for index in indexesOfDeletion(graph.shape(of: reference))

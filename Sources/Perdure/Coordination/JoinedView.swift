@@ -13,6 +13,8 @@ final class JoinedView: StoreView {
     self.views = views
     self.places = places
     sequence = views.reduce(0) { $0 &+ $1.sequence }
+    keepsRows = views.allSatisfy(\.keepsRows)
+    answersAtOnce = views.allSatisfy(\.answersAtOnce)
   }
 
   func checkIsOpen() throws {
@@ -33,8 +35,8 @@ final class JoinedView: StoreView {
     return (views[place], places.offsets[place].entity)
   }
 
-  var keepsRows: Bool { views.allSatisfy(\.keepsRows) }
-  var answersAtOnce: Bool { views.allSatisfy(\.answersAtOnce) }
+  let keepsRows: Bool
+  let answersAtOnce: Bool
 
   func row(_ reference: ObjectReference, _ body: (StoredRow) throws -> Void) throws {
     guard let part = part(reference) else { return }

@@ -34,11 +34,7 @@ package struct CompiledFetch {
   ///
   /// - Throws: `FetchError`.
   func preparedParts() throws -> PreparedParts {
-    guard query.offset >= 0, query.limit ?? 0 >= 0 else {
-      throw FetchError(
-        .invalidWindow, "The request has a negative limit or offset. Use 0 or more.",
-        entity: graph.shape(numbered: query.entity).name)
-    }
+    try query.checkWindow(graph.store)
     // Each store is asked for the objects before the end of the window.
     var part = query
     part.limit = PreparedFetch.windowEnd(offset: query.offset, limit: query.limit)

@@ -27,6 +27,16 @@ package struct FetchQuery: Sendable {
   }
 }
 
+extension FetchQuery {
+  /// - Throws: `FetchError` for a negative limit or offset.
+  func checkWindow(_ schema: StoreSchema) throws(FetchError) {
+    guard offset < 0 || limit ?? 0 < 0 else { return }
+    throw FetchError(
+      .invalidWindow, "The request has a negative limit or offset. Use 0 or more.",
+      entity: schema.entity(entity).name)
+  }
+}
+
 /// A query that fits the schema, its predicate folded and its order resolved.
 package struct PreparedFetch {
   package let schema: StoreSchema
@@ -46,10 +56,7 @@ package struct PreparedFetch {
   /// - Throws: `FetchError`.
   package init(_ query: FetchQuery, _ schema: StoreSchema, now: Date = Date()) throws {
     let entity = schema.entity(query.entity)
-    guard query.offset >= 0, query.limit ?? 0 >= 0 else {
-      throw FetchError(
-        .invalidWindow, "The request has a negative limit or offset. Use 0 or more.", entity: entity.name)
-    }
+    try query.checkWindow(schema)
     var query = query
     query.predicate = query.predicate?.replacingNamedElements()
     if !schema.hasEntityProperty { query.predicate = query.predicate?.replacingEntityNames() }

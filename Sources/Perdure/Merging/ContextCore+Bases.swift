@@ -34,10 +34,10 @@ extension ContextCore {
     }
   }
 
-  /// The row of the version that changes were made to: the copy in the instance, or the row of the
-  /// view; nil if the view has another version.
+  /// The row of the view, if it has the version that changes were made to: without a request if the
+  /// instance has a copy of it.
   func baseRow(of overlay: ObjectOverlay, _ version: RowVersion) throws -> LeasedRow? {
-    if let header = identityMap.object(overlay.reference)?.header,
+    if let header = identityMap.object(overlay.reference)?.header, header.pointee.isCurrent,
       !header.pointee.wakefulness.contains(.rewritten), let row = header.pointee.row(ofVersion: version)
     {
       let bytes = UnsafeRawBufferPointer(start: row.base, count: row.count)

@@ -152,7 +152,7 @@ final class GraphSchema: Sendable {
   }
 
   /// The entities with the name of an entity: of several stores, if several have it.
-  func shapes(like number: UInt16) -> [UInt16] { numbersOfName[Int(number)] }
+  func entities(like number: UInt16) -> [UInt16] { numbersOfName[Int(number)] }
 
   /// The position of an entity's store in `stores`.
   @inline(__always)
