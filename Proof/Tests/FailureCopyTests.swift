@@ -93,7 +93,7 @@ private final class KeptDrafts: ForwardingFileSystem {
 
   func remove(_ path: String) throws(FileIOError) {
     if path.contains(".copy/"), !path.hasSuffix(".tmp") {
-      throw FileIOError(.permissionDenied, operation: "remove", path: path)
+      throw FileIOError(.permissionDenied, operation: .remove, path: path)
     }
     try behind.remove(path)
   }

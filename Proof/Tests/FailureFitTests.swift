@@ -11,7 +11,7 @@ struct FailureFitTests {
   private let short = FailureKind.shortRead.failure(nth: 1, repeats: false)
 
   private func error(_ code: StoreError.Code, _ cause: InjectedFailure? = nil) -> StoreError {
-    let cause = cause.map { FileIOError(errno: $0.errno, operation: "write", path: "/a") }
+    let cause = cause.map { FileIOError(errno: $0.errno, operation: .write, path: "/a") }
     return StoreError(code, "it failed", cause: cause)
   }
 
@@ -64,15 +64,15 @@ struct FailureFitTests {
   @Test("The code `.locked` is valid only if the call for the lock reported it")
   func locked() {
     let again = FailureKind.again.failure(nth: 1, repeats: false)
-    func locked(_ operation: String, _ cause: InjectedFailure) -> StoreError {
+    func locked(_ operation: FileIOError.Operation, _ cause: InjectedFailure) -> StoreError {
       StoreError(
         .locked, "locked", cause: FileIOError(errno: cause.errno, operation: operation, path: "/a/LOCK"))
     }
-    #expect(misfit(locked("lock", again), again) == nil)
-    #expect(misfit(locked("write", again), again) == "though the lock was not refused")
-    #expect(misfit(locked("lock", medium), again) == "though the lock was not refused")
-    #expect(misfit(locked("lock", medium), medium) == "though the lock was not refused")
-    #expect(misfit(locked("lock", again), again, hasStruck: false) == "though no call failed meanwhile")
+    #expect(misfit(locked(.lock, again), again) == nil)
+    #expect(misfit(locked(.write, again), again) == "though the lock was not refused")
+    #expect(misfit(locked(.lock, medium), again) == "though the lock was not refused")
+    #expect(misfit(locked(.lock, medium), medium) == "though the lock was not refused")
+    #expect(misfit(locked(.lock, again), again, hasStruck: false) == "though no call failed meanwhile")
   }
 
   @Test("An error with a cause that is not the system's error, or without a cause, is wrong")
@@ -83,19 +83,21 @@ struct FailureFitTests {
 
   @Test("A refused call must not poison the store; a failed sync or an uncertain write may")
   func needlessPoison() {
-    func needless(_ operation: String, _ failure: InjectedFailure?, _ path: String = "/a") -> String? {
+    func needless(_ operation: FileIOError.Operation, _ failure: InjectedFailure?, _ path: String = "/a")
+      -> String?
+    {
       let cause = FileIOError(errno: failure?.errno ?? 0, operation: operation, path: path)
       return FailureFit(failure: failure, hasStruck: true)
         .needless(StoreError(.poisoned, "it failed", cause: cause))
     }
-    #expect(needless("write", room) != nil)
-    #expect(needless("create", medium) != nil)
-    #expect(needless("write", nil) != nil)
+    #expect(needless(.write, room) != nil)
+    #expect(needless(.create, medium) != nil)
+    #expect(needless(.write, nil) != nil)
     #expect(FailureFit(failure: medium, hasStruck: true).needless(error(.poisoned)) != nil)
-    #expect(needless("write", medium) == nil)
-    #expect(needless("write", room, "/s.perdure/SUPERBLOCK") != nil)
-    #expect(needless("sync", room) == nil)
-    #expect(needless("write", FailureKind.noSpace.failure(nth: 1, repeats: true)) == nil)
-    #expect(needless("write", FailureKind.shortWrite.failure(nth: 1, repeats: false)) == nil)
+    #expect(needless(.write, medium) == nil)
+    #expect(needless(.write, room, "/s.perdure/SUPERBLOCK") != nil)
+    #expect(needless(.sync, room) == nil)
+    #expect(needless(.write, FailureKind.noSpace.failure(nth: 1, repeats: true)) == nil)
+    #expect(needless(.write, FailureKind.shortWrite.failure(nth: 1, repeats: false)) == nil)
   }
 }

@@ -78,8 +78,8 @@ extension FileSystem {
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     switch try kind(of: path) {
     case .directory: return PathDirectory(path, self)
-    case nil: throw FileIOError(.notFound, operation: "openDirectory", path: path)
-    case .file, .other: throw FileIOError(.notADirectory, operation: "openDirectory", path: path)
+    case nil: throw FileIOError(.notFound, operation: .openDirectory, path: path)
+    case .file, .other: throw FileIOError(.notADirectory, operation: .openDirectory, path: path)
     }
   }
 }

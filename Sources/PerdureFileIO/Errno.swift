@@ -43,9 +43,9 @@ extension FileIOError.Code {
 extension FileIOError {
   /// The error of a system call that set `errno`.
   package init(
-    errno: Int32, operation: String, path: String, offset: UInt64? = nil, detail: String? = nil
+    errno: Int32, operation: Operation, path: String, offset: UInt64? = nil, detail: String? = nil
   ) {
-    let isTaken = operation == "lock" && KnownErrno.isLockHeld(errno)
+    let isTaken = operation == .lock && KnownErrno.isLockHeld(errno)
     self.init(
       isTaken ? .locked : Code(errno: errno), operation: operation, path: path, offset: offset, errno: errno,
       detail: detail)

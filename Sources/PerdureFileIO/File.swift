@@ -113,17 +113,17 @@ public protocol File: AnyObject, Sendable {
 extension File {
   /// Throws `.notSupported`.
   public func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
-    throw FileIOError(.notSupported, operation: "tryLock", path: path)
+    throw FileIOError(.notSupported, operation: .tryLock, path: path)
   }
 
   /// Throws `.notSupported`.
   public func unlock(_ range: Range<UInt64>) throws(FileIOError) {
-    throw FileIOError(.notSupported, operation: "unlock", path: path)
+    throw FileIOError(.notSupported, operation: .unlock, path: path)
   }
 
   /// Throws `.notSupported`.
   public func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
-    throw FileIOError(.notSupported, operation: "isLocked", path: path)
+    throw FileIOError(.notSupported, operation: .isLocked, path: path)
   }
 }
 
@@ -171,7 +171,7 @@ extension File {
       if more == 0 {
         guard try size() > place else { break }
         throw FileIOError(
-          .mediaError, operation: "read", path: path, offset: place,
+          .mediaError, operation: .read, path: path, offset: place,
           detail: "the file continues here, but no bytes were read")
       }
       done += more

@@ -3,8 +3,8 @@ public struct FileIOError: Error, Sendable, Hashable {
   /// The kind of failure.
   public let code: Code
 
-  /// The failed call, as named in `FileSystem` and `File`, such as `write` or `syncDirectory`.
-  public let operation: String
+  /// The failed call. It decides, with the code, whether a store stays usable after the error.
+  public let operation: Operation
 
   /// The path that the call used.
   public let path: String
@@ -24,9 +24,10 @@ public struct FileIOError: Error, Sendable, Hashable {
   /// Makes an error and composes its message.
   ///
   /// - Parameters:
+  ///   - operation: The failed call. See `FileSystem` for the operation of each method.
   ///   - detail: A clause that follows the description of the code, such as the holder of the lock.
   public init(
-    _ code: Code, operation: String, path: String, offset: UInt64? = nil, errno: Int32 = 0,
+    _ code: Code, operation: Operation, path: String, offset: UInt64? = nil, errno: Int32 = 0,
     detail: String? = nil
   ) {
     self.code = code
@@ -43,9 +44,11 @@ public struct FileIOError: Error, Sendable, Hashable {
 }
 
 extension FileIOError {
-  /// Whether a sync of a file or directory failed. Then it is unknown which of the earlier writes
-  /// are durable. Other failed calls do not have this effect.
-  package var isSync: Bool { operation.hasPrefix("sync") }
+  /// Whether the system refused a write for its length: the volume, the quota or the file has no
+  /// space for it. Some of the bytes may be in the file.
+  package var isRefusedWrite: Bool {
+    operation.isWrite && (code.isLackOfRoom || code == .fileTooLarge)
+  }
 }
 
 extension FileIOError: CustomStringConvertible {

@@ -60,6 +60,22 @@ public enum SyncMode: Sendable, Hashable {
 /// Paths are separated by `/`. Relative paths start at the process's working directory (POSIX) or
 /// at the root (in memory). Names that are not valid UTF-8 cannot be accessed.
 ///
+/// The `operation` of an error tells the engine what the failed call may have changed:
+///
+/// - `.sync` from `File.sync(_:)`, and `.syncDirectory` from `syncDirectory(_:)` and
+///   `Directory.sync()`: it is unknown which earlier changes are durable (FS4). A call that fails
+///   before the sync, for example because the directory cannot be opened, may report `.open`.
+/// - `.write` from `File.write(_:at:)`: some of the bytes may be in the file.
+/// - `.open` from `open(_:_:)` (with the mode `.create` also `.create`), `.lock` from
+///   `lock(_:_:holder:)`, `.map` from `File.map(_:)`, `.tryLock` from `File.tryLock(_:)`: the caller
+///   got nothing, and all synced bytes are unchanged.
+/// - `.kind` from `kind(of:)`. `FileLock.isNamed()` reports `.kind` or `.lock`. Its error counts as
+///   an error of the operation before which the engine checks the name.
+/// - The other methods report the operation that has their name: `.absolutePath`,
+///   `.createDirectory`, `.contents`, `.openDirectory`, `.rename`, `.remove`, `.link` and
+///   `.availableBytes`; of `File`: `.size`, `.linkCount`, `.read`, `.nextData`, `.allocate`,
+///   `.unlock`, `.isLocked` and `.close`. `Directory` reports the same operations.
+///
 /// Every method may be called from any thread, and from several threads at once.
 public protocol FileSystem: Sendable {
   /// The absolute path of the file or directory to which `path` refers now.
@@ -185,6 +201,6 @@ extension FileSystem {
 
   /// Throws `.notSupported`.
   public func link(_ source: String, to name: String) throws(FileIOError) {
-    throw FileIOError(.notSupported, operation: "link", path: name)
+    throw FileIOError(.notSupported, operation: .link, path: name)
   }
 }

@@ -38,7 +38,7 @@ public final class InMemoryFileSystem: FileSystem {
   /// another one.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     let node = try state.withLock { state throws(FileIOError) in
-      try state.tree.directory(at: .init(path), for: "openDirectory")
+      try state.tree.directory(at: .init(path), for: .openDirectory)
     }
     return InMemoryDirectory(path, node, self)
   }
@@ -61,7 +61,7 @@ public final class InMemoryFileSystem: FileSystem {
   /// Checks that the directory exists.
   public func syncDirectory(_ path: String) throws(FileIOError) {
     try state.withLock { state throws(FileIOError) in
-      _ = try state.tree.directory(at: .init(path), for: "syncDirectory")
+      _ = try state.tree.directory(at: .init(path), for: .syncDirectory)
     }
   }
 
@@ -73,7 +73,7 @@ public final class InMemoryFileSystem: FileSystem {
   /// Returns `Int64.max`: there is no limit, regardless of the machine's memory.
   public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
     try state.withLock { state throws(FileIOError) in
-      _ = try state.tree.node(at: .init(path), for: "availableBytes")
+      _ = try state.tree.node(at: .init(path), for: .availableBytes)
     }
     return Self.availableBytes
   }
@@ -93,7 +93,7 @@ extension InMemoryFileSystem {
 
   fileprivate func open(_ path: NameTree.Path, _ mode: FileMode) throws(FileIOError) -> any File {
     let (node, content) = try state.withLock { state throws(FileIOError) in
-      if mode == .create { try state.create(path, for: "open") }
+      if mode == .create { try state.create(path, for: .open) }
       return try state.file(at: path)
     }
     return InMemoryFile(path: path.text, content: content, isWritable: mode != .read) { [state] in
@@ -119,8 +119,8 @@ extension InMemoryFileSystem {
     _ path: NameTree.Path, _ kind: LockKind, holder: String
   ) throws(FileIOError) -> any FileLock {
     let (node, number) = try state.withLock { state throws(FileIOError) in
-      if try state.tree.kind(of: path) == nil { try state.create(path, for: "lock") }
-      let node = try state.tree.file(at: path, for: "lock")
+      if try state.tree.kind(of: path) == nil { try state.create(path, for: .lock) }
+      let node = try state.tree.file(at: path, for: .lock)
       return (node, try state.locks.take(node, kind, holder: holder, path: path.text))
     }
     return MemoryLock { [state] () throws(FileIOError) in
@@ -167,7 +167,9 @@ private final class InMemoryDirectory: Directory {
 }
 
 extension InMemoryFileSystem.State {
-  fileprivate mutating func create(_ path: NameTree.Path, for operation: String) throws(FileIOError) {
+  fileprivate mutating func create(_ path: NameTree.Path, for operation: FileIOError.Operation)
+    throws(FileIOError)
+  {
     guard let content = MemoryContent() else {
       throw FileIOError(.outOfMemory, operation: operation, path: path.text)
     }
@@ -175,7 +177,7 @@ extension InMemoryFileSystem.State {
   }
 
   fileprivate func file(at path: NameTree.Path) throws(FileIOError) -> (NameTree.NodeID, MemoryContent) {
-    let node = try tree.file(at: path, for: "open")
+    let node = try tree.file(at: path, for: .open)
     guard let content = contents[node] else { preconditionFailure("A file in the tree must have content") }
     return (node, content)
   }

@@ -22,7 +22,7 @@ package struct LockTable: Sendable {
     let others = holders[node, default: []]
     if let other = others.last, kind == .exclusive || other.kind == .exclusive {
       throw FileIOError(
-        .locked, operation: "lock", path: path, detail: LockHolder.clause(for: other.text))
+        .locked, operation: .lock, path: path, detail: LockHolder.clause(for: other.text))
     }
     let number = nextNumber
     nextNumber += 1

@@ -59,7 +59,7 @@ package struct NameTree: Sendable {
 // Lookup.
 extension NameTree {
   /// Follows a path. Only the last name may be missing.
-  package func place(of path: Path, for operation: String) throws(FileIOError) -> Place {
+  package func place(of path: Path, for operation: FileIOError.Operation) throws(FileIOError) -> Place {
     let names = try Self.names(in: path, for: operation)
     // An open directory that was removed contains no names.
     guard nodes[path.base] != nil else {
@@ -77,7 +77,7 @@ extension NameTree {
   }
 
   /// The node at a path. It must exist.
-  package func node(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
+  package func node(at path: Path, for operation: FileIOError.Operation) throws(FileIOError) -> NodeID {
     guard let node = try place(of: path, for: operation).node else {
       throw FileIOError(.notFound, operation: operation, path: path.text)
     }
@@ -85,14 +85,14 @@ extension NameTree {
   }
 
   /// The file at a path.
-  package func file(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
+  package func file(at path: Path, for operation: FileIOError.Operation) throws(FileIOError) -> NodeID {
     let node = try node(at: path, for: operation)
     guard !isDirectory(node) else { throw FileIOError(.isADirectory, operation: operation, path: path.text) }
     return node
   }
 
   /// The directory at a path.
-  package func directory(at path: Path, for operation: String) throws(FileIOError) -> NodeID {
+  package func directory(at path: Path, for operation: FileIOError.Operation) throws(FileIOError) -> NodeID {
     let node = try node(at: path, for: operation)
     guard isDirectory(node) else { throw FileIOError(.notADirectory, operation: operation, path: path.text) }
     return node
@@ -104,7 +104,7 @@ extension NameTree {
 
   package func kind(of path: Path) throws(FileIOError) -> FileKind? {
     do {
-      return try place(of: path, for: "kind").node.map { isDirectory($0) ? .directory : .file }
+      return try place(of: path, for: .kind).node.map { isDirectory($0) ? .directory : .file }
     } catch {
       if error.code == .notFound { return nil }
       throw error
@@ -124,7 +124,7 @@ extension NameTree {
 
   /// The names in the directory at `path`, sorted by their bytes.
   package func contents(of path: Path) throws(FileIOError) -> [String] {
-    names(in: try directory(at: path, for: "contents"))
+    names(in: try directory(at: path, for: .contents))
   }
 
   /// The names in a directory, sorted by their bytes; none if the directory does not exist.
@@ -134,11 +134,13 @@ extension NameTree {
 
   /// Whether a path leads to a node.
   package func isNamed(_ node: NodeID, _ path: Path) -> Bool {
-    (try? place(of: path, for: "lock"))?.node == node
+    (try? place(of: path, for: .lock))?.node == node
   }
 
   /// The names in the path, with `.` and empty names removed and `..` resolved.
-  private static func names(in path: Path, for operation: String) throws(FileIOError) -> [String] {
+  private static func names(in path: Path, for operation: FileIOError.Operation) throws(FileIOError)
+    -> [String]
+  {
     guard !path.steps.isEmpty else { throw FileIOError(.notFound, operation: operation, path: path.text) }
     guard !path.steps.utf8.contains(0) else {
       throw FileIOError(.invalidArgument, operation: operation, path: path.text)
@@ -156,15 +158,17 @@ extension NameTree {
 
 // Changes. Each function checks everything before it changes anything.
 extension NameTree {
-  package mutating func createFile(_ path: Path, for operation: String) throws(FileIOError) -> Change {
+  package mutating func createFile(_ path: Path, for operation: FileIOError.Operation) throws(FileIOError)
+    -> Change
+  {
     try create(.file(linkCount: 1), path, for: operation)
   }
 
   package mutating func createDirectory(_ path: Path) throws(FileIOError) -> Change {
-    try create(.directory([:]), path, for: "createDirectory")
+    try create(.directory([:]), path, for: .createDirectory)
   }
 
-  private mutating func create(_ node: Node, _ path: Path, for operation: String)
+  private mutating func create(_ node: Node, _ path: Path, for operation: FileIOError.Operation)
     throws(FileIOError) -> Change
   {
     let place = try place(of: path, for: operation)
@@ -179,9 +183,9 @@ extension NameTree {
 
   /// Adds a name to a file.
   package mutating func link(_ source: Path, to name: Path) throws(FileIOError) -> Change {
-    let node = try file(at: source, for: "link")
-    let place = try place(of: name, for: "link")
-    guard place.node == nil else { throw FileIOError(.alreadyExists, operation: "link", path: name.text) }
+    let node = try file(at: source, for: .link)
+    let place = try place(of: name, for: .link)
+    guard place.node == nil else { throw FileIOError(.alreadyExists, operation: .link, path: name.text) }
     nodes[node] = .file(linkCount: linkCount(of: node) + 1)
     let change = Change(directory: place.directory, name: place.name, node: node)
     apply(change)
@@ -191,11 +195,11 @@ extension NameTree {
   /// - Returns: The removed entry. Also the node that it named, if the node is no longer in the
   ///   tree.
   package mutating func remove(_ path: Path) throws(FileIOError) -> (change: Change, removed: NodeID?) {
-    let place = try place(of: path, for: "remove")
-    guard let node = place.node else { throw FileIOError(.notFound, operation: "remove", path: path.text) }
-    guard node != Self.root else { throw FileIOError(.busy, operation: "remove", path: path.text) }
+    let place = try place(of: path, for: .remove)
+    guard let node = place.node else { throw FileIOError(.notFound, operation: .remove, path: path.text) }
+    guard node != Self.root else { throw FileIOError(.busy, operation: .remove, path: path.text) }
     guard entries(of: node).isEmpty else {
-      throw FileIOError(.directoryNotEmpty, operation: "remove", path: path.text)
+      throw FileIOError(.directoryNotEmpty, operation: .remove, path: path.text)
     }
     let change = Change(directory: place.directory, name: place.name, node: nil)
     apply(change)
@@ -215,9 +219,9 @@ extension NameTree {
   package mutating func rename(_ source: Path, to destination: Path)
     throws(FileIOError) -> (changes: [Change], replaced: NodeID?)
   {
-    let from = try place(of: source, for: "rename")
-    let to = try place(of: destination, for: "rename")
-    guard let node = from.node else { throw FileIOError(.notFound, operation: "rename", path: source.text) }
+    let from = try place(of: source, for: .rename)
+    let to = try place(of: destination, for: .rename)
+    guard let node = from.node else { throw FileIOError(.notFound, operation: .rename, path: source.text) }
     if to.node == node { return ([], nil) }
     try checkRename(of: node, to: to, path: destination)
     let changes = [
@@ -240,7 +244,7 @@ extension NameTree {
       } else {
         nil
       }
-    if let code { throw FileIOError(code, operation: "rename", path: path.text) }
+    if let code { throw FileIOError(code, operation: .rename, path: path.text) }
   }
 
   private func refusal(of node: NodeID, replacing replaced: NodeID) -> FileIOError.Code? {

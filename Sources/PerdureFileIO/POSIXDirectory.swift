@@ -37,24 +37,24 @@ struct POSIXPlace: Sendable {
 // The operations on one name, which the file system and the directory share.
 extension POSIXPlace {
   func kind() throws(FileIOError) -> FileKind? {
-    try check("kind")
+    try check(.kind)
     let result = call { SystemCall.kind(of: $1, in: $0) }
     if KnownErrno.isAbsence(result.errno) { return nil }
-    guard result.errno == 0 else { throw failure(result.errno, "kind") }
+    guard result.errno == 0 else { throw failure(result.errno, .kind) }
     return result.value
   }
 
   func open(_ mode: FileMode) throws(FileIOError) -> any File {
-    try check("open")
+    try check(.open)
     let result = call { SystemCall.open($1, in: $0, mode) }
-    guard result.errno == 0 else { throw refusal(result.errno, "open") }
+    guard result.errno == 0 else { throw refusal(result.errno, .open) }
     let file = POSIXFile(path: path, descriptor: result.value, isWritable: mode != .read)
-    if mode != .create { try checkIsFile(result.value, "open") }
+    if mode != .create { try checkIsFile(result.value, .open) }
     return file
   }
 
   /// Throws for a directory, a pipe or a device: the system opens them like files.
-  func checkIsFile(_ descriptor: Int32, _ operation: String) throws(FileIOError) {
+  func checkIsFile(_ descriptor: Int32, _ operation: FileIOError.Operation) throws(FileIOError) {
     let kind = SystemCall.kind(of: descriptor)
     guard kind.errno == 0 else { throw failure(kind.errno, operation) }
     guard kind.value == .file else {
@@ -64,7 +64,7 @@ extension POSIXPlace {
   }
 
   /// The error of an `open` call that the system rejected.
-  func refusal(_ errno: Int32, _ operation: String) -> FileIOError {
+  func refusal(_ errno: Int32, _ operation: FileIOError.Operation) -> FileIOError {
     if KnownErrno.isOpeningRefused(errno), call({ SystemCall.kind(of: $1, in: $0) }).value == .other {
       return FileIOError(.notAFile, operation: operation, path: path)
     }
@@ -72,31 +72,31 @@ extension POSIXPlace {
   }
 
   func rename(to destination: POSIXPlace) throws(FileIOError) {
-    try check("rename")
-    try destination.check("rename")
+    try check(.rename)
+    try destination.check(.rename)
     let number = call { from, source in
       destination.call { SystemCall.rename(source, in: from, to: $1, in: $0) }
     }
-    guard number == 0 else { throw destination.failure(KnownErrno.ofRename(number), "rename") }
+    guard number == 0 else { throw destination.failure(KnownErrno.ofRename(number), .rename) }
   }
 
   func remove() throws(FileIOError) {
-    try check("remove")
+    try check(.remove)
     let number = call { SystemCall.remove($1, in: $0) }
-    guard number == 0 else { throw failure(number, "remove") }
+    guard number == 0 else { throw failure(number, .remove) }
   }
 
   func lock(_ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
-    try check("lock")
+    try check(.lock)
     return try POSIXFileLock(self, kind, holder: holder)
   }
 
   /// Throws if the name contains a zero byte: the system would use only the part before it.
-  func check(_ operation: String) throws(FileIOError) {
+  func check(_ operation: FileIOError.Operation) throws(FileIOError) {
     if name.utf8.contains(0) { throw failure(KnownErrno.invalidArgument, operation) }
   }
 
-  func failure(_ errno: Int32, _ operation: String) -> FileIOError {
+  func failure(_ errno: Int32, _ operation: FileIOError.Operation) -> FileIOError {
     FileIOError(errno: errno, operation: operation, path: path)
   }
 }
@@ -110,14 +110,14 @@ final class POSIXDirectory: Directory {
     self.path = path
     let result = SystemCall.openDirectory(path)
     guard result.errno == 0 else {
-      throw FileIOError(errno: result.errno, operation: "openDirectory", path: path)
+      throw FileIOError(errno: result.errno, operation: .openDirectory, path: path)
     }
     descriptor = DirectoryDescriptor(result.value)
   }
 
   func contents() throws(FileIOError) -> [String] {
     let result = SystemCall.names(in: ".", of: descriptor.number)
-    guard result.errno == 0 else { throw failure(result.errno, "contents") }
+    guard result.errno == 0 else { throw failure(result.errno, .contents) }
     return result.value.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
@@ -135,7 +135,7 @@ final class POSIXDirectory: Directory {
 
   func sync() throws(FileIOError) {
     let number = SystemCall.syncDirectory(descriptor.number)
-    guard number == 0 else { throw failure(number, "syncDirectory") }
+    guard number == 0 else { throw failure(number, .syncDirectory) }
   }
 
   func lock(_ name: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
@@ -144,13 +144,13 @@ final class POSIXDirectory: Directory {
 
   func availableBytes() throws(FileIOError) -> UInt64 {
     let result = SystemCall.availableBytes(for: descriptor.number)
-    guard result.errno == 0 else { throw failure(result.errno, "availableBytes") }
+    guard result.errno == 0 else { throw failure(result.errno, .availableBytes) }
     return result.value
   }
 
   private func place(of name: String) -> POSIXPlace { POSIXPlace(name, in: descriptor, of: path) }
 
-  private func failure(_ errno: Int32, _ operation: String) -> FileIOError {
+  private func failure(_ errno: Int32, _ operation: FileIOError.Operation) -> FileIOError {
     FileIOError(errno: errno, operation: operation, path: path)
   }
 }

@@ -19,21 +19,21 @@
 extension POSIXFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
     precondition(!range.isEmpty, "A lock must cover at least one byte")
-    guard isWritable else { throw FileIOError(.permissionDenied, operation: "tryLock", path: path) }
-    let number = try withDescriptor("tryLock") { descriptor in SystemCall.lock(descriptor, range) }
+    guard isWritable else { throw FileIOError(.permissionDenied, operation: .tryLock, path: path) }
+    let number = try withDescriptor(.tryLock) { descriptor in SystemCall.lock(descriptor, range) }
     if KnownErrno.isRangeLockHeld(number) { return false }
-    guard number == 0 else { throw FileIOError(errno: number, operation: "tryLock", path: path) }
+    guard number == 0 else { throw FileIOError(errno: number, operation: .tryLock, path: path) }
     return true
   }
 
   func unlock(_ range: Range<UInt64>) throws(FileIOError) {
-    let number = try withDescriptor("unlock") { descriptor in SystemCall.unlock(descriptor, range) }
-    guard number == 0 else { throw FileIOError(errno: number, operation: "unlock", path: path) }
+    let number = try withDescriptor(.unlock) { descriptor in SystemCall.unlock(descriptor, range) }
+    guard number == 0 else { throw FileIOError(errno: number, operation: .unlock, path: path) }
   }
 
   func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
-    let result = try withDescriptor("isLocked") { descriptor in SystemCall.isLocked(descriptor, range) }
-    guard result.errno == 0 else { throw FileIOError(errno: result.errno, operation: "isLocked", path: path) }
+    let result = try withDescriptor(.isLocked) { descriptor in SystemCall.isLocked(descriptor, range) }
+    guard result.errno == 0 else { throw FileIOError(errno: result.errno, operation: .isLocked, path: path) }
     return result.value
   }
 }

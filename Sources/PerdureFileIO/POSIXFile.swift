@@ -35,20 +35,20 @@ final class POSIXFile: File {
   }
 
   func size() throws(FileIOError) -> UInt64 {
-    let result = try withDescriptor("size") { descriptor in SystemCall.size(descriptor) }
-    guard result.errno == 0 else { throw failure(result.errno, "size") }
+    let result = try withDescriptor(.size) { descriptor in SystemCall.size(descriptor) }
+    guard result.errno == 0 else { throw failure(result.errno, .size) }
     return UInt64(result.value)
   }
 
   func linkCount() throws(FileIOError) -> Int {
-    let result = try withDescriptor("linkCount") { descriptor in SystemCall.linkCount(descriptor) }
-    guard result.errno == 0 else { throw failure(result.errno, "linkCount") }
+    let result = try withDescriptor(.linkCount) { descriptor in SystemCall.linkCount(descriptor) }
+    guard result.errno == 0 else { throw failure(result.errno, .linkCount) }
     return result.value
   }
 
   func nextData(from offset: UInt64) throws(FileIOError) -> UInt64? {
-    try FileRange.check(0, at: offset, operation: "nextData", path: path)
-    let result = try withDescriptor("nextData") { descriptor in
+    try FileRange.check(0, at: offset, operation: .nextData, path: path)
+    let result = try withDescriptor(.nextData) { descriptor in
       SystemCall.nextData(descriptor, from: Int64(offset))
     }
     if KnownErrno.isEndOfData(result.errno) { return nil }
@@ -58,15 +58,15 @@ final class POSIXFile: File {
   }
 
   func sync(_ mode: SyncMode) throws(FileIOError) {
-    let number = try withDescriptor("sync") { descriptor in SystemCall.sync(descriptor, mode) }
-    guard number == 0 else { throw failure(number, "sync") }
+    let number = try withDescriptor(.sync) { descriptor in SystemCall.sync(descriptor, mode) }
+    guard number == 0 else { throw failure(number, .sync) }
   }
 
   func map(_ length: Int) throws(FileIOError) -> FileMapping {
     precondition(length > 0, "A mapping must have at least one byte")
-    let result = try withDescriptor("map") { descriptor in SystemCall.map(descriptor, length: length) }
+    let result = try withDescriptor(.map) { descriptor in SystemCall.map(descriptor, length: length) }
     guard result.errno == 0, let base = UnsafeRawPointer(bitPattern: result.value) else {
-      throw failure(result.errno, "map")
+      throw failure(result.errno, .map)
     }
     return FileMapping(base: base, length: length) { SystemCall.unmap(result.value, length: length) }
   }
@@ -76,31 +76,31 @@ final class POSIXFile: File {
 extension POSIXFile {
   /// Acquires the file's advisory lock without waiting. Returns 0 or the error number.
   func lock(_ kind: LockKind) throws(FileIOError) -> Int32 {
-    try withDescriptor("lock") { descriptor in SystemCall.lock(descriptor, kind) }
+    try withDescriptor(.lock) { descriptor in SystemCall.lock(descriptor, kind) }
   }
 
   /// Releases the lock. Returns 0 or the error number.
   func unlock() throws(FileIOError) -> Int32 {
-    try withDescriptor("lock") { descriptor in SystemCall.unlock(descriptor) }
+    try withDescriptor(.lock) { descriptor in SystemCall.unlock(descriptor) }
   }
 
   func truncate(to length: Int64) throws(FileIOError) {
-    try checkLimit(UInt64(length), "lock")
-    let result = try withDescriptor("lock") { descriptor in SystemCall.truncate(descriptor, to: length) }
-    guard result.errno == 0 else { throw failure(result.errno, "lock") }
+    try checkLimit(UInt64(length), .lock)
+    let result = try withDescriptor(.lock) { descriptor in SystemCall.truncate(descriptor, to: length) }
+    guard result.errno == 0 else { throw failure(result.errno, .lock) }
   }
 }
 
 // Reading and writing.
 extension POSIXFile {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(FileIOError) -> Int {
-    try FileRange.check(buffer.count, at: offset, operation: "read", path: path)
+    try FileRange.check(buffer.count, at: offset, operation: .read, path: path)
     var done = 0
     while done < buffer.count {
       let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
       let start = Int64(offset) + Int64(done)
-      let result = try withDescriptor("read") { descriptor in SystemCall.read(descriptor, rest, at: start) }
-      guard result.errno == 0 else { throw failure(result.errno, "read", at: UInt64(start)) }
+      let result = try withDescriptor(.read) { descriptor in SystemCall.read(descriptor, rest, at: start) }
+      guard result.errno == 0 else { throw failure(result.errno, .read, at: UInt64(start)) }
       guard result.value > 0 else { break }
       done += result.value
     }
@@ -109,18 +109,18 @@ extension POSIXFile {
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
     guard isWritable else {
-      throw FileIOError(.permissionDenied, operation: "write", path: path, offset: offset)
+      throw FileIOError(.permissionDenied, operation: .write, path: path, offset: offset)
     }
-    try FileRange.check(bytes.count, at: offset, operation: "write", path: path)
+    try FileRange.check(bytes.count, at: offset, operation: .write, path: path)
     let end = offset + UInt64(bytes.count)
-    if end > allowedEnd.load(ordering: .relaxed) { try checkLimit(end, "write") }
+    if end > allowedEnd.load(ordering: .relaxed) { try checkLimit(end, .write) }
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
       let start = Int64(offset) + Int64(done)
-      let result = try withDescriptor("write") { descriptor in SystemCall.write(descriptor, rest, at: start) }
-      guard result.errno == 0 else { throw failure(result.errno, "write", at: UInt64(start)) }
-      guard result.value > 0 else { throw failure(KnownErrno.mediaFailure, "write", at: UInt64(start)) }
+      let result = try withDescriptor(.write) { descriptor in SystemCall.write(descriptor, rest, at: start) }
+      guard result.errno == 0 else { throw failure(result.errno, .write, at: UInt64(start)) }
+      guard result.value > 0 else { throw failure(KnownErrno.mediaFailure, .write, at: UInt64(start)) }
       done += result.value
     }
   }
@@ -136,21 +136,21 @@ extension POSIXFile {
   ///
   /// The limit is checked once per mebibyte, because the check costs as much as a small write. A
   /// lowered limit takes effect at the next check.
-  private func checkLimit(_ end: UInt64, _ operation: String) throws(FileIOError) {
+  private func checkLimit(_ end: UInt64, _ operation: FileIOError.Operation) throws(FileIOError) {
     let limit = SystemCall.fileLengthLimit()
     guard end <= limit else { throw failure(KnownErrno.fileTooLarge, operation, at: end) }
     allowedEnd.store(min(limit, end + Self.limitStep), ordering: .relaxed)
   }
 
   func allocate(_ length: UInt64) throws(FileIOError) {
-    guard isWritable else { throw FileIOError(.permissionDenied, operation: "allocate", path: path) }
-    try FileRange.check(0, at: length, operation: "allocate", path: path)
-    try checkLimit(length, "allocate")
-    let number = try withDescriptor("allocate") { descriptor in
+    guard isWritable else { throw FileIOError(.permissionDenied, operation: .allocate, path: path) }
+    try FileRange.check(0, at: length, operation: .allocate, path: path)
+    try checkLimit(length, .allocate)
+    let number = try withDescriptor(.allocate) { descriptor in
       SystemCall.allocate(descriptor, length: Int64(length))
     }
     if KnownErrno.isAllocationUnsupported(number) { return try allocateByWriting(length) }
-    guard number == 0 else { throw failure(number, "allocate") }
+    guard number == 0 else { throw failure(number, .allocate) }
   }
 }
 
@@ -161,11 +161,11 @@ extension POSIXFile {
     guard before & Self.closedBit == 0 else { return }
     // In a forked child, the running calls belong to threads that exist only in the parent.
     let number = mark?.isOwn ?? true ? closeIfIdle() : closeNow()
-    guard number == 0 else { throw failure(number, "close") }
+    guard number == 0 else { throw failure(number, .close) }
   }
 
   /// Runs one system call on the descriptor. The descriptor is not closed during the call.
-  func withDescriptor<Value>(_ operation: String, _ call: (Int32) -> Value) throws(FileIOError)
+  func withDescriptor<Value>(_ operation: FileIOError.Operation, _ call: (Int32) -> Value) throws(FileIOError)
     -> Value
   {
     let before = gate.add(1, ordering: .acquiring).oldValue
@@ -196,7 +196,9 @@ extension POSIXFile {
     return before & Self.surrenderedBit == 0 ? SystemCall.close(descriptor) : 0
   }
 
-  private func failure(_ errno: Int32, _ operation: String, at offset: UInt64? = nil) -> FileIOError {
+  private func failure(_ errno: Int32, _ operation: FileIOError.Operation, at offset: UInt64? = nil)
+    -> FileIOError
+  {
     FileIOError(errno: errno, operation: operation, path: path, offset: offset)
   }
 }

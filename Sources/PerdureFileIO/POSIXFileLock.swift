@@ -42,24 +42,24 @@ final class POSIXFileLock: FileLock {
       let number = try file.lock(kind)
       guard !KnownErrno.isLockHeld(number) else {
         throw FileIOError(
-          .locked, operation: "lock", path: place.path, errno: number, detail: LockHolder.clause(in: file))
+          .locked, operation: .lock, path: place.path, errno: number, detail: LockHolder.clause(in: file))
       }
-      guard number == 0 else { throw place.failure(number, "lock") }
+      guard number == 0 else { throw place.failure(number, .lock) }
       if try isNamed(file, place) { return file }
       // Errors are ignored: the removed file's lock has no effect.
       _ = try? file.close()
     }
     throw FileIOError(
-      .locked, operation: "lock", path: place.path, detail: "the file is removed again and again")
+      .locked, operation: .lock, path: place.path, detail: "the file is removed again and again")
   }
 
   func isNamed() throws(FileIOError) -> Bool { try Self.isNamed(file, place) }
 
   private static func isNamed(_ file: POSIXFile, _ place: POSIXPlace) throws(FileIOError) -> Bool {
-    let result = try file.withDescriptor("lock") { descriptor in
+    let result = try file.withDescriptor(.lock) { descriptor in
       place.call { SystemCall.isNamed(descriptor, $1, in: $0) }
     }
-    guard result.errno == 0 else { throw place.failure(result.errno, "lock") }
+    guard result.errno == 0 else { throw place.failure(result.errno, .lock) }
     return result.value
   }
 
@@ -86,11 +86,11 @@ final class POSIXFileLock: FileLock {
       isWritable = false
       let refusal = result.errno
       result = place.call { SystemCall.openLockFile($1, in: $0, writable: false) }
-      if result.errno != 0 { throw place.failure(refusal, "lock") }
+      if result.errno != 0 { throw place.failure(refusal, .lock) }
     }
-    guard result.errno == 0 else { throw place.refusal(result.errno, "lock") }
+    guard result.errno == 0 else { throw place.refusal(result.errno, .lock) }
     let file = POSIXFile(path: place.path, descriptor: result.value, isWritable: isWritable)
-    try place.checkIsFile(result.value, "lock")
+    try place.checkIsFile(result.value, .lock)
     return file
   }
 }

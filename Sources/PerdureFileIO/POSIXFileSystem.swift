@@ -5,12 +5,12 @@ public final class POSIXFileSystem: FileSystem {
 
   /// See `FileSystem.absolutePath(_:)`.
   public func absolutePath(_ path: String) throws(FileIOError) -> String {
-    try check("absolutePath", path)
+    try check(.absolutePath, path)
     if let resolved = Self.resolved(path) { return resolved }
     if path.utf8.first == UInt8(ascii: "/") { return path }
     let directory = SystemCall.workingDirectory()
     guard directory.errno == 0 else {
-      throw FileIOError(errno: directory.errno, operation: "absolutePath", path: path)
+      throw FileIOError(errno: directory.errno, operation: .absolutePath, path: path)
     }
     return directory.value == "/" ? "/" + path : directory.value + "/" + path
   }
@@ -33,15 +33,15 @@ public final class POSIXFileSystem: FileSystem {
 
   /// See `FileSystem.createDirectory(_:)`.
   public func createDirectory(_ path: String) throws(FileIOError) {
-    try check("createDirectory", path) { SystemCall.createDirectory(path) }
+    try check(.createDirectory, path) { SystemCall.createDirectory(path) }
   }
 
   /// See `FileSystem.contents(of:)`.
   public func contents(of directory: String) throws(FileIOError) -> [String] {
-    try check("contents", directory)
+    try check(.contents, directory)
     let result = SystemCall.names(in: directory)
     guard result.errno == 0 else {
-      throw FileIOError(errno: result.errno, operation: "contents", path: directory)
+      throw FileIOError(errno: result.errno, operation: .contents, path: directory)
     }
     return result.value.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
@@ -56,7 +56,7 @@ public final class POSIXFileSystem: FileSystem {
 
   /// Opens the directory with the descriptor-relative calls (`openat` and similar).
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
-    try check("openDirectory", path)
+    try check(.openDirectory, path)
     return try POSIXDirectory(path)
   }
 
@@ -67,8 +67,8 @@ public final class POSIXFileSystem: FileSystem {
 
   /// See `FileSystem.link(_:to:)`.
   public func link(_ source: String, to name: String) throws(FileIOError) {
-    try check("link", source)
-    try check("link", name) { SystemCall.link(source, to: name) }
+    try check(.link, source)
+    try check(.link, name) { SystemCall.link(source, to: name) }
   }
 
   /// See `FileSystem.remove(_:)`.
@@ -76,14 +76,14 @@ public final class POSIXFileSystem: FileSystem {
 
   /// See `FileSystem.syncDirectory(_:)`.
   public func syncDirectory(_ path: String) throws(FileIOError) {
-    try check("syncDirectory", path)
+    try check(.syncDirectory, path)
     let directory = SystemCall.openDirectory(path)
     guard directory.errno == 0 else {
       // No sync was attempted, so the error must not count as a failed sync.
-      throw FileIOError(errno: directory.errno, operation: "open", path: path)
+      throw FileIOError(errno: directory.errno, operation: .open, path: path)
     }
     defer { _ = SystemCall.close(directory.value) }
-    try check("syncDirectory", path) { SystemCall.syncDirectory(directory.value) }
+    try check(.syncDirectory, path) { SystemCall.syncDirectory(directory.value) }
   }
 
   /// See `FileSystem.lock(_:_:holder:)`.
@@ -93,17 +93,19 @@ public final class POSIXFileSystem: FileSystem {
 
   /// See `FileSystem.availableBytes(at:)`.
   public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
-    try check("availableBytes", path)
+    try check(.availableBytes, path)
     let result = SystemCall.availableBytes(at: path)
     guard result.errno == 0 else {
-      throw FileIOError(errno: result.errno, operation: "availableBytes", path: path)
+      throw FileIOError(errno: result.errno, operation: .availableBytes, path: path)
     }
     return result.value
   }
 
   /// Throws if the path contains a zero byte, because the system would end the path there.
   /// Otherwise calls `call`, and throws if it returns an error number.
-  private func check(_ operation: String, _ path: String, _ call: () -> Int32 = { 0 }) throws(FileIOError) {
+  private func check(_ operation: FileIOError.Operation, _ path: String, _ call: () -> Int32 = { 0 })
+    throws(FileIOError)
+  {
     let number = path.utf8.contains(0) ? KnownErrno.invalidArgument : call()
     guard number == 0 else { throw FileIOError(errno: number, operation: operation, path: path) }
   }

@@ -18,7 +18,7 @@ package struct ProcessMark: @unchecked Sendable {
   /// - Throws: `.outOfMemory` if the system has no memory page left for the mark.
   package static func current() throws(FileIOError) -> ProcessMark {
     guard let mark = currentIfAny() else {
-      throw FileIOError(.outOfMemory, operation: "reserve", path: "a page that a fork clears")
+      throw FileIOError(.outOfMemory, operation: .reserve, path: "a page that a fork clears")
     }
     return mark
   }

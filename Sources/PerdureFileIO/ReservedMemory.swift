@@ -17,7 +17,7 @@ package final class ReservedMemory: Sendable {
     let result = SystemCall.reserveMemory(length: byteCount)
     guard result.errno == 0, let base = UnsafeMutableRawPointer(bitPattern: result.value) else {
       throw FileIOError(
-        .outOfMemory, operation: "reserve", path: "\(byteCount) bytes of memory for \(purpose)",
+        .outOfMemory, operation: .reserve, path: "\(byteCount) bytes of memory for \(purpose)",
         errno: result.errno)
     }
     self.base = base

@@ -54,7 +54,7 @@ package enum StandardStreams {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
       let length = min(rest.count, SystemCall.transferLengthMax)
       let result = SystemCall.repeating { systemWrite(stream.descriptor, rest.baseAddress, length) }
-      guard result.errno == 0 else { throw failure(result.errno, "write", stream.name) }
+      guard result.errno == 0 else { throw failure(result.errno, .write, stream.name) }
       done += result.value
     }
   }
@@ -77,11 +77,13 @@ package enum StandardStreams {
       }
       (failed, done) = (result.errno, max(0, result.value))
     }
-    guard failed == 0 else { throw failure(failed, "read", "the standard input") }
+    guard failed == 0 else { throw failure(failed, .read, "the standard input") }
     return bytes
   }
 
-  private static func failure(_ errno: Int32, _ operation: String, _ name: String) -> FileIOError {
+  private static func failure(_ errno: Int32, _ operation: FileIOError.Operation, _ name: String)
+    -> FileIOError
+  {
     FileIOError(FileIOError.Code(errno: errno), operation: operation, path: name, errno: errno)
   }
 }

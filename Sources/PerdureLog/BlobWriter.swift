@@ -196,7 +196,7 @@ extension Engine {
   func failedBlob(_ number: UInt64, _ error: any Error) -> any Error {
     discardBlobs([number])
     guard let error = error as? FileIOError else { return error }
-    guard error.isSync else { return StoreError.io(error, "Writing a blob file") }
+    guard error.operation.isSync else { return StoreError.io(error, "Writing a blob file") }
     // S5: after a failed sync it is unknown which changes were dropped; after a failed write the
     //     other files are intact.
     gate.poison(

@@ -1,3 +1,5 @@
+package import PerdureFileIO
+
 /// A kind of call to a file system or a file. It selects the calls that fail.
 public enum FileOperation: String, Sendable, Hashable, CaseIterable {
   /// `FileSystem.createDirectory`.
@@ -36,4 +38,30 @@ public enum FileOperation: String, Sendable, Hashable, CaseIterable {
   case map
   /// `File.close`.
   case close
+}
+
+extension FileOperation {
+  /// The operation that the errors of the call have.
+  package var reported: FileIOError.Operation {
+    switch self {
+    case .createDirectory: .createDirectory
+    case .contents: .contents
+    case .kind: .kind
+    case .open: .open
+    case .create: .create
+    case .openDirectory: .openDirectory
+    case .rename: .rename
+    case .link: .link
+    case .remove: .remove
+    case .syncDirectory: .syncDirectory
+    case .lock: .lock
+    case .availableBytes: .availableBytes
+    case .size: .size
+    case .read: .read
+    case .write: .write
+    case .sync: .sync
+    case .map: .map
+    case .close: .close
+    }
+  }
 }

@@ -117,9 +117,9 @@ extension InjectedFailure: CustomStringConvertible {
   func error(_ operation: FileOperation, path: String, offset: UInt64? = nil) -> FileIOError {
     guard errno == 0 else {
       return FileIOError(
-        errno: errno, operation: operation.rawValue, path: path, offset: offset, detail: Self.detail)
+        errno: errno, operation: operation.reported, path: path, offset: offset, detail: Self.detail)
     }
-    return FileIOError(code, operation: operation.rawValue, path: path, offset: offset, detail: Self.detail)
+    return FileIOError(code, operation: operation.reported, path: path, offset: offset, detail: Self.detail)
   }
 }
 

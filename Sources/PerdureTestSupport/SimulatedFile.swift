@@ -48,7 +48,7 @@ final class SimulatedFile: File {
   private func readAll(
     into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(FileIOError) -> Int {
-    try FileRange.check(buffer.count, at: offset, operation: "read", path: path)
+    try FileRange.check(buffer.count, at: offset, operation: .read, path: path)
     return content.read(into: buffer, at: offset)
   }
 
@@ -56,7 +56,7 @@ final class SimulatedFile: File {
     precondition(length > 0, "A mapping must have at least one byte")
     try check(.map)
     guard let mapping = content.map(length) else {
-      throw FileIOError(.outOfMemory, operation: "map", path: path)
+      throw FileIOError(.outOfMemory, operation: .map, path: path)
     }
     return mapping
   }
@@ -78,7 +78,7 @@ final class SimulatedFile: File {
 
   private func checkOpen(_ operation: FileOperation) throws(FileIOError) {
     guard !isClosed.load(ordering: .relaxed) else {
-      throw FileIOError(.closed, operation: operation.rawValue, path: path)
+      throw FileIOError(.closed, operation: operation.reported, path: path)
     }
   }
 }
@@ -91,7 +91,7 @@ extension SimulatedFile {
       if error.code == .locked { return false }
       throw error
     }
-    guard isWritable else { throw FileIOError(.permissionDenied, operation: "tryLock", path: path) }
+    guard isWritable else { throw FileIOError(.permissionDenied, operation: .tryLock, path: path) }
     return locks.take(range)
   }
 
@@ -111,9 +111,9 @@ extension SimulatedFile {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
     try checkOpen(.write)
     guard isWritable else {
-      throw FileIOError(.permissionDenied, operation: "write", path: path, offset: offset)
+      throw FileIOError(.permissionDenied, operation: .write, path: path, offset: offset)
     }
-    try FileRange.check(bytes.count, at: offset, operation: "write", path: path)
+    try FileRange.check(bytes.count, at: offset, operation: .write, path: path)
     try state.withLock { state throws(FileIOError) in
       if let failure = state.failures.strike(.write, path: path) {
         if case .partialWrite(let count) = failure.effect {
@@ -124,7 +124,7 @@ extension SimulatedFile {
       let room = roomFor(bytes.count, at: offset, state)
       try store(bytes.prefix(room), at: offset, &state)
       guard room == bytes.count else {
-        throw FileIOError(.noSpace, operation: "write", path: path, offset: offset + UInt64(room))
+        throw FileIOError(.noSpace, operation: .write, path: path, offset: offset + UInt64(room))
       }
     }
   }
@@ -158,7 +158,7 @@ extension SimulatedFile {
     guard !bytes.isEmpty else { return }
     let before = content.count
     guard content.write(UnsafeRawBufferPointer(rebasing: bytes), at: offset) else {
-      throw FileIOError(.noSpace, operation: "write", path: path, offset: offset)
+      throw FileIOError(.noSpace, operation: .write, path: path, offset: offset)
     }
     if state.contents[node] != nil { state.usedBytes += UInt64(content.count - before) }
     let write = PendingChange.Write(file: node, offset: Int(offset), bytes: Array(bytes))

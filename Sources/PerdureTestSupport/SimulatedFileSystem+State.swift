@@ -11,14 +11,14 @@ extension SimulatedFileSystem.State {
     capacityBytes > usedBytes ? capacityBytes - usedBytes : 0
   }
 
-  mutating func create(_ path: NameTree.Path, for operation: String) throws(FileIOError) {
+  mutating func create(_ path: NameTree.Path, for operation: FileIOError.Operation) throws(FileIOError) {
     let change = try tree.createFile(path, for: operation)
     if let node = change.node { contents[node] = Self.content([]) }
     journal.record(.create, path.text, .create(PendingChange.Entry(change), isDirectory: false))
   }
 
   func file(
-    at path: NameTree.Path, for operation: String
+    at path: NameTree.Path, for operation: FileIOError.Operation
   ) throws(FileIOError) -> (NameTree.NodeID, MemoryContent) {
     let node = try tree.file(at: path, for: operation)
     guard let content = contents[node] else { preconditionFailure("A file in the tree must have content") }
@@ -47,7 +47,7 @@ extension SimulatedFileSystem.State {
           disk.placeLink(id, name, in: directory)
           continue
         }
-        let id = Self.added { () throws(FileIOError) in try tree.createFile(.init(inner), for: "load") }
+        let id = Self.added { () throws(FileIOError) in try tree.createFile(.init(inner), for: .create) }
         contents[id] = Self.content(bytes.bytes)
         usedBytes += UInt64(bytes.bytes.count)
         disk.place(id, name, in: directory, bytes: bytes)

@@ -146,7 +146,7 @@ extension SimulatedFileSystem {
   /// Opens a directory. The open directory remains the same if its path later leads to another one.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     let node = try perform(.openDirectory, path) { state throws(FileIOError) in
-      try state.tree.directory(at: .init(path), for: "openDirectory")
+      try state.tree.directory(at: .init(path), for: .openDirectory)
     }
     return SimulatedDirectory(path, node, self)
   }
@@ -170,7 +170,7 @@ extension SimulatedFileSystem {
   /// See `FileSystem.syncDirectory(_:)`.
   public func syncDirectory(_ path: String) throws(FileIOError) {
     try syncDirectory(path) { state throws(FileIOError) in
-      try state.tree.directory(at: .init(path), for: "syncDirectory")
+      try state.tree.directory(at: .init(path), for: .syncDirectory)
     }
   }
 
@@ -183,7 +183,7 @@ extension SimulatedFileSystem {
   /// The free part of the capacity.
   public func availableBytes(at path: String) throws(FileIOError) -> UInt64 {
     try perform(.availableBytes, path) { state throws(FileIOError) in
-      _ = try state.tree.node(at: .init(path), for: "availableBytes")
+      _ = try state.tree.node(at: .init(path), for: .availableBytes)
       return state.availableBytes
     }
   }
@@ -198,8 +198,8 @@ extension SimulatedFileSystem {
   func open(_ path: NameTree.Path, _ mode: FileMode) throws(FileIOError) -> any File {
     let operation = mode == .create ? FileOperation.create : .open
     let (node, content) = try perform(operation, path.text) { state throws(FileIOError) in
-      if mode == .create { try state.create(path, for: "open") }
-      return try state.file(at: path, for: "open")
+      if mode == .create { try state.create(path, for: .open) }
+      return try state.file(at: path, for: .open)
     }
     return SimulatedFile(
       path: path.text, node: node, content: content, isWritable: mode != .read, state: state)
@@ -251,8 +251,8 @@ extension SimulatedFileSystem {
     _ path: NameTree.Path, _ kind: LockKind, holder: String
   ) throws(FileIOError) -> any FileLock {
     let (node, number) = try perform(.lock, path.text) { state throws(FileIOError) in
-      if try state.tree.kind(of: path) == nil { try state.create(path, for: "lock") }
-      let node = try state.tree.file(at: path, for: "lock")
+      if try state.tree.kind(of: path) == nil { try state.create(path, for: .lock) }
+      let node = try state.tree.file(at: path, for: .lock)
       return (node, try state.locks.take(node, kind, holder: holder, path: path.text))
     }
     // The check of the name is counted as a `.kind` call.

@@ -28,7 +28,7 @@ struct OutputFailureTests {
 
   /// A failed write to the standard output.
   private func failure(_ errno: Int32) -> OutputFailure {
-    OutputFailure(cause: FileIOError(errno: errno, operation: "write", path: "the standard output"))
+    OutputFailure(cause: FileIOError(errno: errno, operation: .write, path: "the standard output"))
   }
 
   /// Runs a shell command line in the test's directory, in which `perdure` is the built program.

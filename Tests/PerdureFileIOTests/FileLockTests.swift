@@ -67,7 +67,7 @@ struct FileLockTests {
     let lock = try #require(
       try fileSystem.lock(directory.file("lock"), .exclusive, holder: "one") as? POSIXFileLock)
     // Between fork and exec, a child process has such a copy of the descriptor.
-    let copy = try lock.file.withDescriptor("test") { dup($0) }
+    let copy = try lock.file.withDescriptor(.lock) { dup($0) }
     defer { close(copy) }
     lock.release()
     try fileSystem.lock(directory.file("lock"), .exclusive, holder: "two").release()

@@ -28,7 +28,7 @@ struct InjectedFailureTests {
 
   @Test("If each nth call fails in a separate run, every kind of call fails at least once")
   func walk() throws {
-    var failed: Set<String> = []
+    var failed: Set<FileIOError.Operation> = []
     var nth = 1
     while true {
       let fileSystem = SimulatedFileSystem()
@@ -44,7 +44,12 @@ struct InjectedFailureTests {
       }
       nth += 1
     }
-    #expect(failed == Set(FileOperation.allCases.map(\.rawValue)))
+    #expect(failed == Set(FileOperation.allCases.map(\.reported)))
+  }
+
+  @Test("The error of an injected failure names the operation of the call", arguments: FileOperation.allCases)
+  func names(_ call: FileOperation) {
+    #expect(call.reported.description == call.rawValue)
   }
 
   @Test("A short read returns only a prefix of the requested bytes")

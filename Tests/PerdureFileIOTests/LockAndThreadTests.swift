@@ -62,7 +62,7 @@ struct LockAndThreadTests {
   func throwing() {
     let lock = Lock()
     expectError(.other) {
-      try lock.withLock { () throws(FileIOError) in throw FileIOError(.other, operation: "test", path: "") }
+      try lock.withLock { () throws(FileIOError) in throw FileIOError(.other, operation: .read, path: "") }
     }
     lock.withLock {}
   }

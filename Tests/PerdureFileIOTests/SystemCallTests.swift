@@ -27,7 +27,7 @@ struct SystemCallTests {
     let error = #expect(throws: FileIOError.self) {
       try POSIXFileSystem().syncDirectory(directory.file("none"))
     }
-    #expect(error?.code == .notFound && error?.operation == "open" && error?.isSync == false)
+    #expect(error?.code == .notFound && error?.operation == .open && error?.operation.isSync == false)
   }
 
   @Test("A write beyond the file size limit is refused before the system sends a signal")

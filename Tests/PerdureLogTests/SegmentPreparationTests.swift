@@ -302,7 +302,7 @@ struct SegmentPreparationTests {
     preparation.begin(2) { _ in }
     for _ in 0..<2 {
       let error = #expect(throws: FileIOError.self) { _ = try preparation.take(2) }
-      #expect(error?.isSync == true)
+      #expect(error?.operation.isSync == true)
       preparation.begin(2) { _ in }
     }
     preparation.stop()
@@ -338,7 +338,7 @@ struct SegmentPreparationTests {
     let fileSystem = WatchedFileSystem(InMemoryFileSystem())
     let store = try store(fileSystem)
     let path = "/store.perdure"
-    fileSystem.refusal.withLock { $0 = FileIOError(.tooManyOpenFiles, operation: "open", path: path) }
+    fileSystem.refusal.withLock { $0 = FileIOError(.tooManyOpenFiles, operation: .open, path: path) }
     let rows = try store.keyspace("rows", .dense)
     for id in 1...60 as ClosedRange<UInt64> {
       try store.write { try $0.put(Self.value(id), id: id, in: rows) }

@@ -41,14 +41,14 @@ package struct FailureFit {
   /// - Parameter poison: The reason that the store reports.
   package func needless(_ poison: StoreError) -> String? {
     guard let cause = poison.cause else { return "without a cause" }
-    if cause.operation.hasPrefix("sync") { return nil }
+    if cause.operation.isSync { return nil }
     guard let failure else { return "without a failure" }
     // The store cannot check whether a commit or a superblock is complete, because the calls of
     // that check fail too.
     if failure.repeats || isVolumeFull { return nil }
     switch cause.operation {
-    case "open", "create", "map", "reserve": return "though the system only refused a file or its space"
-    case "write" where failure.isLackOfRoom && failure.effect == .nothing:
+    case .open, .create, .map, .reserve: return "though the system only refused a file or its space"
+    case .write where failure.isLackOfRoom && failure.effect == .nothing:
       return "though the write without space wrote nothing"
     default: return nil
     }
@@ -65,7 +65,7 @@ package struct FailureFit {
   /// Whether the error reports a lock. If a call that locks a file fails with EAGAIN, another
   /// opening has the lock. A call that locks a range reports a lock without an errno.
   private static func isLock(_ failure: InjectedFailure, _ error: StoreError) -> Bool {
-    guard failure.code == .busy, let cause = error.cause, cause.operation == "lock" else { return false }
+    guard failure.code == .busy, let cause = error.cause, cause.operation == .lock else { return false }
     return cause.errno == failure.errno || cause.errno == 0
   }
 

@@ -253,7 +253,7 @@ final class FailureRun {
   ) throws {
     // A background sync may fail at any time. The next operation that depends on it gets the error.
     let isAhead = options.syncAheadBytes < StoreOptions().syncAheadBytes
-    let isLate = isAhead && error.cause?.operation.hasPrefix("sync") == true
+    let isLate = isAhead && error.cause?.operation.isSync == true
     let fit = FailureFit(
       failure: base.lastInjectedFailure, hasStruck: base.injectedFailureCount > struck || isLate,
       isVolumeFull: base.isFull, isReading: isReading)

@@ -93,7 +93,7 @@ struct CheckpointWriter: ~Copyable {
       // a failed sync the file's content is unknown.
       let code = (error as? FileIOError)?.code
       let isPassing = code?.isLackOfRoom ?? false || code?.isShortage ?? false
-      let isSync = (error as? FileIOError)?.isSync ?? false
+      let isSync = (error as? FileIOError)?.operation.isSync ?? false
       if !(error is IndexFile.Cancelled), isSync || !isPassing { beginsAnew = true }
       throw error
     }

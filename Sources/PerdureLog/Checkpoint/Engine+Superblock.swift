@@ -13,8 +13,7 @@ extension Engine {
     if let poison = gate.poison { throw poison }
     do { try directory.checkIsWriters() } catch { throw StoreError.io(error, "Writing the superblock") }
     do throws(FileIOError) { try superblock.replace(change) } catch {
-      let isRefusal = error.operation == "write" && (error.code.isLackOfRoom || error.code == .fileTooLarge)
-      if isRefusal, superblock.isUntouched { throw StoreError.io(error, "Writing the superblock") }
+      if error.isRefusedWrite, superblock.isUntouched { throw StoreError.io(error, "Writing the superblock") }
       let poison = StoreError(
         .poisoned, "The superblock could not be written. Close the store and open it again", cause: error)
       gate.poison(poison)

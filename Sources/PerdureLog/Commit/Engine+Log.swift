@@ -41,7 +41,7 @@ extension Engine {
   private func checkRoom(for encoder: borrowing LogEncoder) throws(FileIOError) {
     let length = encoder.byteCount
     guard let free = try? directory.availableBytes(), free > 0, free < length else { return }
-    throw FileIOError(.noSpace, operation: "write", path: directory.path)
+    throw FileIOError(.noSpace, operation: .write, path: directory.path)
   }
 
   /// Whether all bytes of a commit may be in the log although writing them failed. Also true if the
@@ -135,7 +135,7 @@ extension Engine {
       state.tailBytes += UInt64(SegmentHeader.length)
       showRoot(state.makeWorkingRoot(), &state)
     } catch let error as FileIOError {
-      if !error.isSync { throw StoreError.io(error, "Beginning a segment") }
+      if !error.operation.isSync { throw StoreError.io(error, "Beginning a segment") }
       gate.poison(
         StoreError(
           .poisoned, "A segment could not be created. Close the store and open it again", cause: error))
@@ -196,7 +196,7 @@ extension Engine {
     let file = prepared.file
     do throws(FileIOError) {
       guard let lock = try SegmentLocks.take(header.number, in: directory) else {
-        throw FileIOError(.locked, operation: "lock", path: file.path)
+        throw FileIOError(.locked, operation: .lock, path: file.path)
       }
       state.segmentLocks.hold(header.number, lock)
       var bytes = [UInt8](repeating: 0, count: SegmentHeader.length)
@@ -208,7 +208,7 @@ extension Engine {
     } catch {
       // After a failed sync the store is poisoned, and this may be its newest segment. So the
       // segment stays locked (SegmentLocks, SL1).
-      if !error.isSync { cancelBirth(of: header.number, file, &state) }
+      if !error.operation.isSync { cancelBirth(of: header.number, file, &state) }
       throw error
     }
   }
@@ -268,7 +268,7 @@ extension Engine {
       state.voidSegments = [number]
     } catch {
       noteTaken(number, error, &state)
-      guard error.isSync else { return }
+      guard error.operation.isSync else { return }
       gate.poison(
         StoreError(
           .poisoned, "Syncing the store's directory failed. Close the store and open it again", cause: error))
@@ -292,13 +292,7 @@ extension FileIOError {
   /// Whether the system refused the operation and all synced bytes are unchanged. This is true for
   /// creating, locking or mapping a file, for reserving memory, and for a write without space. A
   /// failed sync is never a refusal, regardless of its code.
-  fileprivate var isRefusal: Bool {
-    switch operation {
-    case "open", "create", "map", "reserve", "lock", "tryLock": true
-    case "write": code.isLackOfRoom || code == .fileTooLarge
-    default: false
-    }
-  }
+  fileprivate var isRefusal: Bool { operation.isAcquisition || isRefusedWrite }
 }
 
 extension File {

@@ -64,7 +64,7 @@ extension Engine {
   func makeNamesDurable() throws {
     do { try directory.sync() } catch {
       let action = "Syncing the store's directory"
-      guard error.isSync else { throw StoreError.io(error, action) }
+      guard error.operation.isSync else { throw StoreError.io(error, action) }
       gate.poison(
         StoreError(.poisoned, "\(action) failed. Close the store and open it again", cause: error))
       throw StoreError.unsure(error, action)

@@ -50,11 +50,11 @@ final class SegmentPreparation: @unchecked Sendable {
       guard prepared == nil, failure == nil, !isRunning, !isStopped else { return }
       isRunning = PlatformThread.start(name: "perdure-segment") { [self] in
         let result = Result { () throws(FileIOError) in try prepare(number) }
-        if case .failure(let error) = result, error.isSync { didFail(error) }
+        if case .failure(let error) = result, error.operation.isSync { didFail(error) }
         lock.withLock {
           switch result {
           case .success(let made): prepared = made
-          case .failure(let error) where error.isSync: failure = error
+          case .failure(let error) where error.operation.isSync: failure = error
           case .failure: break
           }
           isRunning = false
@@ -106,7 +106,7 @@ final class SegmentPreparation: @unchecked Sendable {
       try file.sync(.full)
       try directory.sync()
     } catch {
-      if error.isSync { throw error }
+      if error.operation.isSync { throw error }
       return Prepared(number: number, file: file, isNameDurable: false)
     }
     return Prepared(number: number, file: file, isNameDurable: true)

@@ -151,6 +151,6 @@ extension SegmentLocks {
         + "was free: its file LOCK was removed or replaced; close that store first",
       at: directory.path,
       cause: FileIOError(
-        .locked, operation: "lock", path: directory.path + "/" + StoreFileName.segment(number).string))
+        .locked, operation: .lock, path: directory.path + "/" + StoreFileName.segment(number).string))
   }
 }

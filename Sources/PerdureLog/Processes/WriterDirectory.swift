@@ -39,7 +39,7 @@ final class WriterDirectory: Directory {
   /// - Parameter operation: The operation that the writer is about to start. Errors of the check
   ///   have its name, so they count as errors of the operation.
   /// - Throws: `.replaced`; the system's error if the check is not possible.
-  fileprivate func check(_ operation: String) throws(FileIOError) {
+  fileprivate func check(_ operation: FileIOError.Operation) throws(FileIOError) {
     guard isChecked else { return }
     let observer = didReplace.withLock { $0 }
     let lost: String?
@@ -69,17 +69,17 @@ extension WriterDirectory {
   func kind(of name: String) throws(FileIOError) -> FileKind? { try base.kind(of: name) }
 
   func open(_ name: String, _ mode: FileMode) throws(FileIOError) -> any File {
-    if mode == .create { try check("open") }
+    if mode == .create { try check(.open) }
     return try base.open(name, mode)
   }
 
   func rename(_ source: String, to destination: String) throws(FileIOError) {
-    try check("rename")
+    try check(.rename)
     try base.rename(source, to: destination)
   }
 
   func remove(_ name: String) throws(FileIOError) {
-    try check("remove")
+    try check(.remove)
     try base.remove(name)
   }
 
@@ -99,5 +99,5 @@ extension Directory {
   ///
   /// - Throws: `.replaced`, and the store is poisoned; another error if the check is not possible.
   ///   Such an error counts as a refused write.
-  func checkIsWriters() throws(FileIOError) { try (self as? WriterDirectory)?.check("open") }
+  func checkIsWriters() throws(FileIOError) { try (self as? WriterDirectory)?.check(.open) }
 }

@@ -16,7 +16,7 @@ extension Recovery {
       do { try makeDurable(&state, opening, directory, options) } catch {
         // The bytes are already in the file, but some file systems need free space even to rewrite
         // them.
-        let isRoom = error.operation == "write" && error.code.isLackOfRoom
+        let isRoom = error.operation.isWrite && error.code.isLackOfRoom
         guard isRoom, reserve.free(.removals, for: error) else { throw error }
         try makeDurable(&state, opening, directory, options)
       }

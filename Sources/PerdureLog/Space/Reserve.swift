@@ -146,7 +146,7 @@ final class Reserve: @unchecked Sendable {
     // Does not try an allocation that is too large. The attempt could fill the medium for a moment,
     // and writes of other programs would fail.
     if let free = try? directory.availableBytes(), free < length - isHeld {
-      throw FileIOError(.noSpace, operation: "allocate", path: directory.path + "/" + Self.name(part))
+      throw FileIOError(.noSpace, operation: .allocate, path: directory.path + "/" + Self.name(part))
     }
     let file = try directory.open(Self.name(part), isHeld > 0 ? .readWrite : .create)
     do {

@@ -313,6 +313,6 @@ private final class LinklessFileSystem: ForwardingFileSystem {
   let behind: any FileSystem = InMemoryFileSystem()
 
   func link(_ source: String, to name: String) throws(FileIOError) {
-    throw FileIOError(.notSupported, operation: "link", path: name)
+    throw FileIOError(.notSupported, operation: .link, path: name)
   }
 }

@@ -69,7 +69,7 @@ struct AnotherIndexFileTests {
             simulated.inject(InjectedFailure(of: .sync, effect: .forgetsWrites, pathContains: ".index"))
           }
           do { try store.checkpoint() } catch let error as StoreError {
-            #expect(error.code == .io && error.cause?.isSync == true, "\(error)")
+            #expect(error.code == .io && error.cause?.operation.isSync == true, "\(error)")
           }
           simulated.removeInjectedFailures()
         case 1: held.append((store.snapshot(), model.count))

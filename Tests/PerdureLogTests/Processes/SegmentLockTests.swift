@@ -247,11 +247,11 @@ private final class WithoutRangeLocks: ForwardingFileSystem {
     let behind: any File
     init(_ behind: any File) { self.behind = behind }
 
-    private func refusal(_ operation: String) -> FileIOError {
+    private func refusal(_ operation: FileIOError.Operation) -> FileIOError {
       FileIOError(.notSupported, operation: operation, path: path)
     }
-    func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal("tryLock") }
-    func unlock(_ range: Range<UInt64>) throws(FileIOError) { throw refusal("unlock") }
-    func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal("isLocked") }
+    func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal(.tryLock) }
+    func unlock(_ range: Range<UInt64>) throws(FileIOError) { throw refusal(.unlock) }
+    func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal(.isLocked) }
   }
 }

@@ -11,22 +11,22 @@ private final class UnwritableFileSystem: ForwardingFileSystem {
 
   init(_ behind: any FileSystem) { self.behind = behind }
 
-  private func refusal(_ operation: String, _ path: String) -> FileIOError {
+  private func refusal(_ operation: FileIOError.Operation, _ path: String) -> FileIOError {
     FileIOError(.readOnly, operation: operation, path: path)
   }
 
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
-    guard mode == .read else { throw refusal("open", path) }
+    guard mode == .read else { throw refusal(.open, path) }
     return UnwritableFile(try behind.open(path, mode))
   }
-  func createDirectory(_ path: String) throws(FileIOError) { throw refusal("create", path) }
+  func createDirectory(_ path: String) throws(FileIOError) { throw refusal(.createDirectory, path) }
   func rename(_ source: String, to destination: String) throws(FileIOError) {
-    throw refusal("rename", source)
+    throw refusal(.rename, source)
   }
-  func remove(_ path: String) throws(FileIOError) { throw refusal("remove", path) }
-  func syncDirectory(_ path: String) throws(FileIOError) { throw refusal("sync", path) }
+  func remove(_ path: String) throws(FileIOError) { throw refusal(.remove, path) }
+  func syncDirectory(_ path: String) throws(FileIOError) { throw refusal(.syncDirectory, path) }
   func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock {
-    throw refusal("lock", path)
+    throw refusal(.lock, path)
   }
 }
 
@@ -35,15 +35,15 @@ private final class UnwritableFile: ForwardingFile {
 
   init(_ behind: any File) { self.behind = behind }
 
-  private func refusal(_ operation: String) -> FileIOError {
+  private func refusal(_ operation: FileIOError.Operation) -> FileIOError {
     FileIOError(.readOnly, operation: operation, path: path)
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError) {
-    throw refusal("write")
+    throw refusal(.write)
   }
-  func sync(_ mode: SyncMode) throws(FileIOError) { throw refusal("sync") }
-  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal("lock") }
+  func sync(_ mode: SyncMode) throws(FileIOError) { throw refusal(.sync) }
+  func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool { throw refusal(.tryLock) }
 }
 
 @Suite("Reading on a read-only medium")

@@ -219,7 +219,7 @@ private final class HidingFileSystem: ForwardingFileSystem {
 
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File {
     if path.hasSuffix("READERS"), isHiding.withLock({ $0 }) {
-      throw FileIOError(.permissionDenied, operation: "open", path: path)
+      throw FileIOError(.permissionDenied, operation: .open, path: path)
     }
     return try behind.open(path, mode)
   }
