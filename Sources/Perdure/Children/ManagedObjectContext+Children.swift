@@ -22,7 +22,8 @@ extension ManagedObjectContext {
   public func newChildContext() -> ManagedObjectContext {
     core.checkOwner()
     let source = ContextSource(
-      store: ParentStore(self), graph: core.graph, durability: core.durability, log: core.logSwitch)
+      store: ParentStore(self), graph: core.graph, durability: core.durability,
+      log: core.eventHub.logSwitch)
     return ManagedObjectContext(source, ownership: core.ownership, parent: self)
   }
 }

@@ -64,7 +64,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
       )
     }
     core.checkOwner()
-    if core.isPropagating || core.isPlanning || core.isValidating {
+    if core.activity.isPropagating || core.activity.isPlanning || core.activity.isValidating {
       throw PerdureError(
         .saveFailed, "The parent is validating or deleting. Save the child when that has ended.")
     }
@@ -116,31 +116,28 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 }
 
 extension ContextCore {
-  /// Whether the context is a child.
-  var isChild: Bool { store is ParentStore }
-
   /// What children see now: the view before, where that is the same.
   fileprivate func layeredView(after before: LayeredView?) -> LayeredView {
-    keepDropped()
-    defer { releaseDropped() }
+    transientState.keepDropped()
+    defer { transientState.releaseDropped() }
     checkOwner()
     mergeWaiting()
-    propagateDeletes()
+    editing.deleteRules.propagateDeletes()
     let layer = Result<PendingLayer, any Error> {
-      if let readFailure { throw readFailure }
-      return tracker.isEmpty ? PendingLayer(graph.store) : try currentLayer().layer
+      try viewState.throwReadFailure()
+      return pending.isEmpty ? PendingLayer(graph.store) : try reading.layerFollower.currentLayer().layer
     }
-    let revision = tracker.isEmpty ? nil : layerRevision
-    if let before, before.base.sequence == view.sequence, before.revision == revision,
+    let revision = pending.isEmpty ? nil : reading.layerFollower.layerRevision
+    if let before, before.base.sequence == viewState.view.sequence, before.revision == revision,
       case .success = layer, !before.isBroken
     {
       return before
     }
-    return LayeredView(view, layer, sequence: (before?.sequence ?? 0) + 1, revision: revision)
+    return LayeredView(viewState.view, layer, sequence: (before?.sequence ?? 0) + 1, revision: revision)
   }
 
   /// In a child that merges by itself: moves on to what has become of its parent.
   func mergeParent() {
-    if isChild, store.view().sequence != view.sequence { merge([], isComplete: false) }
+    if viewState.isChild, store.view().sequence != viewState.view.sequence { merge([], isComplete: false) }
   }
 }

@@ -16,7 +16,7 @@ public final class BackgroundContext {
     mark = QueueMark(DispatchQueue(label: "perdure.context"))
     turn = QueueTurn(mark.queue)
     context = ManagedObjectContext(source, ownership: .queue(mark))
-    streams = context.core.streams
+    streams = context.core.eventHub.streams
   }
 
   /// Runs a task in the context, after earlier tasks. The caller's thread is not blocked.
@@ -54,9 +54,9 @@ public final class BackgroundContext {
     _ body: (ManagedObjectContext) throws -> T, cancelledBy flag: CancellationFlag? = nil
   ) throws -> T {
     context.core.advance()
-    context.core.cancellation = flag
+    context.core.activity.cancellation = flag
     defer {
-      context.core.cancellation = nil
+      context.core.activity.cancellation = nil
       context.core.endEvent()
     }
     return try body(context)

@@ -7,15 +7,15 @@ internal import PerdurePredicates
 extension ContextCore {
   func plan(delete objects: [ManagedObject]) throws(PerdureError) -> DeletionPlan {
     checkOwner()
-    propagateDeletes()
-    if let readFailure { throw readFailure }
+    editing.deleteRules.propagateDeletes()
+    try viewState.throwReadFailure()
     var walk = DeletionWalk(self)
     for object in objects {
       if object.core !== self { stopAsForeign(object) }
-      if object.context === self, hasRow(object) == true { walk.request(object.reference) }
+      if object.context === self, reading.rows.hasRow(object) == true { walk.request(object.reference) }
     }
     let plan = walk.run()
-    if let readFailure { throw readFailure }
+    try viewState.throwReadFailure()
     return plan
   }
 }
@@ -37,13 +37,13 @@ private struct DeletionWalk {
 
   /// Whether an object goes, or is deleted already.
   private func goes(_ reference: ObjectReference) -> Bool {
-    marked.contains(reference) || context.tracker.isDeleted(reference)
+    marked.contains(reference) || context.pending.isDeleted(reference)
   }
 
   mutating func request(_ reference: ObjectReference) {
     guard !goes(reference) else { return }
     mark(reference)
-    plan.requested.append(context.objectID(of: reference))
+    plan.requested.append(context.pending.objectID(of: reference))
   }
 
   private mutating func mark(_ reference: ObjectReference) {
@@ -65,12 +65,13 @@ private struct DeletionWalk {
 
   private mutating func visit(_ owner: ObjectReference) {
     let shape = context.graph.shape(of: owner)
-    let overlay = context.tracker[owner]
+    let overlay = context.pending[owner]
     let readsRow =
       overlay?.isNew != true && shape.columns.contains { overlay?.value($0.slot) == nil && isAsked($0) }
-    let stored = readsRow ? context.storedReferences(of: owner) : StoredReferences(context.epoch)
+    let stored =
+      readsRow ? context.reading.links.storedReferences(of: owner) : StoredReferences(context.viewState.epoch)
     for relationship in shape.relationships where isAsked(relationship) {
-      for target in context.targets(of: owner, relationship, stored) {
+      for target in context.reading.links.targets(of: owner, relationship, stored) {
         if relationship.deleteRule == .cascade { take(target, relationship, of: owner) }
         others.append((owner, relationship, target))
       }
@@ -96,10 +97,10 @@ private struct DeletionWalk {
   ) {
     guard context.isThere(target) else { return }
     if relationship.deleteRule == .deny { return plan.denied.append(link(owner, relationship, target)) }
-    guard let inverse = context.inverse(of: relationship, at: target) else { return }
+    guard let inverse = context.graph.inverse(of: relationship, at: target) else { return }
     let link = link(target, inverse, owner)
     // A reference in the row of the other end stays where nobody clears it; any other goes with its own row.
-    if relationship.deleteRule == .noAction, inverse.form == .column, !context.tracker.isNew(owner) {
+    if relationship.deleteRule == .noAction, inverse.form == .column, !context.pending.isNew(owner) {
       plan.leftBehind.append(link)
     } else {
       plan.nullified.append(link)
@@ -108,13 +109,13 @@ private struct DeletionWalk {
 
   /// Finds who leads to something that goes, by a relationship without inverse.
   private mutating func findOneWay(_ target: ObjectReference) {
-    guard !context.tracker.isNew(target) else { return }
+    guard !context.pending.isNew(target) else { return }
     for relationship in context.graph.shape(of: target).incoming {
-      for source in context.storedSources(of: target, relationship) {
+      for source in context.reading.settledLinks.storedSources(of: target, relationship) {
         note(source, relationship, target)
       }
     }
-    for (source, relationship) in context.oneWayTransientSources(of: target) {
+    for (source, relationship) in context.transientState.oneWayTransientSources(of: target) {
       note(source, relationship, target)
     }
   }
@@ -130,7 +131,7 @@ private struct DeletionWalk {
   private func isStored(
     _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
-    guard let overlay = context.tracker[source] else { return true }
+    guard let overlay = context.pending[source] else { return true }
     if relationship.form == .column { return overlay.value(relationship.slot) == nil }
     return overlay.delta(relationship.slot)?.removed.contains(target) != true
   }
@@ -138,7 +139,7 @@ private struct DeletionWalk {
   /// As above, of links that are not saved yet.
   private mutating func findPendingOneWay() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
-    for overlay in context.tracker.ordered(where: isOneWay) where !goes(overlay.reference) {
+    for overlay in context.pending.ordered(where: isOneWay) where !goes(overlay.reference) {
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         var targets = overlay.delta(relationship.slot)?.added.ordered ?? []
         if let target = overlay.reference(relationship.slot) { targets.append(target) }
@@ -153,7 +154,8 @@ private struct DeletionWalk {
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> DeletionPlan.Link {
     DeletionPlan.Link(
-      owner: context.objectID(of: owner), property: relationship.name, objectID: context.objectID(of: target),
+      owner: context.pending.objectID(of: owner), property: relationship.name,
+      objectID: context.pending.objectID(of: target),
       isRequired: !relationship.isOptional)
   }
 }
@@ -161,9 +163,9 @@ private struct DeletionWalk {
 extension ContextCore {
   /// Whether there is an object, here or in the store: a reference that was left behind leads to none.
   fileprivate func isThere(_ reference: ObjectReference) -> Bool {
-    if tracker.isNew(reference) { return true }
-    do { return try view.version(of: reference) != nil } catch {
-      noteReadFailure(error, reference)
+    if pending.isNew(reference) { return true }
+    do { return try viewState.view.version(of: reference) != nil } catch {
+      viewState.noteReadFailure(error, reference)
       return true
     }
   }

@@ -10,14 +10,15 @@ extension ContextCore {
     let paths = try prefetchPaths(wanted)
     let objects = try found(wanted)
     let batchCount = request.fetchBatchSize == 0 ? SiblingGroup.blockCount : request.fetchBatchSize
-    let siblings = makeSiblings(objects, blockCount: batchCount, isPrefetching: !paths.isEmpty)
+    let siblings = reading.siblings.makeSiblings(
+      objects, blockCount: batchCount, isPrefetching: !paths.isEmpty)
     if let siblings {
-      for path in paths { prefetch(path[...], of: siblings) }
+      for path in paths { reading.siblings.prefetch(path[...], of: siblings) }
     }
     if !request.returnsObjectsAsFaults {
-      for object in objects where object.overlay?.isNew != true { _ = wake(object) }
+      for object in objects where object.overlay?.isNew != true { _ = editing.hooks.wake(object) }
     }
-    if let readFailure { throw readFailure }
+    try viewState.throwReadFailure()
     return objects
   }
 
@@ -39,7 +40,7 @@ extension ContextCore {
       let (fetch, shown) = try compiled(wanted)
       var ids: [ManagedObjectID] = []
       try shown.visit(fetch, needsRows: false) { reference, _ in
-        ids.append(objectID(of: reference))
+        ids.append(pending.objectID(of: reference))
         return true
       }
       return ids
@@ -68,16 +69,16 @@ extension ContextCore {
   /// Runs a fetch. What is wrong with the request is thrown as it is, everything else as a store that cannot
   /// be read.
   private func reading<R>(_ body: () throws -> R) throws -> R {
-    statistics.fetchRequestCount += 1
+    viewState.statistics.fetchRequestCount += 1
     return try translatingErrors(body)
   }
 
   /// Runs an evaluation of a predicate for objects in hand, with the checks and errors of a fetch.
   func answering<R>(_ body: () throws -> R) throws -> R {
     checkOwner()
-    propagateDeletes()
+    editing.deleteRules.propagateDeletes()
     return try translatingErrors {
-      try view.checkIsOpen()
+      try viewState.view.checkIsOpen()
       return try body()
     }
   }
@@ -95,7 +96,7 @@ extension ContextCore {
     } catch {
       throw Self.failure(of: error)
     }
-    if let readFailure { throw readFailure }
+    try viewState.throwReadFailure()
     return result
   }
 
@@ -116,13 +117,13 @@ extension ContextCore {
     var query = try query(wanted)
     let entities = try entities(query.entity, in: request.affectedStores)
     for entity in entities {
-      try throwRefreshFailure(ofPlace: graph.place(ofEntity: entity))
+      try viewState.throwRefreshFailure(ofPlace: graph.place(ofEntity: entity))
       try checkClass(wanted, of: entity)
     }
     if let first = entities.first { query.entity = first }
-    let cancellation = FetchCancellation(flag: cancellation)
+    let cancellation = FetchCancellation(flag: activity.cancellation)
     let fetch = CompiledFetch(query, entities: entities, graph, cancellation)
-    return (fetch, request.includesPendingChanges ? try shownView() : view)
+    return (fetch, request.includesPendingChanges ? try reading.layerFollower.shownView() : viewState.view)
   }
 
   /// An entity in the stores that a request asks.
@@ -143,10 +144,10 @@ extension ContextCore {
     let request = wanted.request
     checkOwner()
     mergeWaiting()
-    if request.includesPendingChanges { propagateDeletes() }
+    if request.includesPendingChanges { editing.deleteRules.propagateDeletes() }
     // A rollback does not help where the store is closed, so this is reported first.
-    try view.checkIsOpen()
-    if let readFailure { throw readFailure }
+    try viewState.view.checkIsOpen()
+    try viewState.throwReadFailure()
     return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
   }
 
@@ -173,19 +174,9 @@ extension ContextCore {
   private func instance(
     of reference: ObjectReference, _ wanted: ClassedRequest, _ row: StoredRow?
   ) -> ManagedObject {
-    let object = instance(of: reference)
+    let object = registry.instance(of: reference)
     wanted.check(object)
-    if let row { adopt(row, object) }
+    if let row { reading.rows.adopt(row, object) }
     return object
-  }
-
-  /// Gives a fault the row that a fetch has at hand anyway. An object with unsaved changes has an
-  /// overlay, so it gets no row of the layer.
-  private func adopt(_ stored: StoredRow, _ object: ManagedObject) {
-    guard object.header.pointee.row == nil, object.overlay == nil,
-      let row = try? graph.store.rows.view(stored.bytes, of: object.reference)
-    else { return }
-    object.header.pointee.setRow(row, version: stored.version)
-    object.header.pointee.rowArrived(epoch)
   }
 }

@@ -15,7 +15,7 @@ extension ManagedObjectContext {
   /// it is no longer pinned. Setting the property to true also merges earlier saves. If many saves
   /// wait, the context merges all of them, and `didMerge` reports only the newest.
   public var automaticallyMergesChangesFromParent: Bool {
-    get { core.inbox != nil }
+    get { core.eventHub.inbox != nil }
     set { core.mergeAutomatically(newValue) }
   }
 
@@ -42,28 +42,23 @@ extension ManagedObjectContext {
 extension ContextCore {
   func mergeAutomatically(_ merges: Bool) {
     checkOwner()
-    guard merges != (inbox != nil) else { return }
-    guard merges else { return stopMerging() }
+    guard merges != (eventHub.inbox != nil) else { return }
+    guard merges else { return eventHub.stopMerging() }
     let made = MergeInbox(wake: ownership.queue.map { wake(on: $0) })
-    inbox = made
-    saves.add(made)
+    eventHub.inbox = made
+    eventHub.saves.add(made)
     // Merges earlier saves too. A child reads its parent's state directly.
-    if !isChild, store.view().sequence != view.sequence { made.putUnknown() }
-  }
-
-  func stopMerging() {
-    if let inbox { saves.remove(inbox) }
-    inbox = nil
+    if !viewState.isChild, store.view().sequence != viewState.view.sequence { made.putUnknown() }
   }
 
   private func wake(on queue: DispatchQueue) -> @Sendable () -> Void {
-    let place = QueuedContext(handle)
+    let place = QueuedContext(eventHub.handle)
     return { queue.async { place.handle?.core.mergeWaiting() } }
   }
 
   /// Merges what has come, unless the context is pinned or in the midst of something.
   func mergeWaiting() {
-    guard let inbox, !isPinned, !isSaving, !isPropagating, !isValidating else { return }
+    guard let inbox = eventHub.inbox, !viewState.isPinned, activity.allowsMerging else { return }
     let waiting = inbox.take()
     if !waiting.isEmpty { merge(waiting.events, isComplete: waiting.isComplete) }
     mergeParent()
@@ -71,17 +66,17 @@ extension ContextCore {
 
   /// - Parameter isComplete: Whether others have saved nothing besides.
   func merge(_ events: [ContextEvent], isComplete: Bool = true) {
-    keepDropped()
-    defer { releaseDropped() }
+    transientState.keepDropped()
+    defer { transientState.releaseDropped() }
     checkOwner()
     var news = folded(events)
-    if !observers.isEmpty {
+    if !eventHub.observers.isEmpty {
       // Of what is removed, only who was there is told of.
-      for reference in news.deleted { news.objects[reference] = identityMap.object(reference) }
+      for reference in news.deleted { news.objects[reference] = registry.identityMap.object(reference) }
     }
-    let before = view
-    let known = isObserved ? knownObjects(news, isComplete: isComplete) : []
-    refreshStore()
+    let before = viewState.view
+    let known = eventHub.isObserved ? knownObjects(news, isComplete: isComplete) : []
+    viewState.refreshStore()
     let newest = store.view()
     if concernsNoChanges(events, news, newest) { showUnder(newest) } else { move(to: newest) }
     let changes = newsOfMerge(known, Set(news.updated), since: before)
@@ -89,14 +84,14 @@ extension ContextCore {
     let changed = Set(news.updated + news.deleted)
     let concerned =
       isComplete
-      ? changed.sorted { $0.rawValue < $1.rawValue }.compactMap { tracker[$0] }
-      : tracker.ordered.flatMap { $0 }
-    for overlay in concerned where !overlay.isNew && tracker[overlay.reference] === overlay {
-      excludingFromUndo { refreshInView(instance(of: overlay.reference)) }
+      ? changed.sorted { $0.rawValue < $1.rawValue }.compactMap { pending[$0] }
+      : pending.ordered.flatMap { $0 }
+    for overlay in concerned where !overlay.isNew && pending[overlay.reference] === overlay {
+      editing.recording.excludingFromUndo { refreshInView(registry.instance(of: overlay.reference)) }
     }
-    guard isObserved else { return }
-    tell(changes)
-    tell(news)
+    guard eventHub.isObserved else { return }
+    eventHub.tell(changes)
+    eventHub.tell(news)
   }
 
   /// Whether a newer state differs from the view only by objects without unsaved changes here, to
@@ -106,13 +101,13 @@ extension ContextCore {
   private func concernsNoChanges(
     _ events: [ContextEvent], _ news: ContextNews, _ newest: any StoreView
   ) -> Bool {
-    guard newest.sequence > view.sequence, !tracker.isEmpty, newest.countsCommits,
-      newest.sequence - view.sequence <= UInt64(events.count), !mayLinkUnseen(news)
+    guard newest.sequence > viewState.view.sequence, !pending.isEmpty, newest.countsCommits,
+      newest.sequence - viewState.view.sequence <= UInt64(events.count), !mayLinkUnseen(news)
     else { return false }
     let commits = Set(events.compactMap(\.commitSequence))
-    return (view.sequence + 1...newest.sequence).allSatisfy(commits.contains)
+    return (viewState.view.sequence + 1...newest.sequence).allSatisfy(commits.contains)
       && !(news.inserted + news.updated + news.deleted).contains {
-        tracker[$0] != nil || hasVanished($0)
+        pending[$0] != nil || viewState.hasVanished($0)
       }
   }
 
@@ -121,10 +116,10 @@ extension ContextCore {
   ///
   /// That needs a relationship without inverse, or one that leaves references to what is deleted.
   private func mayLinkUnseen(_ news: ContextNews) -> Bool {
-    if tracker.mayHaveDeletions, tracker.containsEntity(where: { !$0.incoming.isEmpty }) { return true }
+    if pending.mayHaveDeletions, pending.containsEntity(where: { !$0.incoming.isEmpty }) { return true }
     return Set(news.deleted.map(\.entityNumber)).contains { removed in
       graph.shape(numbered: removed).relationships.contains { $0.deleteRule == .noAction }
-        || tracker.containsEntity { shape in
+        || pending.containsEntity { shape in
           shape.relationships.contains {
             $0.inverseSlot == nil && graph.isKind(removed, of: $0.destination)
           }
@@ -135,7 +130,9 @@ extension ContextCore {
   /// The instances whose values a merge may change: all instances if the changes are not known.
   private func knownObjects(_ news: ContextNews, isComplete: Bool) -> [ManagedObject] {
     let objects =
-      isComplete ? (news.updated + news.deleted).compactMap(identityMap.object) : Array(identityMap.objects)
+      isComplete
+      ? (news.updated + news.deleted).compactMap(registry.identityMap.object)
+      : Array(registry.identityMap.objects)
     return objects.filter { $0.overlay?.isNew != true }.sorted {
       $0.reference.rawValue < $1.reference.rawValue
     }
@@ -151,7 +148,7 @@ extension ContextCore {
     for object in known {
       let reference = object.reference
       do {
-        let (old, new) = (try before.version(of: reference), try view.version(of: reference))
+        let (old, new) = (try before.version(of: reference), try viewState.view.version(of: reference))
         if new == nil {
           if old != nil { news.deleted.append(reference) }
         } else if old != new || updated.contains(reference) {
@@ -159,7 +156,7 @@ extension ContextCore {
         }
         news.objects[reference] = object
       } catch {
-        noteReadFailure(error, reference)
+        viewState.noteReadFailure(error, reference)
       }
     }
     return news
@@ -191,16 +188,20 @@ extension ContextCore {
     checkOwner()
     guard object.context === self, object.overlay?.isNew != true else { return }
     do {
-      if let version = try view.version(of: object.reference) { watched[object.reference] = version }
+      if let version = try viewState.view.version(of: object.reference) {
+        viewState.watched[object.reference] = version
+      }
     } catch {
-      noteReadFailure(error, object.reference)
+      viewState.noteReadFailure(error, object.reference)
     }
   }
 
   /// What a save has to ask for objects that it does not write.
   var watchedPreconditions: [Precondition] {
-    watched.sorted { $0.key.rawValue < $1.key.rawValue }.filter { tracker[$0.key]?.baseVersion == nil }
-      .map { .rowUnchanged($0.key, $0.value) }
+    viewState.watched.sorted { $0.key.rawValue < $1.key.rawValue }.filter {
+      pending[$0.key]?.baseVersion == nil
+    }
+    .map { .rowUnchanged($0.key, $0.value) }
   }
 }
 

@@ -16,14 +16,14 @@ internal import PerdurePredicates
 
 extension ContextCore {
   func save() throws(PerdureError) {
-    keepDropped()
-    defer { releaseDropped() }
+    transientState.keepDropped()
+    defer { transientState.releaseDropped() }
     checkOwner()
-    checkSaveIsPossible()
-    isSaving = true
-    defer { isSaving = false }
-    try throwRefusedChanges()
-    if !mergedObjects.isEmpty { mergedObjects = [:] }
+    saving.saveHooks.checkSaveIsPossible()
+    activity.isSaving = true
+    defer { activity.isSaving = false }
+    try editing.refusal.throwRefusedChanges()
+    if !pending.mergedObjects.isEmpty { pending.mergedObjects = [:] }
     if let conflict = try trySave(isFirst: true) { try saveMerging(conflict) }
   }
 
@@ -32,90 +32,101 @@ extension ContextCore {
   /// - Parameter isFirst: Whether nothing has been merged yet. That a save begins is told once.
   /// - Returns: Why the store has refused, where others were faster; then nothing has changed but by hooks.
   func trySave(isFirst: Bool) throws(PerdureError) -> StoreConflict? {
-    if !tracker.isEmpty { try checkIsOpen() }
-    propagateDeletes()
+    if !pending.isEmpty { try viewState.checkIsOpen() }
+    editing.deleteRules.propagateDeletes()
     // Only hooks could ask.
-    if tracker.containsEntity(where: \.hasSaveHooks) || isObserved { endEvent() }
-    if let readFailure { throw readFailure }
-    guard !tracker.isEmpty else {
+    if pending.containsEntity(where: \.hasSaveHooks) || eventHub.isObserved { endEvent() }
+    try viewState.throwReadFailure()
+    guard !pending.isEmpty else {
       undoManager?.didSave()
       return nil
     }
     try checkMayWrite()
-    if isFirst { tell(pendingNews(.willSave)) }
-    propagateDeletes()
+    if isFirst { eventHub.tell(eventHub.pendingNews(.willSave)) }
+    editing.deleteRules.propagateDeletes()
     continueUndoGroup()
     let refusals: [PerdureError.Detail]
-    do { refusals = try callSaveHooks() } catch {
+    do { refusals = try saving.saveHooks.callSaveHooks() } catch {
       endUndoGroupOfEvent()
       throw error
     }
-    if tracker.isEmpty {
+    if pending.isEmpty {
       endUndoGroupOfEvent()
       undoManager?.didSave()
       return nil
     }
-    setSaveTimes()
+    saving.saveHooks.setSaveTimes()
     endUndoGroupOfEvent()
     try checkMayWrite()
     let plan = try plan(refusals)
     // First: what is not there any more breaks every rule.
     if let conflict = plan.conflict { return conflict }
-    let saved = objectsToTell()
-    var news = pendingNews(.didSave, isSaved: true)
-    let before = view.sequence
-    settleUndoGroups()
-    if plan.isEmpty, !changesTransientsOfParent {
-      follow(view, WrittenRows())
+    let saved = saving.saveHooks.objectsToTell()
+    var news = eventHub.pendingNews(.didSave, isSaved: true)
+    let before = viewState.view.sequence
+    editing.recording.settleUndoGroups()
+    if plan.isEmpty, !saving.childIntake.changesTransientsOfParent {
+      follow(viewState.view, WrittenRows())
     } else if let conflict = try commit(plan.change, saved, news) {
       return conflict
     }
     // With no other commit in between, it is this one's.
-    if view.countsCommits, view.sequence == before + 1 { news?.commitSequence = view.sequence }
-    callDidSave(saved)
-    tell(news)
-    return nil
-  }
-
-  /// Checks that the container has not been closed, which every read of the save would report.
-  private func checkIsOpen() throws(PerdureError) {
-    do { try view.checkIsOpen() } catch {
-      var failure = PerdureError(.saveFailed, "The store was closed. Nothing was saved.")
-      failure.cause = error
-      throw failure
+    if viewState.view.countsCommits, viewState.view.sequence == before + 1 {
+      news?.commitSequence = viewState.view.sequence
     }
+    saving.saveHooks.callDidSave(saved)
+    eventHub.tell(news)
+    return nil
   }
 
   /// Where the store is only read, a save can settle what it does not write.
   private func checkMayWrite() throws(PerdureError) {
-    if followsOthers, tracker.contains(where: isWrittenToReadOnlyStore) {
-      throw isReadOnly
+    if viewState.followsOthers, pending.contains(where: saving.stores.isWrittenToReadOnlyStore) {
+      throw viewState.isReadOnly
         ? PerdureError(
           .saveFailed, "The store was opened for reading only. Nothing was saved. Open it for writing.")
-        : refusalToWrite()
+        : saving.stores.refusalToWrite()
     }
-    try checkIDs()
+    try saving.stores.checkIDs()
+  }
+
+  /// What a save would find, before it asks the store. The classes come first: they may change values.
+  func validate() throws(PerdureError) {
+    checkOwner()
+    editing.deleteRules.propagateDeletes()
+    try viewState.throwReadFailure()
+    let refusals = saving.classValidation.validateObjects()
+    editing.deleteRules.propagateDeletes()
+    // W2: who woke up now might change what is being looked at.
+    activity.isPlanning = true
+    defer { activity.isPlanning = false }
+    var violations: [PerdureError.Detail] = []
+    for overlay in pending.ordered.joined() { saving.ruleValidation.addViolations(overlay, to: &violations) }
+    violations.addNew(refusals)
+    try viewState.throwReadFailure()
+    if !violations.isEmpty { throw .validation(violations) }
   }
 
   /// Makes the commit, unless a rule is broken.
   ///
   /// - Parameter refusals: What the classes' own validation has found.
   private func plan(_ refusals: [PerdureError.Detail]) throws(PerdureError) -> SavePlan {
-    isPlanning = true
-    defer { isPlanning = false }
+    activity.isPlanning = true
+    defer { activity.isPlanning = false }
     var violations: [PerdureError.Detail] = []
-    let changed = tracker.ordered
-    var plan = SavePlan(self, count: changed.reduce(0) { $0 + $1.count })
+    let changed = pending.ordered
+    var plan = SavePlan(
+      reading, saving.mergeRules, durability: durability, count: changed.reduce(0) { $0 + $1.count })
     // One change after the other, so that none leaves the cache between being checked and being written.
     for overlay in changed.joined() {
       let count = violations.count
-      addViolations(overlay, to: &violations)
+      saving.ruleValidation.addViolations(overlay, to: &violations)
       // Of what has just been refused no row may be able to hold it.
       if violations.count == count || overlay.fitsRow { plan.add(overlay) }
     }
     plan.watch(watchedPreconditions)
     plan.finish()
-    if let readFailure { throw readFailure }
+    try viewState.throwReadFailure()
     if plan.conflict != nil { return plan }
     violations.addNew(refusals)
     if !violations.isEmpty { throw .validation(violations) }
@@ -126,32 +137,32 @@ extension ContextCore {
   private func commit(
     _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)], _ news: ContextNews?
   ) throws(PerdureError) -> StoreConflict? {
-    statistics.commitRequestCount += 1
+    viewState.statistics.commitRequestCount += 1
     do {
       let newest = try commitToStore(change)
-      let isNext = newest.countsCommits && newest.sequence == view.sequence + 1
+      let isNext = newest.countsCommits && newest.sequence == viewState.view.sequence + 1
       follow(newest, isNext ? change.puts : nil)
-      watched = [:]
+      viewState.watched = [:]
       return nil
     } catch let conflict as StoreConflict {
       return conflict
     } catch let incomplete as IncompleteCommit {
-      let failure = PerdureError.incomplete(incomplete, in: self)
+      let failure = PerdureError.incomplete(incomplete, in: reading)
       follow(incomplete)
-      callDidSave(saved.filter { isCommitted($0.object.reference, by: incomplete) })
-      tell(news?.filtered { isCommitted($0, by: incomplete) })
+      saving.saveHooks.callDidSave(saved.filter { isCommitted($0.object.reference, by: incomplete) })
+      eventHub.tell(news?.filtered { isCommitted($0, by: incomplete) })
       throw failure
     } catch {
-      throw .refusal(error, in: self)
+      throw .refusal(error, in: reading)
     }
   }
 
   /// Commits a change to the store. A parent context gets the transient values too.
   private func commitToStore(_ change: StoreChange) throws -> any StoreView {
-    guard changesTransientsOfParent, let parent = store as? ParentStore else {
+    guard saving.childIntake.changesTransientsOfParent, let parent = store as? ParentStore else {
       return try store.commit(change)
     }
-    return try parent.commit(change, changedTransients())
+    return try parent.commit(change, saving.childIntake.changedTransients())
   }
 
   /// What was pending is stored now.
@@ -159,23 +170,23 @@ extension ContextCore {
   /// - Parameter rows: The saved rows, if the new view is the state right after the commit.
   private func follow(_ newView: any StoreView, _ rows: WrittenRows?) {
     undoManager?.didSave()
-    view = newView
-    dropLayer()
-    vanished = []
-    eventStarts = [:]
-    beginEpoch()
-    showSavedRows(settle(tracker.removeAll()), rows)
-    linksChanged()
+    viewState.view = newView
+    reading.layerFollower.dropLayer()
+    viewState.vanished = []
+    pending.eventStarts = [:]
+    viewState.beginEpoch()
+    showSavedRows(settle(pending.removeAll()), rows)
+    viewState.linksChanged()
   }
 
   /// A part of what was pending is stored now, and the rest goes on being pending.
   private func follow(_ incomplete: IncompleteCommit) {
-    view = incomplete.view
-    eventStarts = eventStarts.filter { !isCommitted($0.key, by: incomplete) }
-    beginEpoch()
-    let settled = tracker.removeAll { isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) }
+    viewState.view = incomplete.view
+    pending.eventStarts = pending.eventStarts.filter { !isCommitted($0.key, by: incomplete) }
+    viewState.beginEpoch()
+    let settled = pending.removeAll { isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) }
     showSavedRows(settle(settled), nil)
-    linksChanged()
+    viewState.linksChanged()
   }
 
   private func isCommitted(_ reference: ObjectReference, by incomplete: IncompleteCommit) -> Bool {
@@ -200,12 +211,16 @@ extension ContextCore {
   }
 
   private func settle(_ overlay: ObjectOverlay) -> SavedInstance? {
-    dropTransientsBefore(overlay)
-    settleTransientLinks(overlay)
+    transientState.dropTransientsBefore(overlay)
+    transientState.settleTransientLinks(overlay)
     guard var object = overlay.object else { return nil }
     overlay.object = nil
     if overlay.isDeleted {
-      if isKnownUniquelyReferenced(&object) { retire(object) } else { retireDeleted(object, overlay) }
+      if isKnownUniquelyReferenced(&object) {
+        reading.retirement.retire(object)
+      } else {
+        reading.retirement.retireDeleted(object, overlay)
+      }
       return nil
     }
     object.header.pointee.overlay = nil

@@ -87,7 +87,8 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The observation. It ends when this value is freed.
   public func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
-    core.observe(observer)
+    core.checkOwner()
+    return core.eventHub.observe(observer)
   }
 
   /// The later events of the context, as values for any isolation. The sequence ends with the
@@ -96,7 +97,7 @@ extension ManagedObjectContext {
   /// - Parameter bufferCount: The maximum number of events that wait for a slow subscriber. Above
   ///   it, the oldest are dropped.
   public func events(bufferingNewest bufferCount: Int = 256) -> AsyncStream<ContextEvent> {
-    core.streams.make(bufferCount)
+    core.eventHub.streams.make(bufferCount)
   }
 }
 

@@ -36,7 +36,7 @@ public final class ManagedObjectContext {
   init(_ source: ContextSource, ownership: ContextOwnership, parent: ManagedObjectContext? = nil) {
     core = ContextCore(source, ownership: ownership)
     self.parent = parent
-    core.handle = self
+    core.eventHub.handle = self
   }
 
   deinit {
@@ -66,10 +66,10 @@ extension ManagedObjectContext {
   public var deletedObjects: Set<ManagedObject> { core.objects(in: .deleted) }
 
   /// The instances in use: retained ones, and those with unsaved changes.
-  public var registeredObjects: Set<ManagedObject> { Set(core.identityMap.objects) }
+  public var registeredObjects: Set<ManagedObject> { Set(core.registry.identityMap.objects) }
 
   /// The context's requests to the store so far.
-  public var statistics: ContextStatistics { core.statistics }
+  public var statistics: ContextStatistics { core.viewState.statistics }
 }
 
 // MARK: - Objects
@@ -103,7 +103,7 @@ extension ManagedObjectContext {
   public func processPendingChanges() {
     core.checkOwner()
     core.mergeWaiting()
-    core.propagateDeletes()
+    core.editing.deleteRules.propagateDeletes()
     core.endEvent()
   }
 

@@ -5,14 +5,14 @@ internal import PerdurePredicates
 
 /// An object with its unsaved changes. Makes no instance.
 struct PendingSource: PropertySource {
-  let core: ContextCore
+  let reader: DerivedReader
   let identity: ObjectReference
   let shape: EntityShape
 
-  init(_ core: ContextCore, _ reference: ObjectReference) {
-    self.core = core
+  init(_ reader: DerivedReader, _ reference: ObjectReference) {
+    self.reader = reader
     identity = reference
-    shape = core.graph.shape(of: reference)
+    shape = reader.graph.shape(of: reference)
   }
 
   var reference: ObjectReference? { identity }
@@ -23,7 +23,7 @@ struct PendingSource: PropertySource {
     }
     switch shape.properties[slot] {
     case .attribute:
-      let value = core.columnValue(identity, slot)
+      let value = reader.rows.columnValue(identity, slot)
       switch value {
       // No save takes them, and nothing equals them.
       case .objectID, .list: return .value(.null)
@@ -31,18 +31,18 @@ struct PendingSource: PropertySource {
       }
     case .transient: return .unknown
     case .count(let counted):
-      return .value(.integer(Int64(core.targetCount(of: identity, shape.relationship(counted)))))
-    case .derived(let derived): return .value(try core.value(of: derived, source: self))
+      return .value(.integer(Int64(reader.links.targetCount(of: identity, shape.relationship(counted)))))
+    case .derived(let derived): return .value(try reader.value(of: derived, source: self))
     case .relationship(let relationship):
-      var targets = core.targets(of: identity, relationship)
+      var targets = reader.links.targets(of: identity, relationship)
       // Sorts the targets as the store does, so a comparison of lists is the same before a save.
       if relationship.isToMany, relationship.order == nil { targets.sort { $0.rawValue < $1.rawValue } }
-      let sources = targets.map { PendingSource(core, $0) }
+      let sources = targets.map { PendingSource(reader, $0) }
       return relationship.isToMany ? .toMany(sources) : .toOne(sources.first)
     }
   }
 
   func reachesMany(through relationship: String, then path: ArraySlice<String>) -> Bool {
-    core.graph.store.reachesMany(shape.storage, through: relationship, then: path)
+    reader.graph.store.reachesMany(shape.storage, through: relationship, then: path)
   }
 }

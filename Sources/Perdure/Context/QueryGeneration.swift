@@ -37,7 +37,7 @@ extension ManagedObjectContext {
   /// The state to which the context is pinned; nil if it is not pinned. Another context that is set
   /// to this state sees the same data.
   public var queryGenerationToken: QueryGenerationToken? {
-    core.isPinned ? QueryGenerationToken(state: .view(core.view, of: core.store)) : nil
+    core.viewState.isPinned ? QueryGenerationToken(state: .view(core.viewState.view, of: core.store)) : nil
   }
 
   /// Pins the context to a state of the store. A refresh, a rollback and the beginning of a
@@ -62,37 +62,30 @@ extension ManagedObjectContext {
 
 extension ContextCore {
   func setQueryGeneration(_ token: QueryGenerationToken?) throws(PerdureError) {
-    keepDropped()
-    defer { releaseDropped() }
+    transientState.keepDropped()
+    defer { transientState.releaseDropped() }
     checkOwner()
     switch token?.state {
     case nil:
-      isPinned = false
-      inbox?.wakeForWaiting()
+      viewState.isPinned = false
+      eventHub.inbox?.wakeForWaiting()
     case .current:
-      refreshStore()
+      viewState.refreshStore()
       move(to: store.view())
-      isPinned = true
+      viewState.isPinned = true
     case .view(let other, of: let origin):
       guard origin === store else {
         throw PerdureError(
           .storeOperation, "The state belongs to another store. Use a state of this context's store.")
       }
-      guard other.sequence >= view.sequence || tracker.isEmpty else {
+      guard other.sequence >= viewState.view.sequence || pending.isEmpty else {
         throw PerdureError(
           .storeOperation,
           "The context has unsaved changes, and an older state may lack their objects. Save them or roll back."
         )
       }
       move(to: other)
-      isPinned = true
+      viewState.isPinned = true
     }
-  }
-
-  /// What the context moves on to when it is not told where to.
-  func nextView() -> any StoreView {
-    if isPinned { return view }
-    refreshStore()
-    return store.view()
   }
 }

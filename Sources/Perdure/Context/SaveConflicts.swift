@@ -23,14 +23,14 @@ extension PerdureError {
   ///
   /// - Parameter outcome: What has become of the save, as the beginning of a sentence.
   static func refusal(
-    _ error: any Error, in context: ContextCore, outcome: String = nothingSaved
+    _ error: any Error, in context: ContextReading, outcome: String = nothingSaved
   ) -> PerdureError {
     if let conflict = error as? StoreConflict { return .conflict(conflict, in: context, outcome: outcome) }
     return .saveFailed(error, outcome: outcome)
   }
 
   /// Some stores have committed, and another one has not.
-  static func incomplete(_ incomplete: IncompleteCommit, in context: ContextCore) -> PerdureError {
+  static func incomplete(_ incomplete: IncompleteCommit, in context: ContextReading) -> PerdureError {
     let stores = context.graph.stores
     let refusal = refusal(
       incomplete.cause, in: context, outcome: "The changes for this store were not saved")
@@ -48,7 +48,7 @@ extension PerdureError {
   }
 
   static func conflict(
-    _ conflict: StoreConflict, in context: ContextCore, outcome: String = nothingSaved
+    _ conflict: StoreConflict, in context: ContextReading, outcome: String = nothingSaved
   ) -> PerdureError {
     if !conflict.failed.isEmpty {
       return merge(conflict.failed.compactMap { Conflict($0, context) }, in: context, outcome)
@@ -65,7 +65,7 @@ extension PerdureError {
   }
 
   private static func merge(
-    _ conflicts: [Conflict], in context: ContextCore, _ outcome: String = nothingSaved
+    _ conflicts: [Conflict], in context: ContextReading, _ outcome: String = nothingSaved
   ) -> PerdureError {
     var error = PerdureError(
       .mergeConflict,
@@ -78,17 +78,17 @@ extension PerdureError {
 
   /// What helps, for each kind of conflict that there is: what is gone does not come back by a refresh, which
   /// takes back all the same most links with what is gone.
-  private static func advice(_ conflicts: [Conflict], in context: ContextCore) -> String {
+  private static func advice(_ conflicts: [Conflict], in context: ContextReading) -> String {
     var (refreshes, relinks, discards) = (false, false, false)
-    let view = context.store.view()
+    let view = context.viewState.store.view()
     for conflict in conflicts {
       guard let reference = context.graph.reference(of: conflict.objectID) else { continue }
       switch conflict.kind {
       case .targetMissing:
-        let isInRow = context.tracker.contains { $0.refers(to: reference) }
+        let isInRow = context.pending.contains { $0.refers(to: reference) }
         relinks = relinks || isInRow
-        refreshes = refreshes || !isInRow || context.tracker.contains { $0.isLinked(with: reference) }
-      case .changed where isGone(reference, view) && context.tracker[reference]?.changesAttributes == true:
+        refreshes = refreshes || !isInRow || context.pending.contains { $0.isLinked(with: reference) }
+      case .changed where isGone(reference, view) && context.pending[reference]?.changesAttributes == true:
         discards = true
       default: refreshes = true
       }
@@ -145,30 +145,31 @@ extension ObjectOverlay {
 
 extension PerdureError.Conflict {
   /// What a failed precondition says; nil for one that names no object.
-  init?(_ precondition: Precondition, _ context: ContextCore) {
+  init?(_ precondition: Precondition, _ context: ContextReading) {
     switch precondition {
     case .rowUnchanged(let reference, _), .rowAbsent(let reference):
-      self.init(kind: .changed, objectID: context.objectID(of: reference))
+      self.init(kind: .changed, objectID: context.pending.objectID(of: reference))
     case .rowExists(let reference):
-      self.init(kind: .targetMissing, objectID: context.objectID(of: reference))
-      linkedFrom = context.tracker.ordered.joined().filter { $0.links(to: reference) }
-        .map { context.objectID(of: $0.reference) }
+      self.init(kind: .targetMissing, objectID: context.pending.objectID(of: reference))
+      linkedFrom = context.pending.ordered.joined().filter { $0.links(to: reference) }
+        .map { context.pending.objectID(of: $0.reference) }
     case .rangeUnchanged(_, let range):
       guard let reference = ObjectReference(bareKey: range.lower) else { return nil }
-      self.init(kind: .linksChanged, objectID: context.objectID(of: reference))
+      self.init(kind: .linksChanged, objectID: context.pending.objectID(of: reference))
     }
   }
 
-  init(_ duplicate: StoreConflict.DuplicateKey, _ context: ContextCore) {
+  init(_ duplicate: StoreConflict.DuplicateKey, _ context: ContextReading) {
     let shape = context.graph.shape(of: duplicate.rejected)
     let slots = (context.graph.store.definition(duplicate.index).components ?? []).compactMap {
       shape.storage.slot(ofProperty: $0.property)
     }
     self.init(
       kind: .duplicate(
-        constraint: slots.map { shape.propertyName($0) }, existing: context.objectID(of: duplicate.existing)),
-      objectID: context.objectID(of: duplicate.rejected))
-    values = slots.map { context.columnValue(duplicate.rejected, $0) }
+        constraint: slots.map { shape.propertyName($0) },
+        existing: context.pending.objectID(of: duplicate.existing)),
+      objectID: context.pending.objectID(of: duplicate.rejected))
+    values = slots.map { context.rows.columnValue(duplicate.rejected, $0) }
   }
 }
 

@@ -26,7 +26,8 @@ internal import PerdurePredicates
 
 /// A commit under construction.
 struct SavePlan {
-  private let context: ContextCore
+  private let reading: ContextReading
+  private let mergeRules: MergeRules
   private(set) var change: StoreChange
   private var existing: Set<ObjectReference> = []
   private var ranges: Set<Precondition> = []
@@ -35,9 +36,10 @@ struct SavePlan {
   private var stale: [Precondition] = []
 
   /// - Parameter count: Of how many objects changes will be added.
-  init(_ context: ContextCore, count: Int) {
-    self.context = context
-    change = StoreChange(view: context.view, durability: context.durability, expectedCount: count)
+  init(_ reading: ContextReading, _ mergeRules: MergeRules, durability: Durability, count: Int) {
+    (self.reading, self.mergeRules) = (reading, mergeRules)
+    change = StoreChange(
+      view: reading.viewState.view, durability: durability, expectedCount: count)
   }
 
   /// Adds the changes of one object. They come in order of reference.
@@ -79,10 +81,10 @@ struct SavePlan {
 
   private mutating func removeLinks(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard case .links(let links, let isForward) = relationship.form else { return }
-    let targets = context.settledTargets(of: owner, relationship)
+    let targets = reading.settledLinks.settledTargets(of: owner, relationship)
     for target in targets {
       linksRemoved.insert(Self.link(links, isForward: isForward, owner, target))
-      if context.inverse(of: relationship, at: target)?.index == relationship.index {
+      if reading.graph.inverse(of: relationship, at: target)?.index == relationship.index {
         linksRemoved.insert(Self.link(links, isForward: isForward, target, owner))
       }
     }
@@ -91,15 +93,17 @@ struct SavePlan {
   /// The places of its members, and its own among those of others.
   private mutating func removePlaces(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     if let order = relationship.order {
-      for member in context.storedMembers(of: owner, order) { removePlace(member, of: owner, order) }
+      for member in reading.settledLinks.storedMembers(of: owner, order) {
+        removePlace(member, of: owner, order)
+      }
     }
     guard relationship.inverseIsOrdered else { return }
     let targets =
       relationship.form == .column
-      ? context.storedColumn(owner, relationship.slot).map { [$0] } ?? []
-      : context.settledTargets(of: owner, relationship)
+      ? reading.viewState.storedColumn(owner, relationship.slot).map { [$0] } ?? []
+      : reading.settledLinks.settledTargets(of: owner, relationship)
     for target in targets {
-      guard let order = context.inverse(of: relationship, at: target)?.order else { continue }
+      guard let order = reading.graph.inverse(of: relationship, at: target)?.order else { continue }
       removePlace(owner, of: target, order)
     }
   }
@@ -127,7 +131,7 @@ struct SavePlan {
       }
       if overlay.isInsertedAgain { change.preconditions.append(.rowAbsent(overlay.reference)) }
     } else {
-      let isCurrent = context.withRow(overlay.reference) { base, version -> Bool in
+      let isCurrent = reading.rows.withRow(overlay.reference) { base, version -> Bool in
         guard version == overlay.baseVersion else { return false }
         change.puts.append(overlay.reference) { bytes in
           overlay.withColumns { writer.append(to: &bytes, base: base, $0, isGiven: $1) }
@@ -154,7 +158,7 @@ struct SavePlan {
     let relationship = overlay.shape.relationship(slot)
     // Of a transient relationship nothing is written, and nobody else changes it.
     guard let index = relationship.index else { return }
-    if relationship.isLimited(in: delta) || context.isMergedByRule(relationship, overlay.shape) {
+    if relationship.isLimited(in: delta) || mergeRules.isMergedByRule(relationship, overlay.shape) {
       requireRange(index, overlay.reference)
     }
     guard case .links(let links, true) = relationship.form else { return }
@@ -205,13 +209,13 @@ struct SavePlan {
   }
 
   private mutating func requireExistence(_ reference: ObjectReference) {
-    guard !context.tracker.isNew(reference), existing.insert(reference).inserted else { return }
+    guard !reading.pending.isNew(reference), existing.insert(reference).inserted else { return }
     change.preconditions.append(.rowExists(reference))
   }
 
   private mutating func requireRange(_ index: StoreIndex, _ key: ObjectReference, _ range: KeyRange? = nil) {
-    guard !context.tracker.isUnknownToStore(key) else { return }
-    let precondition = Precondition.rangeUnchanged(index, range ?? ContextCore.range(of: key))
+    guard !reading.pending.isUnknownToStore(key) else { return }
+    let precondition = Precondition.rangeUnchanged(index, range ?? SettledLinks.range(of: key))
     if ranges.insert(precondition).inserted { change.preconditions.append(precondition) }
   }
 }

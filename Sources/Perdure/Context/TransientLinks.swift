@@ -78,89 +78,9 @@ extension RelationshipShape {
 // MARK: - Reading
 
 extension ContextCore {
-  /// What the table has at an object's end of a transient relationship: objects that are in the view.
-  func transientTargets(_ relationship: RelationshipShape, of owner: ObjectReference) -> [ObjectReference] {
-    transientLinks.isEmpty
-      ? [] : transientLinks.targets(of: relationship.end(of: owner)).filter(isInView)
-  }
-
-  /// Whether the table has a link between objects that are in the view.
-  func hasTransientLink(
-    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
-  ) -> Bool {
-    transientLinks.contains(relationship.end(of: owner), target) && isInView(target)
-  }
-
-  /// Which objects lead to another by a transient relationship without inverse, as the table has it.
-  func oneWayTransientSources(
-    of target: ObjectReference
-  ) -> [(owner: ObjectReference, relationship: RelationshipShape)] {
-    if transientLinks.isEmpty { return [] }
-    return transientLinks.ends(leadingTo: target).sorted {
-      ($0.owner.rawValue, $0.slot) < ($1.owner.rawValue, $1.slot)
-    }
-    .compactMap { end in
-      let relationship = graph.shape(of: end.owner).relationship(end.slot)
-      guard relationship.inverseSlot == nil, isInView(end.owner) else { return nil }
-      return (end.owner, relationship)
-    }
-  }
-
-  private func isInView(_ reference: ObjectReference) -> Bool {
-    do { return try view.version(of: reference) != nil } catch {
-      noteReadFailure(error, reference)
-      return false
-    }
-  }
 }
 
 // MARK: - Changing
 
 extension ContextCore {
-  /// What was pending of an object is in the table now; what was deleted is in it no more.
-  func settleTransientLinks(_ overlay: ObjectOverlay) {
-    guard graph.hasTransientRelationships else { return }
-    if overlay.isDeleted { return forgetTransientLinks(of: overlay.reference) }
-    for (slot, delta) in overlay.deltas {
-      let relationship = overlay.shape.relationship(slot)
-      if relationship.isTransient { transientLinks.apply(delta, to: relationship.end(of: overlay.reference)) }
-    }
-  }
-
-  /// The object is gone.
-  func forgetTransientLinks(of reference: ObjectReference) {
-    if transientLinks.isEmpty { return }
-    let slots = graph.shape(of: reference).relationships.filter(\.isTransient).map(\.slot)
-    transientLinks.remove(reference, slots: slots)
-    linksChanged()
-  }
-
-  /// An object begins anew with what the store has: its own ends lead to nothing. What leads to it one-way is others'.
-  func dropTransientLinks(of owner: ObjectReference) {
-    dropTransientLinks(of: owner) { _ in true }
-  }
-
-  /// As above, but for links with what has unsaved changes.
-  func dropSettledTransientLinks() {
-    for owner in transientLinks.owners where tracker[owner] == nil {
-      dropTransientLinks(of: owner) { tracker[$0] == nil }
-    }
-  }
-
-  private func dropTransientLinks(
-    of owner: ObjectReference, where isDropped: (_ target: ObjectReference) -> Bool
-  ) {
-    if transientLinks.isEmpty { return }
-    for relationship in graph.shape(of: owner).relationships where relationship.isTransient {
-      let end = relationship.end(of: owner)
-      for target in transientLinks.targets(of: end)
-      where relationship.inverseSlot == nil || isDropped(target) {
-        transientLinks.remove(target, from: end)
-        if let inverse = inverse(of: relationship, at: target) {
-          transientLinks.remove(owner, from: inverse.end(of: target))
-        }
-      }
-    }
-    linksChanged()
-  }
 }

@@ -23,11 +23,13 @@ extension ContextCore {
     do {
       if let flaw = property.flaw { throw FetchError.unusable(flaw, name, of: owner.shape.name) }
       let wanted = classed(try property.request(for: owner))
-      if property.isCached, let kept = keptFetches[owner.reference]?[name] {
+      if property.isCached, let kept = registry.cachedFetches[owner.reference]?[name] {
         return try kept.compactMap { try presentInstance(of: $0, wanted) }
       }
       let objects = try fetch(wanted)
-      if property.isCached { keptFetches[owner.reference, default: [:]][name] = objects.map(\.reference) }
+      if property.isCached {
+        registry.cachedFetches[owner.reference, default: [:]][name] = objects.map(\.reference)
+      }
       return objects
     } catch {
       noteFetchFailure(error, name, owner)
@@ -38,28 +40,23 @@ extension ContextCore {
   private func presentInstance(
     of reference: ObjectReference, _ wanted: ClassedRequest
   ) throws(FetchError) -> ManagedObject? {
-    let isPresent = tracker[reference].map { !$0.isDeleted && !hasVanished(reference) }
-    guard isPresent ?? (viewVersion(of: reference) != nil) else { return nil }
+    let isPresent = pending[reference].map { !$0.isDeleted && !viewState.hasVanished(reference) }
+    guard isPresent ?? (reading.rows.viewVersion(of: reference) != nil) else { return nil }
     let shape = graph.shape(numbered: reference.entityNumber)
     guard wanted.accepts(shape.objectClass) else {
       throw .otherClass(shape.objectClass, than: wanted.objectClass, entity: shape.name)
     }
-    return instance(of: reference)
+    return registry.instance(of: reference)
   }
 
   private func noteFetchFailure(_ error: any Error, _ name: String, _ owner: ManagedObject) {
-    guard readFailure == nil else { return }
+    guard viewState.readFailure == nil else { return }
     var failure = PerdureError(
       .readFailed,
       "The fetched property \(name) of \(owner.objectID) could not be fetched, and was read as empty. The "
         + "context cannot fetch or save until it is rolled back or reset. Correct the property.")
     failure.cause = error
-    readFailure = failure
-  }
-
-  /// Forgets the results of an object.
-  func forgetFetched(of reference: ObjectReference) {
-    if !keptFetches.isEmpty { keptFetches[reference] = nil }
+    viewState.readFailure = failure
   }
 }
 

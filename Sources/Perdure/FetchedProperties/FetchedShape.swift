@@ -80,7 +80,7 @@ extension ManagedObject {
   /// to-many relationships give lists.
   fileprivate func ownerValue(of path: PropertyPath) throws -> Value {
     if path.aggregate == nil, let value = argumentValue(atPath: path.names) { return value }
-    return try FetchExpression.keyPath(path).value(with: PendingSource(core, reference))
+    return try FetchExpression.keyPath(path).value(with: PendingSource(core.reading.derived, reference))
   }
 }
 

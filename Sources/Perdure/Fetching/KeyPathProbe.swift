@@ -201,7 +201,9 @@ enum KeyPathProbe {
       let core = container.newContext().core
       containers.append((container, core))
       core.probedReads = reads
-      guard let shape = core.graph.shape(of: type), let object = core.absentInstance(of: shape.number) else {
+      guard let shape = core.graph.shape(of: type),
+        let object = core.reading.retirement.absentInstance(of: shape.number)
+      else {
         preconditionFailure("The probe's container does not know \(type).")
       }
       return object

@@ -71,8 +71,8 @@ private struct PredicateInHand {
         try evaluators[entity]?.evaluator ?? core.evaluator(predicate, ofEntity: entity.number)
       evaluators[entity] = (core, evaluator)
       // No fetch returns it.
-      if core.isRemovedElsewhere(object) { return false }
-      return try evaluator.evaluate(with: PendingSource(core, object.reference))
+      if core.reading.rows.isRemovedElsewhere(object) { return false }
+      return try evaluator.evaluate(with: PendingSource(core.reading.derived, object.reference))
     }
   }
 }

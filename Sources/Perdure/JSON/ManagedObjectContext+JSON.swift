@@ -149,7 +149,7 @@ extension ManagedObjectContext {
     core.checkOwner()
     do {
       let data = try encoder.encode(value)
-      if let failure = core.readFailure { throw failure }
+      if let failure = core.viewState.readFailure { throw failure }
       return data
     } catch {
       throw .json(error)

@@ -21,19 +21,19 @@ extension ContextCore {
   func saveMerging(_ first: StoreConflict) throws(PerdureError) {
     // What is refused here has changed nothing that would have to be put back (M1).
     let round = try judge(first)
-    let before = PendingCopy(self)
+    let before = PendingCopy(reading, eventHub, saving.stores)
     do {
       try mergeAndSave(round)
     } catch {
       if error.code == .incompleteSave {
-        before.forget(in: self)
+        before.forget()
       } else {
-        let news = excludingFromUndo { before.restore(in: self) }
-        if isObserved { tell(news) }
+        let news = editing.recording.excludingFromUndo { before.restore() }
+        if eventHub.isObserved { eventHub.tell(news) }
       }
       throw error.isBrokenRule ? refusal(of: first, for: error) : error
     }
-    before.forget(in: self)
+    before.forget()
   }
 
   private func mergeAndSave(_ first: MergeRound) throws(PerdureError) {
@@ -41,27 +41,29 @@ extension ContextCore {
     for number in 1... {
       try takeOver(round)
       guard let conflict = try trySave(isFirst: false) else { return }
-      if number == Self.mergeRoundsMax { throw .conflict(conflict, in: self) }
+      if number == Self.mergeRoundsMax { throw .conflict(conflict, in: reading) }
       round = try judge(conflict)
     }
   }
 
   /// M1.
   private func judge(_ conflict: StoreConflict) throws(PerdureError) -> MergeRound {
-    if isReadFailing(conflict) { throw .conflict(conflict, in: self) }
-    return try MergeRound(conflict, self)
+    if isReadFailing(conflict) { throw .conflict(conflict, in: reading) }
+    return try MergeRound(conflict, reading, editing.rebase, saving.mergeRules)
   }
 
   /// The first half of M2.
   private func takeOver(_ round: MergeRound) throws(PerdureError) {
     moveOn(to: round.newest)
-    try excludingFromUndo { () throws(PerdureError) in try take(round.steps) }
-    for overlay in tracker.ordered.joined() where overlay.changesRow && !overlay.isNew {
-      forgetSetBack(overlay)
+    try editing.recording.excludingFromUndo { () throws(PerdureError) in
+      try saving.mergeApplication.take(round.steps)
     }
-    findVanished()
-    rebaseDeltas()
-    if let readFailure { throw readFailure }
+    for overlay in pending.ordered.joined() where overlay.changesRow && !overlay.isNew {
+      editing.rebase.forgetSetBack(overlay)
+    }
+    editing.linkEditor.findVanished()
+    editing.rebase.rebaseDeltas()
+    try viewState.throwReadFailure()
   }
 
   /// A conflict that names nothing cannot be merged.
@@ -71,19 +73,13 @@ extension ContextCore {
 
   /// What was merged breaks a rule: the conflict stays, and the rule says why.
   private func refusal(of conflict: StoreConflict, for broken: PerdureError) -> PerdureError {
-    let found = PerdureError.conflict(conflict, in: self)
+    let found = PerdureError.conflict(conflict, in: reading)
     var error = PerdureError(
       found.code, "\(found.message) The merged values would break a rule: \(broken.message)")
     error.conflicts = found.conflicts
     error.details = broken.details
     error.cause = broken
     return error
-  }
-
-  /// Whether the policy has a rule for the set that a relationship is.
-  func isMergedByRule(_ relationship: RelationshipShape, _ shape: EntityShape) -> Bool {
-    mergePolicy.hasRules && !relationship.isInColumn
-      && mergePolicy.rule(graph.lineage(of: shape), relationship.name) != nil
   }
 }
 
@@ -97,11 +93,11 @@ extension ManagedObjectContext {
   /// it is set. The policy may name only entities and properties of the model; any other name stops
   /// the program.
   public var mergePolicy: MergePolicy {
-    get { core.mergePolicy }
+    get { core.saving.mergeRules.mergePolicy }
     set {
       core.checkOwner()
       newValue.check(core.graph)
-      core.mergePolicy = newValue
+      core.saving.mergeRules.mergePolicy = newValue
     }
   }
 
@@ -111,8 +107,8 @@ extension ManagedObjectContext {
   public var mergedObjectIDs: [ManagedObjectID: ManagedObjectID] {
     core.checkOwner()
     return Dictionary(
-      uniqueKeysWithValues: core.mergedObjects.keys.map {
-        (core.graph.id(of: $0), core.graph.id(of: core.survivor(of: $0)))
+      uniqueKeysWithValues: core.pending.mergedObjects.keys.map {
+        (core.graph.id(of: $0), core.graph.id(of: core.pending.survivor(of: $0)))
       })
   }
 }

@@ -27,7 +27,7 @@ extension MergeRound {
   private mutating func judge(
     _ new: ObjectReference, _ survivors: Set<ObjectReference>, _ duplicate: StoreConflict.DuplicateKey
   ) {
-    guard let overlay = context.tracker[new] else { return }
+    guard let overlay = reading.pending[new] else { return }
     switch general(overlay) {
     case .error: unresolved.duplicates.append(duplicate)
     case .rollback: add(.withdraw(new))
@@ -57,12 +57,12 @@ extension MergeRound {
   }
 
   private func isNew(_ reference: ObjectReference) -> Bool {
-    context.tracker[reference].map { $0.isNew && !$0.isInsertedAgain } ?? false
+    reading.pending[reference].map { $0.isNew && !$0.isInsertedAgain } ?? false
   }
 
   /// Both have rows, and one was changed here to what the other has.
   private mutating func judgeSaved(_ duplicate: StoreConflict.DuplicateKey) {
-    let overlays = [duplicate.rejected, duplicate.existing].compactMap { context.tracker[$0] }
+    let overlays = [duplicate.rejected, duplicate.existing].compactMap { reading.pending[$0] }
     let changed = overlays.map { ($0, slots(of: duplicate, $0)) }.first { !$0.1.isEmpty && !$0.0.isNew }
     guard let (overlay, slots) = changed else { return unresolved.duplicates.append(duplicate) }
     if isSettled(overlay.reference) { return }
@@ -76,7 +76,7 @@ extension MergeRound {
 
   /// The changed columns of a constraint.
   private func slots(of duplicate: StoreConflict.DuplicateKey, _ overlay: ObjectOverlay) -> [Int] {
-    (context.graph.store.definition(duplicate.index).components ?? []).compactMap { component in
+    (reading.graph.store.definition(duplicate.index).components ?? []).compactMap { component in
       guard let slot = overlay.shape.storage.slot(ofProperty: component.property), overlay.value(slot) != nil
       else { return nil }
       return slot

@@ -16,21 +16,25 @@ extension MergeRound {
       guard let reference = ObjectReference(bareKey: range.lower) else {
         return unresolved.failed.append(precondition)
       }
-      if let overlay = context.tracker[reference], overlay.isDeleted {
+      if let overlay = reading.pending[reference], overlay.isDeleted {
         try judgeDeletion(overlay, precondition)
-      } else if case .ordered = context.graph.store.definition(index).kind {
+      } else if case .ordered = reading.graph.store.definition(index).kind {
         try judgePlaces(reference, index, range, precondition)
       } else {
         try judgePairs(reference, index, precondition)
-        if let overlay = context.tracker[reference] { try judgeSet(overlay, index, precondition) }
+        if let overlay = reading.pending[reference] { try judgeSet(overlay, index, precondition) }
       }
     }
   }
 
   /// Not changed here, but looked at (`detectConflicts(for:)`). What is changed here has been judged by its columns.
   private mutating func judgeWatched(_ reference: ObjectReference, _ precondition: Precondition) {
-    guard context.watched[reference] != nil, context.tracker[reference]?.baseVersion == nil else { return }
-    if context.mergePolicy.general(context.graph.lineage(of: context.graph.shape(of: reference))) == .error {
+    guard reading.viewState.watched[reference] != nil, reading.pending[reference]?.baseVersion == nil else {
+      return
+    }
+    if mergeRules.mergePolicy.general(reading.graph.lineage(of: reading.graph.shape(of: reference)))
+      == .error
+    {
       unresolved.failed.append(precondition)
     } else {
       add(.unwatch(reference))
@@ -92,9 +96,10 @@ extension MergeRound {
     for relationship in overlay.shape.relationships where relationship.index == index {
       guard let delta = overlay.delta(relationship.slot) else { continue }
       let store = Set(try targets(of: overlay.reference, index, in: newest))
-      let rule = context.mergePolicy.rule(context.graph.lineage(of: overlay.shape), relationship.name)
+      let rule = mergeRules.mergePolicy.rule(
+        reading.graph.lineage(of: overlay.shape), relationship.name)
       if let rule, !relationship.isInColumn {
-        let base = try targets(of: overlay.reference, index, in: context.view)
+        let base = try targets(of: overlay.reference, index, in: reading.viewState.view)
         let merged = rule.merged(base: Set(base), local: delta.applied(to: base), store: store)
         if let merged {
           add(.setTargets(overlay.reference, relationship, merged))
@@ -116,20 +121,9 @@ extension MergeRound {
   }
 }
 
-extension ContextCore {
-  /// By what unsaved links lead to, what they lead from, in order.
-  func pendingSources() -> [ObjectReference: [ObjectOverlay]] {
-    var sources: [ObjectReference: [ObjectOverlay]] = [:]
-    for overlay in tracker.ordered.joined() {
-      for target in overlay.linkTargets { sources[target, default: []].append(overlay) }
-    }
-    return sources
-  }
-}
-
 extension ObjectOverlay {
   /// What unsaved links lead to from the object: what `links(to:)` holds for.
-  fileprivate var linkTargets: Set<ObjectReference> {
+  var linkTargets: Set<ObjectReference> {
     if isDeleted { return [] }
     var targets = Set(shape.columnSlots.compactMap { reference($0) })
     for (slot, delta) in deltas where !shape.relationship(slot).isInColumn {

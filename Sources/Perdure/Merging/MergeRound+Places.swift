@@ -10,7 +10,7 @@ extension MergeRound {
   mutating func judgePlaces(
     _ owner: ObjectReference, _ index: StoreIndex, _ range: KeyRange, _ precondition: Precondition
   ) throws {
-    guard let overlay = context.tracker[owner],
+    guard let overlay = reading.pending[owner],
       let relationship = overlay.shape.relationships.first(where: { $0.order?.ordered == index }),
       let order = relationship.order, let delta = overlay.order(relationship.slot)
     else { return unresolved.failed.append(precondition) }

@@ -30,7 +30,9 @@ enum MergeStep {
 
 /// One look at what others have saved.
 struct MergeRound {
-  let context: ContextCore
+  let reading: ContextReading
+  let rebase: PendingRebase
+  let mergeRules: MergeRules
   /// The state that everything is judged against.
   let newest: any StoreView
   private(set) var steps: [MergeStep] = []
@@ -41,14 +43,16 @@ struct MergeRound {
   /// Objects about which there is a step after which no more has to be asked of them.
   private var settled: Set<ObjectReference> = []
   /// By what unsaved links lead to, what they lead from, in order: made once for all that is asked about it.
-  private lazy var sourcesByTarget = context.pendingSources()
+  private lazy var sourcesByTarget = reading.pending.sourcesByTarget()
 
   /// - Throws: all conflicts that stay, or that the store could not be read.
-  init(_ conflict: StoreConflict, _ context: ContextCore) throws(PerdureError) {
-    self.context = context
-    newest = context.store.view()
+  init(
+    _ conflict: StoreConflict, _ reading: ContextReading, _ rebase: PendingRebase, _ mergeRules: MergeRules
+  ) throws(PerdureError) {
+    (self.reading, self.rebase, self.mergeRules) = (reading, rebase, mergeRules)
+    newest = reading.viewState.store.view()
     do {
-      for overlay in context.tracker.ordered.joined() { try judgeRow(overlay) }
+      for overlay in reading.pending.ordered.joined() { try judgeRow(overlay) }
       for precondition in conflict.failed { try judge(precondition) }
       judge(conflict.duplicates)
     } catch {
@@ -82,14 +86,15 @@ struct MergeRound {
 
   private mutating func judgeRow(_ overlay: ObjectOverlay) throws {
     guard let version = overlay.baseVersion, !overlay.isNew else { return }
-    let context = context
+    let rebase = rebase
     let stored = try newest.withRow(overlay.reference) { row -> (isSame: Bool, columns: [Int: Value]?) in
       if row?.version == version { return (true, nil) }
-      return (false, try row.map { try context.columns(of: $0, overlay) })
+      return (false, try row.map { try rebase.columns(of: $0, overlay) })
     }
     if stored.isSame { return }
     let found = ObjectVersions(
-      local: overlay.changedColumns, base: try context.baseColumns(overlay), store: stored.columns,
+      local: overlay.changedColumns, base: try rebase.baseColumns(overlay),
+      store: stored.columns,
       isDeletedHere: overlay.isDeleted, hasLinks: overlay.hasStoredDeltas)
     switch rules(overlay).outcome(found) {
     case .conflict(let slots):
@@ -108,8 +113,8 @@ struct MergeRound {
   /// The object that was deleted by itself, and has taken this one along.
   func root(of overlay: ObjectOverlay) -> ObjectReference {
     var (reference, seen) = (overlay.reference, Set<ObjectReference>())
-    while seen.insert(reference).inserted, let parent = context.tracker[reference]?.deletedWith,
-      context.tracker.isDeleted(parent)
+    while seen.insert(reference).inserted, let parent = reading.pending[reference]?.deletedWith,
+      reading.pending.isDeleted(parent)
     {
       reference = parent
     }
@@ -118,23 +123,23 @@ struct MergeRound {
 
   /// The policy for the objects of an entity, with its rules for properties.
   func rules(_ overlay: ObjectOverlay) -> EntityMergeRules {
-    context.mergeRules(overlay.shape, overlay.reference)
+    mergeRules.rules(overlay.shape, overlay.reference)
   }
 
   func general(_ overlay: ObjectOverlay) -> MergePolicy.General {
-    context.mergePolicy.general(context.graph.lineage(of: overlay.shape))
+    mergeRules.mergePolicy.general(reading.graph.lineage(of: overlay.shape))
   }
 
   // MARK: The error
 
   private func error() -> PerdureError {
-    var error = PerdureError.conflict(unresolved, in: context)
+    var error = PerdureError.conflict(unresolved, in: reading)
     for position in error.conflicts.indices {
-      guard let reference = context.graph.reference(of: error.conflicts[position].objectID) else { continue }
+      guard let reference = reading.graph.reference(of: error.conflicts[position].objectID) else { continue }
       switch error.conflicts[position].kind {
       case .changed:
         guard let found = versions[reference] else { continue }
-        error.conflicts[position].properties = context.propertyVersions(found, reference)
+        error.conflicts[position].properties = mergeRules.propertyVersions(found, reference)
         error.conflicts[position].isDeletedHere = found.isDeletedHere
         error.conflicts[position].isDeletedInStore = found.store == nil
       case .duplicate(let constraint, _):
@@ -147,69 +152,17 @@ struct MergeRound {
 
   /// What an object is to have that another has already.
   private func taken(_ constraint: [String], by reference: ObjectReference) -> [PropertyVersions] {
-    guard let overlay = context.tracker[reference] else { return [] }
+    guard let overlay = reading.pending[reference] else { return [] }
     var base: [Int: Value] = [:]
     if let beginning = overlay.beginning {
       for slot in beginning.indices { base[slot] = beginning[slot] }
     } else {
-      do { base = try context.baseColumns(overlay) } catch {
+      do { base = try rebase.baseColumns(overlay) } catch {
         // The error is told without: it is about something else.
         base = [:]
       }
     }
     let local = overlay.changedColumns.filter { constraint.contains(overlay.shape.propertyName($0.key)) }
-    return context.propertyVersions(ObjectVersions(local: local, base: base, store: local), reference)
-  }
-}
-
-extension ContextCore {
-  /// The policy as it applies to an object.
-  func mergeRules(_ shape: EntityShape, _ reference: ObjectReference) -> EntityMergeRules {
-    let lineage = graph.lineage(of: shape)
-    let general = mergePolicy.general(lineage)
-    var rules = EntityMergeRules(general: general)
-    guard mergePolicy.hasRules || !shape.saveTimeSlots.isEmpty else { return rules }
-    rules.saveTimeSlots = Set(shape.saveTimeSlots)
-    rules.ruled = { [mergePolicy] slot, versions in
-      // No conflict: each save sets it anew.
-      if shape.saveTimeSlots.contains(slot) { return general == .error ? versions.local[slot] : .none }
-      guard let rule = mergePolicy.rule(lineage, shape.propertyName(slot)) else { return .none }
-      let named = self.propertyVersions(versions, reference, slot)
-      return .some(rule.merged(named).flatMap { self.stored($0, shape, slot) })
-    }
-    return rules
-  }
-
-  /// A merged value as its column keeps it; nil where it cannot.
-  private func stored(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value? {
-    if value.isNull { return .null }
-    switch shape.properties[slot] {
-    case .attribute(.reference, _):
-      guard case .objectID(let text) = value else { return nil }
-      return graph.heldIdentity(text)
-    case .attribute(let kind, _): return value.stored(as: kind)
-    case .relationship(let relationship):
-      guard case .objectID(let text) = value, case .reference(let target) = graph.heldIdentity(text),
-        graph.isKind(target.entityNumber, of: relationship.destination)
-      else { return nil }
-      return .reference(target)
-    case .count, .derived, .transient: return nil
-    }
-  }
-
-  /// The three values of the changed columns, as the program knows them, without times of saves.
-  func propertyVersions(_ versions: ObjectVersions, _ reference: ObjectReference) -> [PropertyVersions] {
-    let saveTimeSlots = graph.shape(of: reference).saveTimeSlots
-    return versions.local.keys.sorted().filter { !saveTimeSlots.contains($0) }
-      .map { propertyVersions(versions, reference, $0) }
-  }
-
-  private func propertyVersions(
-    _ versions: ObjectVersions, _ reference: ObjectReference, _ slot: Int
-  ) -> PropertyVersions {
-    PropertyVersions(
-      objectID(of: reference), graph.shape(of: reference).propertyName(slot),
-      base: graph.shown(versions.base[slot] ?? .null), local: graph.shown(versions.local[slot] ?? .null),
-      store: graph.shown(versions.store?[slot] ?? .null))
+    return mergeRules.propertyVersions(ObjectVersions(local: local, base: base, store: local), reference)
   }
 }

@@ -4,6 +4,9 @@ internal import PerdurePredicates
 
 /// Everything that is pending in a context, and what it sees.
 struct PendingCopy {
+  private let reading: ContextReading
+  private let eventHub: EventHub
+  private let stores: StoreAssignment
   private let view: any StoreView
   private let vanished: Set<ObjectReference>
   private let eventStarts: [ObjectReference: EventStart]
@@ -12,23 +15,24 @@ struct PendingCopy {
   private let changes: [(overlay: ObjectOverlay, content: OverlayContent, transients: TransientsCopy)]
 
   /// - Complexity: O(pending changes).
-  init(_ context: ContextCore) {
-    view = context.view
-    vanished = context.vanished
-    eventStarts = context.eventStarts
-    watched = context.watched
-    changes = context.tracker.ordered.joined().map { ($0, $0.content, TransientsCopy($0)) }
+  init(_ reading: ContextReading, _ eventHub: EventHub, _ stores: StoreAssignment) {
+    (self.reading, self.eventHub, self.stores) = (reading, eventHub, stores)
+    view = reading.viewState.view
+    vanished = reading.viewState.vanished
+    eventStarts = reading.pending.eventStarts
+    watched = reading.viewState.watched
+    changes = reading.pending.ordered.joined().map { ($0, $0.content, TransientsCopy($0)) }
   }
 
   /// Puts the context back. What a hook has set a transient attribute to meanwhile stays.
   ///
   /// - Returns: What there is to tell who has heard of the merging.
-  func restore(in context: ContextCore) -> ContextNews {
+  func restore() -> ContextNews {
     var news = ContextNews(kind: .objectsDidChange)
-    let unheard = Set(context.goneInserts.map(\.reference)).union(takeBackInstances(in: context))
+    let unheard = eventHub.goneReferences.union(takeBackInstances())
     var merged: [ObjectReference: ObjectOverlay] = [:]
-    for overlay in context.tracker.removeAll().joined() {
-      context.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
+    for overlay in reading.pending.removeAll().joined() {
+      reading.registry.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
       merged[overlay.reference] = overlay
     }
     for (overlay, content, transients) in changes {
@@ -37,64 +41,69 @@ struct PendingCopy {
         overlay.forgetTold()
       }
       if overlay.toldState != nil { news.refreshed.append(overlay.reference) }
-      transients.restore(overlay, insteadOf: merged[overlay.reference], in: context)
+      transients.restore(
+        overlay, insteadOf: merged[overlay.reference], in: reading.transientState)
       merged[overlay.reference] = nil
-      context.tracker.insert(overlay)
-      if let object = overlay.object { bringBack(object, transients, in: context) }
-      if let object = context.identityMap.object(overlay.reference) { context.attach(overlay, to: object) }
-      if overlay.isDeleted, !overlay.isPropagated { context.tracker.propagateLater(overlay) }
+      reading.pending.insert(overlay)
+      if let object = overlay.object { bringBack(object, transients) }
+      if let object = reading.registry.identityMap.object(overlay.reference) {
+        reading.registry.attach(overlay, to: object)
+      }
+      if overlay.isDeleted, !overlay.isPropagated { reading.pending.propagateLater(overlay) }
     }
     for overlay in merged.values {
-      context.dropTransientsBefore(overlay)
+      reading.transientState.dropTransientsBefore(overlay)
       if overlay.toldState != nil, !overlay.isNew { news.refreshed.append(overlay.reference) }
     }
-    context.goneInserts.removeAll { context.tracker[$0.reference] != nil }
-    context.view = view
-    context.vanished = vanished
-    context.eventStarts = eventStarts
-    context.watched = watched
-    context.mergedObjects = [:]
-    context.beginEpoch()
+    eventHub.forgetGone { reading.pending[$0] != nil }
+    reading.viewState.view = view
+    reading.viewState.vanished = vanished
+    reading.pending.eventStarts = eventStarts
+    reading.viewState.watched = watched
+    reading.pending.mergedObjects = [:]
+    reading.viewState.beginEpoch()
     return news
   }
 
   /// Restores the identities of the instances of new objects that an upsert has renamed.
   ///
   /// - Returns: The references of these new objects.
-  private func takeBackInstances(in context: ContextCore) -> [ObjectReference] {
+  private func takeBackInstances() -> [ObjectReference] {
     changes.compactMap { overlay, _, _ in
       guard overlay.isNew, let object = overlay.object, object.reference != overlay.reference else {
         return nil
       }
-      context.tracker[object.reference]?.object = nil
-      context.rename(object, overlay.reference)
+      reading.pending[object.reference]?.object = nil
+      stores.rename(object, overlay.reference)
       return overlay.reference
     }
   }
 
   /// An object that the merging has taken out of the context.
-  private func bringBack(_ object: ManagedObject, _ transients: TransientsCopy, in context: ContextCore) {
+  private func bringBack(_ object: ManagedObject, _ transients: TransientsCopy) {
     guard object.header.pointee.isGone else { return }
     // A hook may have asked for the object meanwhile (C1).
-    if let other = context.identityMap.object(object.reference) { context.retire(other) }
+    if let other = reading.registry.identityMap.object(object.reference) {
+      reading.retirement.retire(other)
+    }
     object.header.pointee.wakefulness.subtract([.gone, .vanished])
     // Drops the last row that the instance showed: the values of a new object are in its overlay.
     if transients.isNew { object.header.pointee.dropRow() }
-    context.identityMap.insert(object, object.reference)
-    context.retain(object)
+    reading.registry.identityMap.insert(object, object.reference)
+    reading.registry.retain(object)
     transients.restore(object)
   }
 
   /// The save is done: changes that merging has dropped are let go of.
-  func forget(in context: ContextCore) {
-    for (overlay, _, _) in changes where context.tracker[overlay.reference] !== overlay {
-      context.dropTransientsBefore(overlay)
+  func forget() {
+    for (overlay, _, _) in changes where reading.pending[overlay.reference] !== overlay {
+      reading.transientState.dropTransientsBefore(overlay)
     }
   }
 }
 
 /// What the transient attributes of an object hold, and held before. These are the tables themselves: merging takes them
-/// away from the object and its overlay, and `ContextCore.drop` keeps them until the save is done (T3).
+/// away from the object and its overlay, and `TransientState.drop` keeps them until the save is done (T3).
 private struct TransientsCopy {
   let isNew: Bool
   private let held: TransientValues?
@@ -110,9 +119,9 @@ private struct TransientsCopy {
   /// What was held before: as it was; by an object of which nothing had been set, as a hook has left it.
   ///
   /// - Parameter other: The overlay that the object has had since.
-  func restore(_ overlay: ObjectOverlay, insteadOf other: ObjectOverlay?, in context: ContextCore) {
+  func restore(_ overlay: ObjectOverlay, insteadOf other: ObjectOverlay?, in transientState: TransientState) {
     let (beforeSince, atEventSince) = (other?.transientsBefore, other?.transientsAtEvent)
-    if let other { context.dropTransientsBefore(other) }
+    if let other { transientState.dropTransientsBefore(other) }
     overlay.transientsBefore = before ?? beforeSince
     overlay.transientsAtEvent = atEvent ?? atEventSince
   }

@@ -4,7 +4,7 @@ public import PerdurePredicates
 
 /// How a save merges one property that was changed both here and elsewhere.
 ///
-///     context.mergePolicy = .error
+///     context.settings.mergePolicy = .error
 ///       .merging("salary", of: "Worker", by: .sum)
 ///       .merging("name", of: "Person", by: .custom { $0.store })
 public struct PropertyMergeRule: Sendable {

@@ -129,7 +129,7 @@ final class KeptTargets {
     _ instances: UnsafeBufferPointer<Unmanaged<ManagedObject>>
   ) {
     self.core = core
-    stamp = core.memory.pointee.linkStamp
+    stamp = core.registry.memory.pointee.linkStamp
     let block = UnsafeMutableRawPointer.allocate(byteCount: Self.byteCount(found.count), alignment: 8)
     let references = block.bindMemory(to: ObjectReference.self, capacity: found.count)
     for (place, reference) in found.enumerated() { (references + place).initialize(to: reference) }
@@ -140,7 +140,7 @@ final class KeptTargets {
   }
 
   deinit {
-    core.recentWalks.remove(self)
+    core.registry.recentWalks.remove(self)
     UnsafeMutableRawPointer(references.baseAddress)?.deallocate()
   }
 

@@ -38,7 +38,7 @@ enum KeyedProblem: Error {
   func refuse(in context: ContextCore) {
     switch self {
     case .mistake(let message): stop(message)
-    case .unfit(let detail): context.refusedChanges.note(detail)
+    case .unfit(let detail): context.pending.refusedChanges.note(detail)
     }
   }
 

@@ -58,10 +58,11 @@ extension ManagedObject {
       } else if overlay?.delta(slot) != nil || start.deltas[slot] != nil {
         let relationship = shape.relationship(slot)
         let entries =
-          overlay?.isUnknownToStore == true ? [] : context.settledTargets(of: reference, relationship)
+          overlay?.isUnknownToStore == true
+          ? [] : context.reading.settledLinks.settledTargets(of: reference, relationship)
         let old = (start.deltas[slot] ?? LinkDelta()).applied(to: entries)
         guard old != (overlay?.delta(slot) ?? LinkDelta()).applied(to: entries) else { continue }
-        let objects = old.map(context.instance)
+        let objects = old.map(context.registry.instance)
         values.updateValue(relationship.isToMany ? Set(objects) : objects.first, forKey: relationship.name)
       }
     }
@@ -90,7 +91,7 @@ extension ManagedObject {
 
   /// What had been changed when the current event began; nil when nothing has been changed in it.
   private var eventStart: EventStart? {
-    guard let overlay else { return context?.eventStarts[reference] }
+    guard let overlay else { return context?.pending.eventStarts[reference] }
     return overlay.isBeforeEvent ? nil : overlay.eventStart ?? EventStart()
   }
 
@@ -158,7 +159,8 @@ extension ManagedObject {
   private func shown(_ value: Value, _ slot: Int, _ kind: FieldKind? = nil) -> Any? {
     if shape.isRelationship(slot) {
       guard case .reference(let target) = value else { return nil }
-      return header.pointee.isGone ? core.lastInstance(of: target) : core.instance(of: target)
+      return header.pointee.isGone
+        ? core.registry.lastInstance(of: target) : core.registry.instance(of: target)
     }
     let value = core.graph.shown(value)
     if case .data(let data) = value, let transformer = shape.transformers[slot] {
@@ -185,16 +187,21 @@ extension ManagedObject {
     case .attribute, .transient: return nil
     case .count(let counted):
       let relationship = shape.relationship(counted)
-      return stored.map { $0.context.settledTargetCount(of: reference, relationship) }
+      return stored.map { $0.context.reading.settledLinks.settledTargetCount(of: reference, relationship) }
     case .derived(let derived):
       return stored.flatMap {
-        shown(derived.shown($0.context.storedValue(of: derived, reference)), slot, derived.kind)
+        shown(
+          derived.shown($0.context.reading.derived.storedValue(of: derived, reference)), slot, derived.kind)
       }
     case .relationship(let relationship):
       if let order = relationship.order {
-        return stored?.context.storedMembers(of: reference, relationship, order).map(core.instance) ?? []
+        return stored?.context.reading.settledLinks.storedMembers(of: reference, relationship, order).map(
+          core.registry.instance)
+          ?? []
       }
-      let objects = stored?.context.settledTargets(of: reference, relationship).map(core.instance) ?? []
+      let objects =
+        stored?.context.reading.settledLinks.settledTargets(of: reference, relationship).map(
+          core.registry.instance) ?? []
       return relationship.isToMany ? Set(objects) : objects.first
     }
   }
@@ -203,19 +210,19 @@ extension ManagedObject {
 extension ContextCore {
   /// What is changed from now on belongs to another event (`changedValuesForCurrentEvent`).
   func endEvent() {
-    keepDropped()
-    defer { releaseDropped() }
+    transientState.keepDropped()
+    defer { transientState.releaseDropped() }
     endUndoGroupOfEvent()
     let edited = editedInEvent()
-    let news = newsOfEvent(edited)
+    let news = eventHub.newsOfEvent(edited)
     for overlay in edited {
-      dropTransientsAtEvent(overlay)
+      transientState.dropTransientsAtEvent(overlay)
       overlay.endEvent()
     }
-    memory.pointee.eventEdits.begin(count: tracker.count)
-    eventStarts = [:]
-    forgetGone()
-    tell(news)
+    registry.memory.pointee.eventEdits.begin(count: pending.count)
+    pending.eventStarts = [:]
+    eventHub.forgetGone()
+    eventHub.tell(news)
   }
 }
 
@@ -225,10 +232,10 @@ extension ContextCore {
   ///
   /// - Complexity: O(k log k) for k of them; at the first event O(pending changes).
   private func editedInEvent() -> [ObjectOverlay] {
-    let edits = memory.pointee.eventEdits
-    guard edits.isComplete else { return tracker.ordered.flatMap { $0 } }
+    let edits = registry.memory.pointee.eventEdits
+    guard edits.isComplete else { return pending.ordered.flatMap { $0 } }
     let references = Set(edits.references).sorted { $0.rawValue < $1.rawValue }
-    return references.compactMap { tracker[$0] }
+    return references.compactMap { pending[$0] }
   }
 }
 
@@ -252,7 +259,7 @@ extension ManagedObject {
     let slots = shape.slots(named: key)
     wakeForAccess()
     if slots.contains(where: { isTransient($0) && !shape.isRelationship($0) }) {
-      context?.noteTransients(of: self)
+      context?.editing.objectEditor.noteTransients(of: self)
     }
   }
 
@@ -271,7 +278,7 @@ extension ManagedObject {
 
   private func wakeForAccess() {
     core.checkOwner()
-    if let context { _ = context.wake(self) }
+    if let context { _ = context.editing.hooks.wake(self) }
   }
 
   /// The to-many relationship called `key`, to be changed in place. The entity must have it.
@@ -328,7 +335,9 @@ extension ManagedObject {
     let slot = relationshipSlot(key)
     core.checkOwner()
     guard let context else { return [] }
-    return context.targets(of: reference, shape.relationship(slot)).map { context.objectID(of: $0) }
+    return context.reading.links.targets(of: reference, shape.relationship(slot)).map {
+      context.pending.objectID(of: $0)
+    }
   }
 
   /// Whether following a relationship queries the store. A relationship whose reference is in this

@@ -8,7 +8,7 @@ extension ManagedObject {
   /// asked of the context, which makes no instance of it.
   func derivedValue(_ derived: DerivedStorage) -> Value {
     if derived.path.aggregate != nil {
-      return context.map { derived.shown($0.value(of: derived, reference)) } ?? .null
+      return context.map { derived.shown($0.reading.derived.value(of: derived, reference)) } ?? .null
     }
     var object = self
     for slot in derived.slots.dropLast() {
@@ -27,7 +27,7 @@ extension ManagedObject {
   func exactSum(_ slot: Int) -> Any? {
     guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
     if derived.path.aggregate == .sum {
-      let sum = context?.value(of: derived, reference)
+      let sum = context?.reading.derived.value(of: derived, reference)
       return sum.flatMap { $0.swiftValue(of: $0.stored(as: derived.kind) == nil ? .decimal : derived.kind) }
     }
     var object = self
@@ -40,31 +40,4 @@ extension ManagedObject {
 }
 
 extension ContextCore {
-  /// What a derived attribute of an object is, with unsaved changes; null where it cannot be evaluated, which the
-  /// context takes note of where it lies with the store.
-  func value(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
-    do throws(PredicateEvaluationError) {
-      return try value(of: derived, source: PendingSource(self, reference))
-    } catch {
-      noteFailure(error, reference)
-      return .null
-    }
-  }
-
-  /// What it is in the store.
-  func storedValue(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
-    do {
-      return try RowSource(reference, RowGraph(schema: graph.store, view: view)).value(of: derived)
-    } catch {
-      noteFailure(error, reference)
-      return .null
-    }
-  }
-
-  /// A context that could not read its store does not save. That an expression has no value is no such thing.
-  private func noteFailure(_ error: any Error, _ reference: ObjectReference) {
-    let evaluation = error as? PredicateEvaluationError
-    if let evaluation, evaluation.code != .sourceFailed { return }
-    noteReadFailure(evaluation?.cause ?? error, reference)
-  }
 }

@@ -67,12 +67,13 @@ extension ManagedObjectContext: CustomStringConvertible {
   /// The numbers of objects in use and of unsaved changes; makes no instances.
   public var description: String {
     var counts: [ObjectState: Int] = [:]
-    for overlay in core.tracker.all { counts[overlay.state, default: 0] += 1 }
+    for overlay in core.pending.all { counts[overlay.state, default: 0] += 1 }
     let changes = [(ObjectState.inserted, "inserted"), (.updated, "updated"), (.deleted, "deleted")]
       .compactMap { state, name in counts[state].map { "\($0) \(name)" } }
-    return "<ManagedObjectContext \(counted(core.identityMap.count, "object")); "
+    return "<ManagedObjectContext \(counted(core.registry.identityMap.count, "object")); "
       + (changes.isEmpty ? "nothing unsaved" : changes.joined(separator: ", "))
-      + (core.isReadOnly ? "; reading only" : "") + (core.readFailure == nil ? "" : "; refuses to save") + ">"
+      + (core.viewState.isReadOnly ? "; reading only" : "")
+      + (core.viewState.readFailure == nil ? "" : "; refuses to save") + ">"
   }
 }
 

@@ -56,7 +56,7 @@ extension ManagedObject {
     wakeIfDrowsy()
     let value = overlay?.value(slot) ?? loadedValue(slot)
     guard case .reference(let target) = value, shape.isRelationship(slot) else { return value }
-    return core.shown(target, of: reference) == nil ? .null : value
+    return core.viewState.shown(target, of: reference) == nil ? .null : value
   }
 
   private func loadedValue(_ slot: Int) -> Value {
@@ -72,13 +72,15 @@ extension ManagedObject {
 
   /// Loads the row when it is not there; false when there is none.
   func loadRow() -> Bool {
-    header.pointee.isGone ? header.pointee.row != nil : core.wake(self)
+    header.pointee.isGone ? header.pointee.row != nil : core.editing.hooks.wake(self)
   }
 
   /// Calls the hooks that are to be called before anybody touches the object.
   @inline(__always)
   private func wakeIfDrowsy() {
-    if header.pointee.wakefulness.contains(.drowsy), !header.pointee.isGone { _ = core.wake(self) }
+    if header.pointee.wakefulness.contains(.drowsy), !header.pointee.isGone {
+      _ = core.editing.hooks.wake(self)
+    }
   }
 
   /// The value of an attribute, derived ones included.
@@ -113,12 +115,12 @@ extension ManagedObject {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
       if !header.pointee.wakefulness.isDisjoint(with: [.gone, .drowsy]), !canChange() {
-        return core.refuseChange(of: self, slot, value)
+        return core.editing.refusal.refuseChange(of: self, slot, value)
       }
       checkSlot(slot)
       let kind = uncountedShape._withUnsafeGuaranteedRef { $0.attributeKinds[slot] }
       guard kind != .absent else { return setTransientValue(value, slot) }
-      core.setAttribute(of: self, slot, stored(value, kind, slot))
+      core.editing.objectEditor.setAttribute(of: self, slot, stored(value, kind, slot))
     }
   }
 
@@ -182,10 +184,12 @@ extension ManagedObject {
   func setPrimitiveAttributeValue(_ value: Value, _ slot: Int) {
     core.checkOwner()
     checkSlot(slot)
-    if core.refusesChanges(self) { return core.refuseChange(of: self, slot, value) }
+    if core.editing.refusal.refusesChanges(self) {
+      return core.editing.refusal.refuseChange(of: self, slot, value)
+    }
     let kind = shape.attributeKinds[slot]
     guard kind != .absent else { return hold(.value(storedTransient(value, slot)), slot) }
-    core.setPrimitive(of: self, slot, stored(value, kind, slot))
+    core.editing.objectEditor.setPrimitive(of: self, slot, stored(value, kind, slot))
   }
 
   /// The context, if the object can be changed in it.
@@ -198,7 +202,7 @@ extension ManagedObject {
   /// a refused change, which the next save reports.
   func contextForConnecting(_ slot: Int) -> ContextCore? {
     guard let context = contextForChange(), context.isThere(self) else {
-      core.refuseLink(of: self, slot)
+      core.editing.refusal.refuseLink(of: self, slot)
       return nil
     }
     return context
@@ -227,7 +231,7 @@ extension ManagedObject {
     checkSlot(slot)
     let object = relatedAnew(slot)
     if header.pointee.isAskedAgain(slot) {
-      uncountedCore._withUnsafeGuaranteedRef { $0.keep(object, slot, of: self) }
+      uncountedCore._withUnsafeGuaranteedRef { $0.reading.siblings.keep(object, slot, of: self) }
     }
     return object
   }
@@ -238,23 +242,25 @@ extension ManagedObject {
       if let row = readyRow(for: slot), row.fields[slot].kind == .reference {
         let field = row.fields[slot]
         // A row leads to what has vanished where the rule is no action.
-        guard row.isPresent(field), let target = core.shown(row.reference(field), of: reference) else {
+        guard row.isPresent(field), let target = core.viewState.shown(row.reference(field), of: reference)
+        else {
           return nil
         }
-        return core.instance(of: target, at: slot, of: self)
+        return core.reading.siblings.instance(of: target, at: slot, of: self)
       }
       if header.pointee.isGone, let reads = core.probedReads { return reads.related(slot, of: self) }
       let relationship = shape.relationship(slot)
       if relationship.form == .column {
         guard let target = relatedReference(relationship) else { return nil }
         return header.pointee.isGone
-          ? core.lastInstance(of: target) : core.instance(of: target, at: slot, of: self)
+          ? core.registry.lastInstance(of: target)
+          : core.reading.siblings.instance(of: target, at: slot, of: self)
       }
-      if let (relation, range) = core.related(to: self, by: slot) {
+      if let (relation, range) = core.reading.siblings.related(to: self, by: slot) {
         guard let place = range.first, let group = relation.group else { return nil }
-        return core.instance(at: Int(relation.places[place]), of: group)
+        return core.reading.siblings.instance(at: Int(relation.places[place]), of: group)
       }
-      return relatedReference(relationship).map { core.instance(of: $0) }
+      return relatedReference(relationship).map { core.registry.instance(of: $0) }
     }
   }
 
@@ -263,7 +269,7 @@ extension ManagedObject {
       guard case .reference(let target) = columnValue(relationship.slot) else { return nil }
       return target
     }
-    return context?.target(of: reference, relationship)
+    return context?.reading.links.target(of: reference, relationship)
   }
 
   /// Connects a to-one relationship, and its inverse with it.
@@ -272,17 +278,19 @@ extension ManagedObject {
       core.checkOwner()
       wakeIfDrowsy()
       checkSlot(slot)
-      guard !header.pointee.isGone, core.isThere(self) else { return core.refuseLink(of: self, slot) }
+      guard !header.pointee.isGone, core.isThere(self) else {
+        return core.editing.refusal.refuseLink(of: self, slot)
+      }
       uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
         ._withUnsafeGuaranteedRef { relationship in
           if relationship.isToMany {
             stop("\(shape.name).\(relationship.name) is to-many, and was set to one object.")
           }
-          guard let object else { return core.clear(reference, relationship) }
+          guard let object else { return core.editing.linkEditor.clear(reference, relationship) }
           guard core.canConnect(object, relationship) else {
-            return core.refuseLink(of: self, slot, to: object)
+            return core.editing.refusal.refuseLink(of: self, slot, to: object)
           }
-          core.connect(reference, relationship, object.reference)
+          core.editing.linkEditor.connect(reference, relationship, object.reference)
         }
     }
   }
@@ -290,7 +298,7 @@ extension ManagedObject {
   /// The references at the other end of a to-many relationship, in no particular order.
   func relatedReferences(_ slot: Int) -> [ObjectReference] {
     core.checkOwner()
-    return context?.targets(of: reference, shape.relationship(slot)) ?? []
+    return context?.reading.links.targets(of: reference, shape.relationship(slot)) ?? []
   }
 
   /// A walk over the objects at the other end of a to-many relationship.
@@ -312,7 +320,9 @@ extension ManagedObject {
   final func relatedCount(_ slot: Int) -> Int {
     core.checkOwner()
     if let kept = header.keptTargets(slot) { return kept._withUnsafeGuaranteedRef { $0.count } }
-    if header.pointee.groupNumber != 0, let known = core.knownCount(of: self, slot) { return known }
-    return context?.targetCount(of: reference, shape.relationship(slot)) ?? 0
+    if header.pointee.groupNumber != 0, let known = core.reading.siblings.knownCount(of: self, slot) {
+      return known
+    }
+    return context?.reading.links.targetCount(of: reference, shape.relationship(slot)) ?? 0
   }
 }

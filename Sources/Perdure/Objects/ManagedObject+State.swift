@@ -5,7 +5,7 @@ extension ManagedObject {
   /// The context, as long as it exists and has the object. Nil after `reset()`, after a saved
   /// deletion, and after an insertion was rolled back.
   public var managedObjectContext: ManagedObjectContext? {
-    header.pointee.savedState == nil ? context?.handle : core.handle
+    header.pointee.savedState == nil ? context?.eventHub.handle : core.eventHub.handle
   }
 
   /// The object's identity. It is fixed at insertion, and a save does not change it.
@@ -32,7 +32,7 @@ extension ManagedObject {
   /// It stays true in three cases. Another context has removed the object; or it was deleted before
   /// its first save; or a save has merged it into an object with another instance in this context
   /// (`mergedObjectIDs`).
-  public var isDeleted: Bool { shownState == .deleted || core.isRemovedElsewhere(self) }
+  public var isDeleted: Bool { shownState == .deleted || core.reading.rows.isRemovedElsewhere(self) }
 
   /// Whether the object is inserted, updated or deleted.
   public var hasChanges: Bool { shownState.isPending }
@@ -40,7 +40,7 @@ extension ManagedObject {
   /// Whether the row is not loaded yet. Reading this property does not load it.
   public var isFault: Bool {
     if header.pointee.isGone || overlay?.isNew == true { return false }
-    core.dropStaleRow(of: self)
+    core.reading.rows.dropStaleRow(of: self)
     return header.pointee.row == nil
   }
 

@@ -7,7 +7,7 @@ public struct ObjectSeed {
 
   @inline(__always)
   init(core: ContextCore, shape: EntityShape, reference: ObjectReference) {
-    self.init(header: .make(reference, shape, in: core.memory))
+    self.init(header: .make(reference, shape, in: core.registry.memory))
   }
 
   /// With a header that was made ahead.
@@ -66,7 +66,7 @@ open class ManagedObject {
   deinit {
     let transients = header.pointee.transients?.takeRetainedValue()
     uncountedCore._withUnsafeGuaranteedRef {
-      if let transients { $0.drop(transients) }
+      if let transients { $0.transientState.drop(transients) }
       $0.willFree(self)
     }
     // Last: what they hold may be other objects, and end with them.
@@ -205,13 +205,13 @@ open class ManagedObject {
   /// The default checks the declared rules. Outside of a save, it also calls
   /// `validateValue(_:forKey:)` for `validatedKeys` and sets the replacements. A save does both
   /// itself, so overriding methods need not call the default.
-  open func validateForInsert() throws { try core.validateByHand(self) }
+  open func validateForInsert() throws { try core.saving.classValidation.validateByHand(self) }
 
   /// Checks whether the object may be saved with its changes; like `validateForInsert()`.
-  open func validateForUpdate() throws { try core.validateByHand(self) }
+  open func validateForUpdate() throws { try core.saving.classValidation.validateByHand(self) }
 
   /// Checks whether the object may be deleted; like `validateForInsert()`.
-  open func validateForDelete() throws { try core.checkRules(of: self) }
+  open func validateForDelete() throws { try core.saving.classValidation.checkRules(of: self) }
 
   /// Checks a value of a property, and may replace it. A save calls it for ``validatedKeys``,
   /// before `validateForInsert()` and `validateForUpdate()`. Programs may call it to check a value
@@ -230,7 +230,7 @@ open class ManagedObject {
   ///   assigns here.
   /// - Parameter key: The property. The entity must have it.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
-    try core.checkRule(value, forKey: key, of: self)
+    try core.saving.classValidation.checkRule(value, forKey: key, of: self)
     try _validateProperty(&value, forKey: key)
   }
 

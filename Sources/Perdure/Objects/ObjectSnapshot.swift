@@ -77,7 +77,7 @@ extension ManagedObject {
     including paths: [String] = [], file: StaticString = #fileID, line: UInt = #line
   ) throws(PerdureError) -> ObjectSnapshot {
     let made = try snapshot(PathTree(paths, of: [shape], core.graph, file, line))
-    if let failure = context?.readFailure { throw failure }
+    if let failure = context?.viewState.readFailure { throw failure }
     return made
   }
 
@@ -87,7 +87,7 @@ extension ManagedObject {
   func requireRow() throws(PerdureError) {
     core.checkOwner()
     if overlay?.isNew != true, !loadRow() {
-      if !header.pointee.isGone, let failure = core.readFailure { throw failure }
+      if !header.pointee.isGone, let failure = core.viewState.readFailure { throw failure }
       throw PerdureError(
         .objectNotFound, "\(objectID) no longer exists. Fetch again.")
     }

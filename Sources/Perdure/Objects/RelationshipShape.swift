@@ -121,3 +121,10 @@ final class RelationshipShape: Sendable {
     maxCount = property.maxCount
   }
 }
+
+extension GraphSchema {
+  /// The relationship that leads back, as an object at the other end has it.
+  func inverse(of relationship: RelationshipShape, at target: ObjectReference) -> RelationshipShape? {
+    relationship.inverseSlot.map { shape(of: target).relationship($0) }
+  }
+}

@@ -74,7 +74,7 @@ struct SiblingWalk {
     only = ObjectReference(rawValue: 0)
     position = 0
     end = kept.count
-    kept.core.recentWalks.add(.passUnretained(kept))
+    kept.core.registry.recentWalks.add(.passUnretained(kept))
   }
 
   @usableFromInline
@@ -85,7 +85,7 @@ struct SiblingWalk {
     guard let uncountedCore else { return listed?[place] }
     if let uncountedKept {
       let object = uncountedKept._withUnsafeGuaranteedRef { kept -> ManagedObject? in
-        guard kept.stamp == kept.core.memory.pointee.linkStamp else { return nil }
+        guard kept.stamp == kept.core.registry.memory.pointee.linkStamp else { return nil }
         kept.position = place
         return kept.objects[place].takeUnretainedValue()
       }
@@ -93,9 +93,9 @@ struct SiblingWalk {
       leaveKept()
     }
     return uncountedCore._withUnsafeGuaranteedRef { core in
-      guard let uncountedGroup else { return core.instance(of: only) }
+      guard let uncountedGroup else { return core.registry.instance(of: only) }
       let member = uncountedRelation?._withUnsafeGuaranteedRef { Int($0.places[place]) } ?? place
-      return uncountedGroup._withUnsafeGuaranteedRef { core.instance(at: member, of: $0) }
+      return uncountedGroup._withUnsafeGuaranteedRef { core.reading.siblings.instance(at: member, of: $0) }
     }
   }
 
@@ -107,7 +107,8 @@ struct SiblingWalk {
     if kept.count == 1 {
       only = kept.references[0]
     } else {
-      let walk = kept.core.siblingGroups.makeWalk(Array(kept.references), in: kept.core.memoryOwner)
+      let walk = kept.core.registry.siblingGroups.makeWalk(
+        Array(kept.references), in: kept.core.registry.memoryOwner)
       (group, uncountedGroup) = (walk, .passUnretained(walk))
     }
   }

@@ -37,13 +37,13 @@ extension ContextCore {
   /// The checked row of an object in the store; valid as long as the view is the same.
   fileprivate func storedRow(_ reference: ObjectReference) -> LeasedRow? {
     do {
-      return try view.withRow(reference) { stored in
+      return try viewState.view.withRow(reference) { stored in
         guard let stored else { return nil }
         _ = try graph.store.rows.view(stored.bytes, of: reference)
-        return LeasedRow(stored, of: view)
+        return LeasedRow(stored, of: viewState.view)
       }
     } catch {
-      noteReadFailure(error, reference)
+      viewState.noteReadFailure(error, reference)
       return nil
     }
   }

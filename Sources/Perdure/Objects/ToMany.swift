@@ -61,9 +61,9 @@ public struct ToMany<Element: ManagedObject> {
     guard case .relationship(let owner, let slot) = source else { return lists(object.objectID) }
     let relationship = owner.shape.relationship(slot)
     guard let context = owner.context, let reference = context.reference(of: object, in: relationship),
-      !context.hasVanished(reference), !context.hasVanished(owner.reference)
+      !context.viewState.hasVanished(reference), !context.viewState.hasVanished(owner.reference)
     else { return false }
-    return context.contains(owner.reference, relationship, reference)
+    return context.reading.links.contains(owner.reference, relationship, reference)
   }
 
   /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no
@@ -73,10 +73,11 @@ public struct ToMany<Element: ManagedObject> {
     let relationship = owner.shape.relationship(slot)
     guard let context = owner.context else { return false }
     context.checkOwner()
-    guard let reference = context.reference(of: id, in: relationship), !context.hasVanished(reference),
-      !context.hasVanished(owner.reference)
+    guard let reference = context.reference(of: id, in: relationship),
+      !context.viewState.hasVanished(reference),
+      !context.viewState.hasVanished(owner.reference)
     else { return false }
-    return context.contains(owner.reference, relationship, reference)
+    return context.reading.links.contains(owner.reference, relationship, reference)
   }
 
   private func lists(_ id: ManagedObjectID) -> Bool { contains { $0.objectID == id } }
@@ -85,7 +86,7 @@ public struct ToMany<Element: ManagedObject> {
   public var objectIDs: [ManagedObjectID] {
     guard case .relationship(let owner, let slot) = source else { return map(\.objectID) }
     guard let context = owner.context else { return [] }
-    return owner.relatedReferences(slot).map { context.objectID(of: $0) }
+    return owner.relatedReferences(slot).map { context.pending.objectID(of: $0) }
   }
 
   /// The objects as an array, as `NSSet.allObjects`; in no particular order.
@@ -98,9 +99,9 @@ public struct ToMany<Element: ManagedObject> {
     guard let context = owner.contextForConnecting(slot) else { return }
     let relationship = owner.shape.relationship(slot)
     guard context.canConnect(object, relationship) else {
-      return context.refuseLink(of: owner, slot, to: object)
+      return context.editing.refusal.refuseLink(of: owner, slot, to: object)
     }
-    context.connect(owner.reference, relationship, object.reference)
+    context.editing.linkEditor.connect(owner.reference, relationship, object.reference)
   }
 
   /// Connects objects.
@@ -121,7 +122,7 @@ public struct ToMany<Element: ManagedObject> {
     guard let context = owner.contextForConnecting(slot),
       let reference = context.reference(of: object, in: owner.shape.relationship(slot))
     else { return }
-    context.disconnect(owner.reference, owner.shape.relationship(slot), reference)
+    context.editing.linkEditor.disconnect(owner.reference, owner.shape.relationship(slot), reference)
   }
 
   /// Disconnects objects.
@@ -151,8 +152,10 @@ public struct ToMany<Element: ManagedObject> {
     let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }
     let relationship = owner.shape.relationship(slot)
-    for target in owner.relatedReferences(slot) { context.disconnect(owner.reference, relationship, target) }
-    context.letGoOfVanishedTargets(owner.reference, relationship)
+    for target in owner.relatedReferences(slot) {
+      context.editing.linkEditor.disconnect(owner.reference, relationship, target)
+    }
+    context.editing.linkEditor.letGoOfVanishedTargets(owner.reference, relationship)
   }
 
   /// Connects exactly these objects.
@@ -163,9 +166,9 @@ public struct ToMany<Element: ManagedObject> {
     let wanted = Array(objects)
     let kept = Set(wanted.map(\.reference))
     for target in owner.relatedReferences(slot) where !kept.contains(target) {
-      context.disconnect(owner.reference, relationship, target)
+      context.editing.linkEditor.disconnect(owner.reference, relationship, target)
     }
-    context.letGoOfVanishedTargets(owner.reference, relationship)
+    context.editing.linkEditor.letGoOfVanishedTargets(owner.reference, relationship)
     insert(contentsOf: wanted)
   }
 }

@@ -113,7 +113,7 @@ extension Equatable {
 extension ManagedObject {
   /// Sets a transient attribute with a type.
   func setTransientValue(_ value: Value, _ slot: Int) {
-    core.setTransient(of: self, slot, .value(storedTransient(value, slot)))
+    core.editing.objectEditor.setTransient(of: self, slot, .value(storedTransient(value, slot)))
   }
 
   /// A value as a transient attribute holds it. One that it cannot hold is a mistake of the caller.
@@ -134,19 +134,19 @@ extension ManagedObject {
   /// Sets a transient attribute of the type undefined; nil takes its value away.
   func setTransientObject(_ object: Any?, _ slot: Int) {
     core.checkOwner()
-    core.setTransient(of: self, slot, object.map { .object($0) } ?? .value(.null))
+    core.editing.objectEditor.setTransient(of: self, slot, object.map { .object($0) } ?? .value(.null))
   }
 
   /// Sets a transient attribute of the type undefined without marking the object as changed.
   func setPrimitiveObject(_ object: Any?, _ slot: Int) {
     core.checkOwner()
-    if core.refusesChanges(self) { return core.refuseChange(of: self, slot) }
+    if core.editing.refusal.refusesChanges(self) { return core.editing.refusal.refuseChange(of: self, slot) }
     hold(object.map { .object($0) } ?? .value(.null), slot)
   }
 
   /// Holds a value without anybody being told.
   func hold(_ held: TransientValues.Held, _ slot: Int) {
-    core.hasTransients = true
+    core.transientState.isUsed = true
     let values: TransientValues
     if let transients = header.pointee.transients {
       values = transients.takeUnretainedValue()
@@ -171,7 +171,7 @@ extension ManagedObject {
   func dropTransients() {
     guard let transients = header.pointee.transients else { return }
     header.pointee.transients = nil
-    core.drop(transients.takeRetainedValue())
+    core.transientState.drop(transients.takeRetainedValue())
   }
 
   /// The object becomes a fault by request.
@@ -182,7 +182,7 @@ extension ManagedObject {
 
   /// Takes back what was set since the last save.
   func restoreTransients(_ overlay: ObjectOverlay) {
-    core.dropTransientsAtEvent(overlay)
+    core.transientState.dropTransientsAtEvent(overlay)
     guard let before = overlay.transientsBefore else { return }
     overlay.transientsBefore = nil
     dropTransients()
@@ -191,79 +191,19 @@ extension ManagedObject {
 }
 
 extension ContextCore {
-  /// Sets a transient attribute (T2). What is gone stays as it is.
-  func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
-    guard !refusesChanges(object), object.overlay?.isNew == true || wake(object) else {
-      return refuseChange(of: object, slot, held.typedValue)
-    }
-    recordTransient(object.reference, slot)
-    noteTransients(of: object)
-    if !object.header.pointee.wakefulness.contains(.waking) {
-      object.overlay?.transientsBefore?.setSince.insert(slot)
-      object.overlay?.transientsAtEvent?.setSince.insert(slot)
-    }
-    object.hold(held, slot)
-  }
-
-  /// Remembers what the transient attributes of an object hold, which is about to change (T2).
-  func noteTransients(of object: ManagedObject) {
-    // What `awakeFromFetch` sets is no change.
-    if object.header.pointee.wakefulness.contains(.waking) { return }
-    let overlay = overlay(for: object.reference)
-    if overlay.transientsBefore == nil || overlay.transientsAtEvent == nil {
-      // Nobody can roll back any more when the handle is gone, nor ask what was before.
-      let held = isAbandoned ? nil : object.header.pointee.transients?.takeUnretainedValue().bySlot
-      if overlay.transientsBefore == nil { overlay.transientsBefore = TransientValues(held ?? [:]) }
-      if overlay.transientsAtEvent == nil { overlay.transientsAtEvent = TransientValues(held ?? [:]) }
-    }
-    overlay.isTouched = true
-  }
 }
 
 // MARK: - Letting go
 
 extension ContextCore {
-  /// Begins something that changes the context in several steps; `releaseDropped` ends it (T3).
-  func keepDropped() { keeperCount += 1 }
-
-  /// Lets go of what transient attributes have lost meanwhile.
-  func releaseDropped() {
-    keeperCount -= 1
-    guard keeperCount == 0, !dropped.isEmpty else { return }
-    var released: [TransientValues] = []
-    swap(&released, &dropped)
-    withExtendedLifetime(released) {}
-  }
-
-  /// Takes over what transient attributes do not hold any more.
-  func drop(_ values: TransientValues) {
-    guard keeperCount > 0 else { return }
-    dropped.append(values)
-  }
-
-  /// Nobody asks any more what was held when the event began.
-  func dropTransientsAtEvent(_ overlay: ObjectOverlay) {
-    guard let before = overlay.transientsAtEvent else { return }
-    overlay.transientsAtEvent = nil
-    drop(before)
-  }
-
-  /// What was set cannot be taken back any more.
-  func dropTransientsBefore(_ overlay: ObjectOverlay) {
-    dropTransientsAtEvent(overlay)
-    guard let before = overlay.transientsBefore else { return }
-    overlay.transientsBefore = nil
-    drop(before)
-  }
-
   /// The handle is gone, and with it what leads from one object to the other.
   func abandonTransients() {
-    transientLinks.removeAll()
-    linksChanged()
-    guard hasTransients else { return }
-    for object in identityMap.objects { object.dropTransients() }
-    for overlay in tracker.all where overlay.changesTransients {
-      dropTransientsBefore(overlay)
+    transientState.removeAllLinks()
+    viewState.linksChanged()
+    guard transientState.isUsed else { return }
+    for object in registry.identityMap.objects { object.dropTransients() }
+    for overlay in pending.all where overlay.changesTransients {
+      transientState.dropTransientsBefore(overlay)
       overlay.transientsBefore = TransientValues()
     }
   }

@@ -74,7 +74,8 @@ public struct OrderedToMany<Element: ManagedObject> {
       return enumerated().first { $1 === object }?.offset
     }
     guard let context = owner.context, contains(object) else { return nil }
-    return context.orderedPosition(of: object.reference, in: owner.reference, owner.shape.relationship(slot))
+    return context.reading.links.orderedPosition(
+      of: object.reference, in: owner.reference, owner.shape.relationship(slot))
   }
 
   /// The objects as an array in order, as `NSOrderedSet.array`.
@@ -90,9 +91,11 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   private func object(at position: Int, of owner: ManagedObject, _ slot: Int) -> Element? {
     owner.core.checkOwner()
-    guard let context = owner.context, !context.hasVanished(owner.reference) else { return nil }
-    return context.orderedMember(at: position, of: owner.reference, owner.shape.relationship(slot))
-      .map { context.instance(of: $0).typed(Element.self) }
+    guard let context = owner.context, !context.viewState.hasVanished(owner.reference) else { return nil }
+    return context.reading.links.orderedMember(
+      at: position, of: owner.reference, owner.shape.relationship(slot)
+    )
+    .map { context.registry.instance(of: $0).typed(Element.self) }
   }
 
   // MARK: Changing
@@ -196,7 +199,9 @@ public struct OrderedToMany<Element: ManagedObject> {
     let relationship = owner.shape.relationship(slot)
     var position = 0
     for object in wanted where contains(object) {
-      if context.orderedMember(at: position, of: owner.reference, relationship) != object.reference {
+      if context.reading.links.orderedMember(at: position, of: owner.reference, relationship)
+        != object.reference
+      {
         place(object, at: position)
       }
       position += 1
@@ -213,7 +218,8 @@ public struct OrderedToMany<Element: ManagedObject> {
   private func place(_ object: Element, at position: Int) {
     let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot), contains(object) else { return }
-    context.move(object.reference, to: position, of: owner.reference, owner.shape.relationship(slot))
+    context.editing.orderEditor.move(
+      object.reference, to: position, of: owner.reference, owner.shape.relationship(slot))
   }
 
   /// The collection in words, for messages.

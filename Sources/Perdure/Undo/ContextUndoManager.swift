@@ -144,7 +144,7 @@ extension ContextUndoManager {
       stop("The undo manager belongs to another context. Make one for each context.")
     }
     context = core
-    madeRecorder = EditRecorder(core.memory)
+    madeRecorder = EditRecorder(core.registry.memory) { [unowned self] in history.rename($0, $1) }
   }
 
   func detach() {
@@ -176,7 +176,7 @@ extension ContextUndoManager {
   }
 
   private func completed(_ group: OpenUndoGroup, _ core: ContextCore) -> UndoGroup? {
-    group.settle(core)
+    group.settle(core.reading.contents)
     let changes = group.changes()
     if changes.isEmpty { return nil }
     lastNumber += 1

@@ -33,8 +33,15 @@ final class EditRecorder {
   @exclusivity(unchecked) private var taskGroups: [ObjectIdentifier: OpenUndoGroup] = [:]
   @exclusivity(unchecked) private var exclusionDepth = 0
 
-  init(_ memory: UnsafeMutablePointer<ObjectMemory>) {
+  /// Renames a new object in the completed groups.
+  private let renameInHistory: (_ old: ObjectReference, _ new: ObjectReference) -> Void
+
+  init(
+    _ memory: UnsafeMutablePointer<ObjectMemory>,
+    renameInHistory: @escaping (_ old: ObjectReference, _ new: ObjectReference) -> Void
+  ) {
     self.memory = memory
+    self.renameInHistory = renameInHistory
     beginInterval()
   }
 
@@ -194,6 +201,7 @@ final class EditRecorder {
   /// Replaces the reference of an object without links.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }
+    renameInHistory(old, new)
   }
 }
 

@@ -79,7 +79,7 @@ extension ContextCore {
     manager?.attach(to: self)
     let previous = undoManager
     undoManager = manager
-    memory.pointee.recorder = manager.map { .passUnretained($0.recorder) }
+    registry.memory.pointee.recorder = manager.map { .passUnretained($0.recorder) }
     previous?.detach()
   }
 
@@ -90,7 +90,7 @@ extension ContextCore {
   ///   attribute, so the caller releases it last.
   func dropUndoManager() -> ContextUndoManager? {
     let manager = undoManager
-    memory.pointee.recorder = nil
+    registry.memory.pointee.recorder = nil
     undoManager = nil
     manager?.abandon()
     return manager

@@ -44,7 +44,7 @@ extension LayeredScene {
   mutating func check() throws {
     let layered = ParentStore(context).view()
     try context.save()
-    let saved = context.core.view
+    let saved = context.core.viewState.view
     for case let entity? in context.core.graph.store.entities where entity.layouts != nil {
       try compareRows(of: entity.number, layered, saved)
     }

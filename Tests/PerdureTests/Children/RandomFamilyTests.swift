@@ -161,7 +161,7 @@ private struct Family: RandomEdits {
     note("\(number) saved")
     expect(!context.hasChanges, "changes after a save")
     guard let parent else { return try expectWhole(container) }
-    if context.core.view.sequence == context.core.store.view().sequence {
+    if context.core.viewState.view.sequence == context.core.store.view().sequence {
       let (below, shown) = (try content(context), try content(parent))
       expect(below == shown, "child \(below)\nparent \(shown)")
     }
@@ -217,6 +217,6 @@ private struct Family: RandomEdits {
   }
 
   private func isGoing(_ object: ManagedObject) -> Bool {
-    object.isDeleted || object.core.tracker.isDeleted(object.reference)
+    object.isDeleted || object.core.pending.isDeleted(object.reference)
   }
 }

@@ -206,9 +206,9 @@ struct BatchFaultingTests {
     do {
       let workers = try workers(context)
       for worker in workers { _ = worker.company?.name }
-      withExtendedLifetime(workers) { #expect(context.core.memory.pointee.blockCount > Self.count) }
+      withExtendedLifetime(workers) { #expect(context.core.registry.memory.pointee.blockCount > Self.count) }
     }
-    #expect(context.registeredObjects.isEmpty && context.core.memory.pointee.blockCount == 0)
+    #expect(context.registeredObjects.isEmpty && context.core.registry.memory.pointee.blockCount == 0)
   }
 
   @Test("A reset drops the data cached for siblings")

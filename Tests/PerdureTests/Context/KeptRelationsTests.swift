@@ -130,7 +130,7 @@ struct KeptRelationsTests {
     let (context, company) = try scene()
     let workers = heldWorkers(company)
     #expect(workers.count == Self.count)
-    context.core.siblingGroups.removeAll()
+    context.core.registry.siblingGroups.removeAll()
     let before = context.statistics
     var count = 0
     for worker in company.workers { count += worker.projects.count { !$0.title.isEmpty } }

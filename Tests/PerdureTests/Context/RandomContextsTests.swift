@@ -56,7 +56,7 @@ private final class World {
   /// Creates four new contexts on the saved state.
   private func begin(_ parts: [PartState]) {
     editors = parts.indices.map { PartEditor(run, "\($0)", container.newContext(), $0, parts[$0]) }
-    history = [(editors[0].context.core.view.sequence, parts)]
+    history = [(editors[0].context.core.viewState.view.sequence, parts)]
     tokens = []
   }
 
@@ -69,7 +69,9 @@ private final class World {
     history.last { $0.sequence <= sequence }?.parts ?? history[0].parts
   }
 
-  private func stored(_ editor: PartEditor) -> [PartState] { parts(at: editor.context.core.view.sequence) }
+  private func stored(_ editor: PartEditor) -> [PartState] {
+    parts(at: editor.context.core.viewState.view.sequence)
+  }
 
   private func shown(_ editor: PartEditor) -> [PartState] {
     var parts = stored(editor)
@@ -85,7 +87,7 @@ private final class World {
 
   /// A read advances a context only if the context merges automatically and is not pinned.
   private func check(_ editor: PartEditor) throws {
-    let before = editor.context.core.view.sequence
+    let before = editor.context.core.viewState.view.sequence
     try run.check(showing(editor))
     if editor.context.automaticallyMergesChangesFromParent, !isPinned(editor) { return }
     expectMove(editor, from: before, moves: false)
@@ -95,7 +97,7 @@ private final class World {
 
   /// Expects that a context has advanced to the newest state, or has stayed at its own state.
   private func expectMove(_ editor: PartEditor, from before: UInt64, moves: Bool) {
-    let sequence = editor.context.core.view.sequence
+    let sequence = editor.context.core.viewState.view.sequence
     run.expect(
       moves ? sequence >= history[history.count - 1].sequence : sequence == before,
       "\(editor.name) is at \(sequence)\(moves ? "" : ", and was at \(before)")")
@@ -103,7 +105,7 @@ private final class World {
 
   /// Runs an operation that advances a context unless the context is pinned.
   private func move(_ editor: PartEditor, evenPinned: Bool = false, _ body: () -> Void) {
-    let before = editor.context.core.view.sequence
+    let before = editor.context.core.viewState.view.sequence
     body()
     expectMove(editor, from: before, moves: evenPinned || !isPinned(editor))
   }
@@ -225,7 +227,7 @@ private final class World {
       if run.random.chance(50) { rollBack(editor) }
       return
     }
-    note(editor, "is saved, and at \(editor.context.core.view.sequence)")
+    note(editor, "is saved, and at \(editor.context.core.viewState.view.sequence)")
     run.expect(violations.isEmpty, "saved in spite of \(violations)")
     run.expect(!editor.context.hasChanges, "\(editor.name) has changes after a save")
     editor.state.save()
@@ -235,7 +237,7 @@ private final class World {
   }
 
   private func record(_ editor: PartEditor) {
-    let sequence = editor.context.core.view.sequence
+    let sequence = editor.context.core.viewState.view.sequence
     if sequence > history[history.count - 1].sequence {
       var parts = newest
       parts[editor.part] = editor.state
@@ -260,12 +262,12 @@ private final class World {
       note(editor, "is no longer pinned")
       return try editor.context.setQueryGeneration(from: nil)
     }
-    let before = editor.context.core.view.sequence
+    let before = editor.context.core.viewState.view.sequence
     try editor.context.setQueryGeneration(from: .current)
     expectMove(editor, from: before, moves: true)
-    note(editor, "is pinned at \(editor.context.core.view.sequence)")
+    note(editor, "is pinned at \(editor.context.core.viewState.view.sequence)")
     if let token = editor.context.queryGenerationToken {
-      tokens.append((token, editor.context.core.view.sequence))
+      tokens.append((token, editor.context.core.viewState.view.sequence))
       if tokens.count > 4 { tokens.removeFirst() }
     }
   }
@@ -278,7 +280,7 @@ private final class World {
     let context = editor.context
     let wasPinned = isPinned(editor)
     note(editor, "is set to \(sequence)")
-    if sequence >= context.core.view.sequence { return try context.setQueryGeneration(from: token) }
+    if sequence >= context.core.viewState.view.sequence { return try context.setQueryGeneration(from: token) }
     if context.hasChanges {
       do {
         try context.setQueryGeneration(from: token)
@@ -289,7 +291,7 @@ private final class World {
       return
     }
     try context.setQueryGeneration(from: token)
-    run.expect(context.core.view.sequence == sequence, "\(editor.name) is not at \(sequence)")
+    run.expect(context.core.viewState.view.sequence == sequence, "\(editor.name) is not at \(sequence)")
     let old = parts(at: sequence)
     try run.check(Showing(context: context, name: editor.name, shown: { old }, stored: { old }))
     try context.setQueryGeneration(from: .current)
@@ -332,7 +334,7 @@ private final class World {
 
   /// The saved content of the state that the parent had when the child read it.
   private func shownByParent(of child: PartEditor) -> [PartState] {
-    guard let view = child.context.core.view as? LayeredView else { return newest }
+    guard let view = child.context.core.viewState.view as? LayeredView else { return newest }
     return parts(at: view.base.sequence)
   }
 

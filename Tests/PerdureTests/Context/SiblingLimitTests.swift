@@ -41,11 +41,11 @@ struct SiblingLimitTests {
       }
       #expect(count == length)
       withExtendedLifetime(heads) {
-        let blockCount = context.core.memory.pointee.blockCount
+        let blockCount = context.core.registry.memory.pointee.blockCount
         #expect(blockCount < 500)
       }
     }
-    #expect(context.core.memory.pointee.blockCount == 0)
+    #expect(context.core.registry.memory.pointee.blockCount == 0)
   }
 
   @Test(

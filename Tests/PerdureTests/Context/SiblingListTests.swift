@@ -48,7 +48,7 @@ struct SiblingListTests {
     }
     walkers = []
     context.reset()
-    #expect(context.core.memory.pointee.blockCount <= 2, "seed \(seed)")
+    #expect(context.core.registry.memory.pointee.blockCount <= 2, "seed \(seed)")
   }
 
   private struct Walker {

@@ -52,7 +52,7 @@ struct SiblingRandomTests {
     }
     held = []
     context.reset()
-    #expect(context.core.memory.pointee.blockCount <= 2, "seed \(seed)")
+    #expect(context.core.registry.memory.pointee.blockCount <= 2, "seed \(seed)")
   }
 
   private func fill(

@@ -182,7 +182,7 @@ struct SiblingTests {
     }
     #expect(seen == 2 * Self.count && context.statistics.rowRequestCount <= 2 * Self.requestsMax)
     context.reset()
-    #expect(context.core.memory.pointee.blockCount <= 2)
+    #expect(context.core.registry.memory.pointee.blockCount <= 2)
   }
 
   @Test("A released context is freed with its last object")

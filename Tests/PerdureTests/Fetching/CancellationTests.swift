@@ -117,11 +117,11 @@ struct CancellationTests {
         if isChanged { context.worker("unsaved") }
         let before = try context.count(for: request)
         #expect(before == (isChanged ? 601 : 600))
-        context.core.cancellation = flag
+        context.core.activity.cancellation = flag
         flag.set()
         #expect(throws: CancellationError.self) { try context.count(for: request) }
         #expect(throws: CancellationError.self) { try context.fetch(request) }
-        context.core.cancellation = nil
+        context.core.activity.cancellation = nil
         let after = try context.count(for: request)
         #expect(after == before)
       }

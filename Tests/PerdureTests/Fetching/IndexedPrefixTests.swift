@@ -130,7 +130,7 @@ struct IndexedPrefixTests {
     let schema = context.core.graph.store
     var query = FetchQuery(entity: try #require(schema.entity(named: "Item")).number)
     query.predicate = try FetchPredicate(format: "name BEGINSWITH 'ab'")
-    let view = CountingView(context.core.view)
+    let view = CountingView(context.core.viewState.view)
     #expect(try IndexedRange(query, schema)?.count(in: view) == 30)
     #expect(view.entriesRead == 10 && view.rowsRead == 0)
   }

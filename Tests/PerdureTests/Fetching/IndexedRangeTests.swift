@@ -236,7 +236,7 @@ struct IndexedRangeTests {
     let schema = context.core.graph.store
     var query = FetchQuery(entity: try #require(schema.entity(named: "Item")).number)
     query.predicate = try FetchPredicate(format: "rank >= 10 AND rank < 30")
-    let view = CountingView(context.core.view)
+    let view = CountingView(context.core.viewState.view)
     #expect(try IndexedRange(query, schema)?.count(in: view) == 20)
     #expect(view.entriesRead == 0 && view.rowsRead == 0)
     #expect(try IndexedRange(query, schema)?.references(in: view)?.count == 20)

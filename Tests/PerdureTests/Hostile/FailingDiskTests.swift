@@ -81,7 +81,7 @@ struct FailingDiskTests {
             #expect(error.cause != nil, "\(error)")
             let now = [context.insertedObjects, context.updatedObjects, context.deletedObjects].map(\.count)
             #expect(now == counts)
-            if context.core.readFailure == nil { #expect(try Self.content(context) == pending) }
+            if context.core.viewState.readFailure == nil { #expect(try Self.content(context) == pending) }
           }
           context.rollback()
         } catch let error as PerdureError {

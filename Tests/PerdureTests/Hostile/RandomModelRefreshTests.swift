@@ -88,7 +88,7 @@ private struct Rivals: RandomEdits {
 
   private mutating func save(_ number: Int) throws {
     let context = contexts[number]
-    let before = container.newContext().core.view.sequence
+    let before = container.newContext().core.viewState.view.sequence
     do {
       try context.save()
       note("\(number) saved")
@@ -105,7 +105,7 @@ private struct Rivals: RandomEdits {
     expect(!context.hasChanges, "changes after a save")
     try expectWhole(container)
     let newest = container.newContext()
-    if newest.core.view.sequence != before {
+    if newest.core.viewState.view.sequence != before {
       // A context that has just saved sees the newest state.
       let (shown, stored) = (try content(of: context), try content(of: newest))
       expect(shown == stored, "\(number) shows \(shown), and the store has \(stored)")

@@ -153,7 +153,7 @@ private struct Rivals {
       return
     }
     // A save without changes does not advance the context.
-    if context.core.view.sequence == context.core.store.view().sequence { try expectSame(context) }
+    if context.core.viewState.view.sequence == context.core.store.view().sequence { try expectSame(context) }
     try expectWhole(container)
   }
 

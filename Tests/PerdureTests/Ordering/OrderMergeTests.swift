@@ -38,7 +38,7 @@ extension OrderMergeTests {
     let other = scene.container.newContext()
     let crowding = isChild ? scene.context.newChildContext() : scene.context
     crowd(crowding.object(with: list.objectID).ordered("items"), crowding, 60)
-    let order = try #require(crowding.core.tracker[list.reference]?.orders.first?.delta)
+    let order = try #require(crowding.core.pending[list.reference]?.orders.first?.delta)
     #expect(order.placed.values.contains { $0.isSpread && $0.stored != nil })
     if isChild { try crowding.save() }
     let wanted = other.object(with: list.objectID).ordered("items")

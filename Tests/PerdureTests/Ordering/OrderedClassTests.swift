@@ -144,6 +144,6 @@ struct OrderedClassTests {
 
   private func verified(_ scene: ModelScene) -> GraphVerificationReport {
     let core = scene.container.newContext().core
-    return GraphVerification(core.view, core.graph.store, scene.container.managedObjectModel).run()
+    return GraphVerification(core.viewState.view, core.graph.store, scene.container.managedObjectModel).run()
   }
 }

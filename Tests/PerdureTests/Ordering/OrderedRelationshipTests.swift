@@ -103,7 +103,7 @@ struct OrderedRelationshipTests {
   func moves() throws {
     let scene = try listScene()
     let (list, items) = try filled(scene, 3)
-    let view = scene.context.core.view
+    let view = scene.context.core.viewState.view
     let versions = try [list, items[0]].map { try view.version(of: $0.reference) }
     list.ordered("items").move(items[0], to: 2)
     #expect(scene.context.hasChanges && list.hasPersistentChangedValues && !items[0].hasChanges)
@@ -114,7 +114,9 @@ struct OrderedRelationshipTests {
     list.ordered("items").move(items[2], to: 1)
     #expect(numbers(list) == [0, 2, 1])
     try scene.saveWhole()
-    #expect(try [list, items[0]].map { try scene.context.core.view.version(of: $0.reference) } == versions)
+    #expect(
+      try [list, items[0]].map { try scene.context.core.viewState.view.version(of: $0.reference) } == versions
+    )
     #expect(numbers(list) == [0, 2, 1])
   }
 
@@ -241,7 +243,7 @@ struct OrderedRelationshipTests {
       guard case .orders = definition.kind, let index = core.graph.store.index(named: definition.name) else {
         continue
       }
-      #expect(try core.view.entryCount(index, .all) == 0)
+      #expect(try core.viewState.view.entryCount(index, .all) == 0)
     }
   }
 

@@ -10,7 +10,7 @@ struct EventEditsTests {
     let context = try Staff.context(.engine)
     let workers = (0..<50).map { context.worker("w\($0)") }
     context.processPendingChanges()
-    let edits = { context.core.memory.pointee.eventEdits }
+    let edits = { context.core.registry.memory.pointee.eventEdits }
     #expect(edits().isComplete && edits().references.isEmpty)
     workers[3].salary = 4
     workers[3].salary = 5

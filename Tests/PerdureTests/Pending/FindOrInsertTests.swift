@@ -67,7 +67,7 @@ struct FindOrInsertTests {
     }
     // Each call updates the layer only for the object edited since the last call. A rebuild of the
     // layer would update it for all objects.
-    let updateCount = try #require(context.core.contextLayer).builder.updateCount
+    let updateCount = try #require(context.core.reading.layerFollower.contextLayer).builder.updateCount
     #expect(updateCount > count / 2 && updateCount <= count)
     try context.save()
     #expect(try context.count(for: KeyedCustomer.fetchRequest()) == count / 2)

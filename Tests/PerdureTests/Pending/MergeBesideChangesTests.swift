@@ -45,12 +45,13 @@ struct MergeBesideChangesTests {
     ]
     for (object, isKept) in cases {
       #expect(try here.fetch(request) == [ada])
-      let builder = try #require(here.core.contextLayer).builder
+      let builder = try #require(here.core.reading.layerFollower.contextLayer).builder
       there.refreshAllObjects()
       there.delete(try there.existingObject(with: object.objectID))
       try there.save()
       #expect(try here.fetch(request) == [ada])
-      #expect((here.core.contextLayer?.builder === builder) == isKept, "\(object.objectID)")
+      #expect(
+        (here.core.reading.layerFollower.contextLayer?.builder === builder) == isKept, "\(object.objectID)")
       #expect(object.isDeleted)
       try expectLayer(here)
     }
@@ -99,7 +100,7 @@ private final class MergeScene {
     for _ in 0..<20 {
       for _ in 0..<Int.random(in: 0...3, using: &random) { edit(here) }
       here.processPendingChanges()
-      if !here.core.tracker.isEmpty { _ = try here.core.shownView() }
+      if !here.core.pending.isEmpty { _ = try here.core.reading.layerFollower.shownView() }
       there.refreshAllObjects()
       for _ in 0..<Int.random(in: 1...2, using: &random) { edit(there) }
       let removes = there.deletedObjects.isEmpty == false
@@ -110,10 +111,10 @@ private final class MergeScene {
   }
 
   private func merge(removes: Bool) throws {
-    let layer = here.core.contextLayer
+    let layer = here.core.reading.layerFollower.contextLayer
     here.processPendingChanges()
-    guard let layer, here.core.contextLayer?.builder === layer.builder,
-      layer.builder.base === here.core.view
+    guard let layer, here.core.reading.layerFollower.contextLayer?.builder === layer.builder,
+      layer.builder.base === here.core.viewState.view
     else {
       counts.full += 1
       return
@@ -122,7 +123,7 @@ private final class MergeScene {
     if removes { counts.quickWithRemovals += 1 }
     try expectLayer(here)
     let quick = try content()
-    here.core.moveOn(to: here.core.view)
+    here.core.moveOn(to: here.core.viewState.view)
     here.processPendingChanges()
     let full = try content()
     for (name, value) in full {
@@ -140,11 +141,11 @@ private final class MergeScene {
       content["\(object.objectID) is deleted"] = "\(object.isDeleted)"
       let shape = here.core.graph.shape(of: object.reference)
       for relationship in shape.relationships {
-        let targets = here.core.targets(of: object.reference, relationship)
+        let targets = here.core.reading.links.targets(of: object.reference, relationship)
         let shown = relationship.order == nil ? targets.sorted { $0.rawValue < $1.rawValue } : targets
         content["\(object.objectID).\(relationship.name)"] = "\(shown.map(\.rawValue))"
         content["\(object.objectID).\(relationship.name) has"] =
-          "\(here.core.targetCount(of: object.reference, relationship))"
+          "\(here.core.reading.links.targetCount(of: object.reference, relationship))"
       }
     }
     return content
@@ -155,8 +156,10 @@ private final class MergeScene {
   private func findLeftBehind() {
     for object in objects(here) {
       for relationship in here.core.graph.shape(of: object.reference).columns {
-        guard let target = here.core.column(object.reference, relationship.slot) else { continue }
-        _ = here.core.isLeftBehind(target, at: relationship)
+        guard let target = here.core.reading.rows.column(object.reference, relationship.slot) else {
+          continue
+        }
+        _ = here.core.editing.linkEditor.isLeftBehind(target, at: relationship)
       }
     }
   }

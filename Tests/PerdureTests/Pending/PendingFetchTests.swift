@@ -31,8 +31,8 @@ struct PendingFetchTests {
     let entity = try #require(core.graph.store.entity(named: random.pick(Self.entities)))
     var generator = RandomPredicate(core.graph.store, random)
     let query = generator.query(entity)
-    core.propagateDeletes()
-    let shown = try core.shownView()
+    core.editing.deleteRules.propagateDeletes()
+    let shown = try core.reading.layerFollower.shownView()
     let fetch = try PreparedFetch(query, core.graph.store)
     let plan = FetchPlanner.plan(fetch, FetchStatistics(shown))
     let executor = FetchExecutor(fetch, plan, view: shown)
@@ -56,31 +56,31 @@ struct PendingFetchTests {
     let ada = context.worker("Ada")
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "name == 'Ada'"))
     #expect(try context.count(for: request) == 1)
-    let revision = context.core.layerRevision
+    let revision = context.core.reading.layerFollower.layerRevision
     for _ in 0..<5 { #expect(try context.fetch(request) == [ada]) }
-    #expect(context.core.layerRevision == revision)
+    #expect(context.core.reading.layerFollower.layerRevision == revision)
     ada.name = "Eve"
     ada.name = "Ada"
-    #expect(context.core.memory.pointee.edits.references == [ada.reference])
+    #expect(context.core.registry.memory.pointee.edits.references == [ada.reference])
     #expect(try context.fetch(request) == [ada])
     // The row has not changed, so the layer has not changed.
-    #expect(context.core.layerRevision == revision)
+    #expect(context.core.reading.layerFollower.layerRevision == revision)
     ada.name = "Eve"
     #expect(try context.fetch(request).isEmpty)
-    #expect(context.core.layerRevision > revision)
+    #expect(context.core.reading.layerFollower.layerRevision > revision)
   }
 
   @Test("Edits while a fetch visits its rows do not affect this fetch, and the next fetch includes them")
   func frozen() throws {
     let context = try Staff.context(.engine)
     for number in 0..<600 { context.worker("w\(number)").salary = 1 }
-    let shown = try context.core.shownView()
+    let shown = try context.core.reading.layerFollower.shownView()
     let entity = try #require(context.core.graph.shape(of: Employee.self)).number
     var visited = 0
     try shown.visitRows(entity: entity, descending: false) { reference, _ in
-      context.core.instance(of: reference).setValue(Int64(2), forKey: "salary")
+      context.core.registry.instance(of: reference).setValue(Int64(2), forKey: "salary")
       context.worker("later")
-      if visited % 50 == 0 { _ = try context.core.shownView() }
+      if visited % 50 == 0 { _ = try context.core.reading.layerFollower.shownView() }
       visited += 1
       return true
     }
@@ -126,7 +126,7 @@ struct PendingFetchTests {
     here.worker("new").mentor = ada
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary > 9000"))
     #expect(try here.count(for: request) == 1)
-    let builder = try #require(here.core.contextLayer).builder
+    let builder = try #require(here.core.reading.layerFollower.contextLayer).builder
     let updateCount = builder.updateCount
     there.refreshAllObjects()
     try #require(there.existingObject(with: bob.objectID) as? Employee).salary = 9003
@@ -134,15 +134,17 @@ struct PendingFetchTests {
     try there.save()
     #expect(try here.count(for: request) == 3)
     // Without a count of commits, the context cannot know that nothing else was saved.
-    if here.core.view.countsCommits {
-      #expect(here.core.contextLayer?.builder === builder && builder.updateCount == updateCount)
+    if here.core.viewState.view.countsCommits {
+      #expect(
+        here.core.reading.layerFollower.contextLayer?.builder === builder
+          && builder.updateCount == updateCount)
     }
     try expectLayer(here)
     // The mentor of a pending object.
     try #require(there.existingObject(with: ada.objectID) as? Employee).name = "Ida"
     try there.save()
     #expect(try here.count(for: request) == 3)
-    #expect(ada.name == "Ida" && here.core.contextLayer?.builder !== builder)
+    #expect(ada.name == "Ida" && here.core.reading.layerFollower.contextLayer?.builder !== builder)
     try expectLayer(here)
   }
 }

@@ -53,13 +53,13 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
       let shape = core.graph.shape(numbered: entity.number)
       try view.visitReferences(entity: entity.number, from: 0) { reference in
         for relationship in shape.relationships {
-          let all = core.targets(of: reference, relationship)
+          let all = core.reading.links.targets(of: reference, relationship)
           // The delete rule "no action" leaves references to deleted objects.
           let shown = try all.filter { try view.version(of: $0) != nil }
           let seen = try targets(reference, relationship, view)
           #expect(relationship.order == nil || shown == seen, "\(shape.name).\(relationship.name)")
           #expect(Set(shown) == Set(seen) && shown.count == seen.count, "\(shape.name).\(relationship.name)")
-          #expect(core.targetCount(of: reference, relationship) == all.count)
+          #expect(core.reading.links.targetCount(of: reference, relationship) == all.count)
         }
         return true
       }

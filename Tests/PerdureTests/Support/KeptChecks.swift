@@ -25,12 +25,12 @@ func askTwice(_ objects: [ManagedObject], _ core: ContextCore) {
 
 /// The number of cached relationships that are valid (L1).
 func keptCount(_ core: ContextCore) -> Int {
-  core.identityMap.objects.reduce(0) { $0 + keptEntries(of: $1).count }
+  core.registry.identityMap.objects.reduce(0) { $0 + keptEntries(of: $1).count }
 }
 
 private func keptEntries(of object: ManagedObject) -> [KeptRelations.Entry] {
   guard let kept = object.header.pointee.kept,
-    kept.pointee.stamp == object.core.memory.pointee.linkStamp
+    kept.pointee.stamp == object.core.registry.memory.pointee.linkStamp
   else { return [] }
   return (0..<kept.pointee.count).map { kept.entries[$0] }
 }
@@ -38,15 +38,15 @@ private func keptEntries(of object: ManagedObject) -> [KeptRelations.Entry] {
 /// Returns the errors of all valid cache entries (L1 to L3 in KeptRelations.swift).
 func keptMistakes(_ core: ContextCore) -> [String] {
   var mistakes: [String] = []
-  let objects = core.identityMap.objects
+  let objects = core.registry.identityMap.objects
   let entries = objects.map(keptEntries)
-  let stamp = core.memory.pointee.linkStamp
+  let stamp = core.registry.memory.pointee.linkStamp
   for (object, entries) in zip(objects, entries) {
     for entry in entries {
       let found = keptMistakes(object, entry, core)
       // A comparison may find a newer row. Then every entry is invalid, and the remaining checks
       // are skipped.
-      guard core.memory.pointee.linkStamp == stamp else { return mistakes }
+      guard core.registry.memory.pointee.linkStamp == stamp else { return mistakes }
       mistakes += found
     }
   }
@@ -70,7 +70,7 @@ private func keptMistakes(
   } else if let target = entry.target {
     pointers = [target]
   }
-  let found = core.targets(of: owner.reference, relationship)
+  let found = core.reading.links.targets(of: owner.reference, relationship)
   let expected = entry.isToMany ? found : Array(found.prefix(1))
   guard pointers.count == expected.count else {
     return ["\(name) caches \(pointers.count) objects, but has \(expected.count)"]
@@ -80,7 +80,7 @@ private func keptMistakes(
   }
   let order = entry.isToMany ? references : expected
   return zip(order, pointers).compactMap { reference, pointer in
-    guard let object = core.identityMap.object(reference),
+    guard let object = core.registry.identityMap.object(reference),
       Unmanaged.passUnretained(object).toOpaque() == pointer
     else { return "\(name) caches another instance of \(reference)" }
     if !object.header.pointee.isKept { return "\(name) caches \(reference), which is not marked as cached" }
@@ -106,9 +106,9 @@ struct KeptWatch {
     case 0..<4:
       alive = try ids.compactMap { core.graph.reference(of: $0) }.sorted { $0.rawValue < $1.rawValue }
         .filter { reference in
-          if let overlay = core.tracker[reference], overlay.isNew { return !overlay.isDeleted }
-          return try core.view.version(of: reference) != nil
-        }.map { core.instance(of: $0) }
+          if let overlay = core.pending[reference], overlay.isNew { return !overlay.isDeleted }
+          return try core.viewState.view.version(of: reference) != nil
+        }.map { core.registry.instance(of: $0) }
       askTwice(alive, core)
       expectNoMistake(core, comment(), sourceLocation)
     case 4, 5:

@@ -9,12 +9,12 @@ func expectLayer(
   _ context: ManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
   let core = context.core
-  core.propagateDeletes()
-  guard !core.tracker.isEmpty, core.readFailure == nil else { return }
-  let found = try core.currentLayer().describe()
-  let builder = LayerBuilder(over: core.view, IndexFeeds(core.graph.store), revision: 0)
-  for overlay in core.tracker.all {
-    try builder.replace(overlay.reference, with: core.contribution(of: overlay, nil))
+  core.editing.deleteRules.propagateDeletes()
+  guard !core.pending.isEmpty, core.viewState.readFailure == nil else { return }
+  let found = try core.reading.layerFollower.currentLayer().describe()
+  let builder = LayerBuilder(over: core.viewState.view, IndexFeeds(core.graph.store), revision: 0)
+  for overlay in core.pending.all {
+    try builder.replace(overlay.reference, with: core.reading.layerFollower.contribution(of: overlay, nil))
   }
   try builder.finish()
   let expected = builder.describe()

@@ -15,14 +15,14 @@ enum NaiveFetch {
 
   /// Like the function above, for the objects as a context shows them, including unsaved changes.
   static func references(_ query: FetchQuery, shownBy core: ContextCore) throws -> [ObjectReference] {
-    var all = core.tracker.all.filter { $0.isNew && !$0.isDeleted }.map(\.reference)
+    var all = core.pending.all.filter { $0.isNew && !$0.isDeleted }.map(\.reference)
     for case let entity? in core.graph.store.entities where entity.layouts != nil {
-      try core.view.visitReferences(entity: entity.number, from: 0) { reference in
-        if !core.tracker.isDeleted(reference) { all.append(reference) }
+      try core.viewState.view.visitReferences(entity: entity.number, from: 0) { reference in
+        if !core.pending.isDeleted(reference) { all.append(reference) }
         return true
       }
     }
-    return try references(query, core.graph.store, among: all) { PendingSource(core, $0) }
+    return try references(query, core.graph.store, among: all) { PendingSource(core.reading.derived, $0) }
   }
 
   private static func references(

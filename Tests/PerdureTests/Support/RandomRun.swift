@@ -77,11 +77,11 @@ struct Showing {
 extension RandomRun {
   func check(_ showing: Showing) throws {
     if hasFailed { return }
-    let sequence = showing.context.core.view.sequence
+    let sequence = showing.context.core.viewState.view.sequence
     checkObjects(showing)
     try checkFetches(showing)
     try checkExistence(showing)
-    if showing.context.core.view.sequence != sequence { checkObjects(showing) }
+    if showing.context.core.viewState.view.sequence != sequence { checkObjects(showing) }
   }
 
   private func checkObjects(_ showing: Showing) {

@@ -16,7 +16,7 @@ func expectWhole(
     let report = try store.store.verify()
     #expect(report.isClean, "\(report.findings)", sourceLocation: sourceLocation)
   }
-  let graph = GraphVerification(core.view, core.graph.store, container.managedObjectModel).run()
+  let graph = GraphVerification(core.viewState.view, core.graph.store, container.managedObjectModel).run()
   #expect(graph.isClean, "\(graph.findings)", sourceLocation: sourceLocation)
   try expectAgreement(context, container.managedObjectModel, sourceLocation: sourceLocation)
 }
@@ -55,8 +55,8 @@ func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel)
 /// in ContextCore+Vanished.swift).
 func missedVanished(_ context: ManagedObjectContext) throws -> [ObjectReference] {
   let core = context.core
-  return try core.tracker.all.filter { !$0.isNew && !$0.isDeleted }.map(\.reference)
-    .filter { try core.view.version(of: $0) == nil && !core.hasVanished($0) }
+  return try core.pending.all.filter { !$0.isNew && !$0.isDeleted }.map(\.reference)
+    .filter { try core.viewState.view.version(of: $0) == nil && !core.viewState.hasVanished($0) }
 }
 
 /// Returns why the relationship of an object must not lead to a target, or nil if it may.

@@ -33,9 +33,20 @@ extension ObjectHeader {
   }
 }
 
-// MARK: - Waking up
+/// Calls the hooks of objects that follow their rows.
+final class ObjectHooks {
+  private let viewState: ViewState
+  private let reading: ContextReading
+  private let activity: ContextActivity
 
-extension ContextCore {
+  init(_ reading: ContextReading, _ activity: ContextActivity) {
+    viewState = reading.viewState
+    self.reading = reading
+    self.activity = activity
+  }
+
+  // MARK: Waking up
+
   /// Called by every new instance whose class follows its row.
   func sleep(_ header: UnsafeMutablePointer<ObjectHeader>) {
     header.pointee.wakefulness = .drowsy
@@ -44,8 +55,8 @@ extension ContextCore {
 
   /// Makes sure that an object's row is there, for an accessor of the object; false when it has none.
   func wake(_ object: ManagedObject) -> Bool {
-    guard loadRow(of: object) else { return false }
-    guard object.header.pointee.wakefulness.contains(.drowsy), !isPlanning else { return true }
+    guard reading.rows.loadRow(of: object) else { return false }
+    guard object.header.pointee.wakefulness.contains(.drowsy), !activity.isPlanning else { return true }
     let wasAwake = object.header.pointee.wakefulness.contains(.awake)
     stayAwake(object)
     if wasAwake {
@@ -63,7 +74,7 @@ extension ContextCore {
     object.header.pointee.wakefulness.remove(.drowsy)
     object.header.pointee.wakefulness.insert(.awake)
     if object.header.pointee.row != nil, object.overlay?.changesRow != true {
-      object.header.pointee.epoch = epoch
+      object.header.pointee.epoch = viewState.epoch
     }
   }
 
@@ -74,18 +85,16 @@ extension ContextCore {
 
   /// An object that is awake has been given other values by what its context was told to do.
   func reawaken(_ object: ManagedObject, _ events: SnapshotEventType) {
-    guard object.isAwake, object.context === self else { return }
+    guard object.isAwake, !object.header.pointee.isGone else { return }
     if object.overlay?.isNew != true {
-      guard loadRow(of: object) else { return }
+      guard reading.rows.loadRow(of: object) else { return }
       stayAwake(object)
     }
     awake(object, fromSnapshotEvents: events)
   }
-}
 
-// MARK: - Becoming a fault
+  // MARK: Becoming a fault
 
-extension ContextCore {
   /// Tells an object that its values are about to go, if it has any.
   ///
   /// - Returns: Whether it has to be told afterwards too.
@@ -101,9 +110,9 @@ extension ContextCore {
     object.header.pointee.wakefulness.subtract([.awake, .turning])
     object.header.pointee.wakefulness.insert(.drowsy)
     guard object.shape.lifeCycle.contains(.didTurnIntoFault) else { return }
-    let outer = turnedIntoFault
-    turnedIntoFault = object.reference
-    defer { turnedIntoFault = outer }
+    let outer = activity.turnedIntoFault
+    activity.turnedIntoFault = object.reference
+    defer { activity.turnedIntoFault = outer }
     object.didTurnIntoFault()
   }
 

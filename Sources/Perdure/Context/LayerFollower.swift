@@ -20,7 +20,33 @@ struct ContextLayer {
   fileprivate let generation: UInt64
 }
 
-extension ContextCore {
+/// Keeps the layer of a context up to date.
+final class LayerFollower {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let rows: RowLoader
+  private let settledLinks: SettledLinks
+  /// The unsaved changes as a layer over the view, as of the last fetch; nil before the first.
+  @exclusivity(unchecked) private(set) var contextLayer: ContextLayer?
+  /// How layers follow from rows; nil before the first layer.
+  @exclusivity(unchecked) private var indexFeeds: IndexFeeds?
+  /// The last revision of `contextLayer`. Grows when the layer changes.
+  @exclusivity(unchecked) private(set) var layerRevision: UInt64 = 0
+
+  init(
+    _ rows: RowLoader, _ settledLinks: SettledLinks, _ registry: ObjectRegistry, _ viewState: ViewState,
+    _ pending: PendingChanges
+  ) {
+    graph = viewState.graph
+    self.registry = registry
+    self.viewState = viewState
+    self.pending = pending
+    self.rows = rows
+    self.settledLinks = settledLinks
+  }
+
   /// What a fetch reads: the view, with the unsaved changes if it includes them.
   ///
   /// Delete rules have to be applied before.
@@ -28,10 +54,10 @@ extension ContextCore {
   /// - Throws: What the store throws.
   /// - Complexity: O(k log n) for k objects that were edited since the last call.
   func shownView() throws -> any StateReader {
-    if tracker.isEmpty { return view }
+    if pending.isEmpty { return viewState.view }
     let builder = try currentLayer()
     return LayeredView(
-      view, .success(builder.layer), sequence: view.sequence, revision: builder.revision)
+      viewState.view, .success(builder.layer), sequence: viewState.view.sequence, revision: builder.revision)
   }
 
   /// The builder of the layer, brought up to date.
@@ -39,10 +65,10 @@ extension ContextCore {
   /// - Throws: What the store throws.
   /// - Complexity: O(k log n) for k objects that were edited since the last call.
   func currentLayer() throws -> LayerBuilder {
-    if let readFailure { throw readFailure }
+    try viewState.throwReadFailure()
     do {
       let builder = try followEdits() ?? buildLayer()
-      if let readFailure { throw readFailure }
+      try viewState.throwReadFailure()
       return builder
     } catch {
       dropLayer()
@@ -53,15 +79,16 @@ extension ContextCore {
   /// Forgets the layer; the next fetch builds it from scratch.
   func dropLayer() {
     contextLayer = nil
-    memory.pointee.edits.stop()
+    registry.memory.pointee.edits.stop()
   }
 
   /// Brings the layer up to date by what was edited; nil if that is not known.
   private func followEdits() throws -> LayerBuilder? {
-    guard let known = contextLayer, memory.pointee.edits.isComplete, known.builder.base === view,
-      known.generation == tracker.generation, known.vanished == vanished
+    guard let known = contextLayer, registry.memory.pointee.edits.isComplete,
+      known.builder.base === viewState.view,
+      known.generation == pending.generation, known.vanished == viewState.vanished
     else { return nil }
-    let edited = memory.pointee.edits.references
+    let edited = registry.memory.pointee.edits.references
     if edited.isEmpty { return known.builder }
     for reference in edited { try follow(reference, in: known.builder) }
     return try finish(known.builder)
@@ -71,22 +98,22 @@ extension ContextCore {
     let before = contextLayer?.builder
     let feeds = indexFeeds ?? IndexFeeds(graph.store)
     indexFeeds = feeds
-    let builder = LayerBuilder(over: view, feeds, revision: layerRevision + 1)
-    for overlay in tracker.ordered.joined() { try enter(overlay, builder, before) }
+    let builder = LayerBuilder(over: viewState.view, feeds, revision: layerRevision + 1)
+    for overlay in pending.ordered.joined() { try enter(overlay, builder, before) }
     contextLayer = ContextLayer(
-      builder: builder, vanished: vanished, generation: tracker.generation)
+      builder: builder, vanished: viewState.vanished, generation: pending.generation)
     return try finish(builder)
   }
 
   private func finish(_ builder: LayerBuilder) throws -> LayerBuilder {
     try builder.finish()
     layerRevision = builder.revision
-    memory.pointee.edits.begin(count: builder.count)
+    registry.memory.pointee.edits.begin(count: builder.count)
     return builder
   }
 
   private func follow(_ reference: ObjectReference, in builder: LayerBuilder) throws {
-    guard let overlay = tracker[reference] else { return try builder.replace(reference, with: nil) }
+    guard let overlay = pending[reference] else { return try builder.replace(reference, with: nil) }
     // Otherwise it was noted twice.
     if !overlay.isInLayer { try enter(overlay, builder, builder) }
   }
@@ -104,7 +131,7 @@ extension ContextCore {
   func contribution(
     of overlay: ObjectOverlay, _ before: PendingRow?
   ) throws -> ObjectContribution? {
-    if hasVanished(overlay.reference) { return nil }
+    if viewState.hasVanished(overlay.reference) { return nil }
     var contribution = ObjectContribution()
     contribution.isNew = overlay.isUnknownToStore
     contribution.isDeleted = overlay.isDeleted
@@ -132,13 +159,13 @@ extension ContextCore {
   private func pendingRow(_ overlay: ObjectOverlay) throws -> [UInt8]? {
     if overlay.isNew { return row(of: overlay, base: nil) }
     // Values that hooks and primitive setters gave the instance are saved with its other changes.
-    if let object = identityMap.object(overlay.reference),
-      object.header.pointee.wakefulness.contains(.rewritten), loadRow(of: object),
+    if let object = registry.identityMap.object(overlay.reference),
+      object.header.pointee.wakefulness.contains(.rewritten), rows.loadRow(of: object),
       let row = object.header.pointee.loadedRow
     {
       return self.row(of: overlay, base: row)
     }
-    return try view.withRow(overlay.reference) { stored in
+    return try viewState.view.withRow(overlay.reference) { stored in
       guard let stored else { return nil }
       return row(of: overlay, base: try graph.store.rows.view(stored.bytes, of: overlay.reference))
     }
@@ -150,7 +177,7 @@ extension ContextCore {
     guard let layouts = overlay.shape.storage.layouts else { return nil }
     var bytes: [UInt8] = []
     overlay.withColumns { values, marks in
-      let held = values.indices.map { fitting(values[$0], overlay.shape, $0) }
+      let held = values.indices.map { viewState.fitting(values[$0], overlay.shape, $0) }
       held.withUnsafeBufferPointer {
         RowWriter(layouts).append(to: &bytes, base: base, $0, isGiven: marks)
       }
@@ -158,18 +185,9 @@ extension ContextCore {
     return bytes
   }
 
-  /// The value in a form that a row can hold: null for ids, lists, and objects that are gone.
-  func fitting(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value {
-    switch value {
-    case .objectID, .list: .null
-    case .reference(let target) where shape.isRelationship(slot) && hasVanished(target): .null
-    default: value
-    }
-  }
-
   private func addRemoval(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) throws {
     // With nothing below there is nothing to remove.
-    guard try view.version(of: overlay.reference) != nil else { return }
+    guard try viewState.view.version(of: overlay.reference) != nil else { return }
     contribution.row = .removed
     for relationship in overlay.shape.relationships {
       removePlaces(overlay.reference, relationship, from: &contribution)
@@ -177,12 +195,12 @@ extension ContextCore {
         continue
       }
       var targets: [ObjectReference] = []
-      try view.appendReferences(under: overlay.reference, in: index, to: &targets)
+      try viewState.view.appendReferences(under: overlay.reference, in: index, to: &targets)
       for target in targets {
         let (source, end) = isForward ? (overlay.reference, target) : (target, overlay.reference)
         contribution.linksRemoved.append(StoreLink(index: links, source: source, target: end))
         // Of a relationship that is its own inverse there is a link each way.
-        if inverse(of: relationship, at: target)?.index == index {
+        if graph.inverse(of: relationship, at: target)?.index == index {
           contribution.linksRemoved.append(StoreLink(index: links, source: end, target: source))
         }
       }
@@ -192,7 +210,7 @@ extension ContextCore {
   private func addLinks(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) {
     for (slot, delta) in overlay.deltas {
       guard case .links(let links, true) = overlay.shape.relationship(slot).form else { continue }
-      for target in delta.added.ordered where !hasVanished(target) {
+      for target in delta.added.ordered where !viewState.hasVanished(target) {
         contribution.linksAdded.append(
           StoreLink(index: links, source: overlay.reference, target: target))
       }
@@ -208,7 +226,7 @@ extension ContextCore {
   private func addPlaces(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) {
     for (slot, delta) in overlay.orders {
       guard let order = overlay.shape.relationship(slot).order else { continue }
-      for place in delta.tree.added where !hasVanished(place.reference) {
+      for place in delta.tree.added where !viewState.hasVanished(place.reference) {
         let link = StoreLink(index: order.keys, source: overlay.reference, target: place.reference)
         contribution.places.append((link, place.key))
       }
@@ -224,7 +242,7 @@ extension ContextCore {
     _ owner: ObjectReference, _ relationship: RelationshipShape, from contribution: inout ObjectContribution
   ) {
     if let order = relationship.order {
-      for member in storedMembers(of: owner, order) {
+      for member in settledLinks.storedMembers(of: owner, order) {
         contribution.placesRemoved.append(
           StoreLink(index: order.keys, source: owner, target: member))
       }
@@ -232,10 +250,10 @@ extension ContextCore {
     guard relationship.inverseIsOrdered else { return }
     let targets =
       relationship.form == .column
-      ? storedColumn(owner, relationship.slot).map { [$0] } ?? []
-      : settledTargets(of: owner, relationship)
+      ? viewState.storedColumn(owner, relationship.slot).map { [$0] } ?? []
+      : settledLinks.settledTargets(of: owner, relationship)
     for target in targets {
-      guard let order = inverse(of: relationship, at: target)?.order else { continue }
+      guard let order = graph.inverse(of: relationship, at: target)?.order else { continue }
       contribution.placesRemoved.append(
         StoreLink(index: order.keys, source: target, target: owner))
     }

@@ -1,118 +1,64 @@
-// The hooks of a save: what the program's own classes change, refuse, and are told.
-//
-// Before anything is written, every pending object whose class has a hook is asked, in order of entity and
-// identity:
-//
-//   S1. `willSave`, to a fixed point. Who is changed after its `willSave` began is called again, so whatever a
-//       `willSave` does, to its own object or to others, is seen by the `willSave` of who it was done to.
-//   S2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`. If anything is
-//       changed by them, all begins again with S1 for who was changed, and validation for everybody: a rule may look at
-//       several objects, also such as have no hooks themselves. The methods of an object that leads to nothing
-//       where it has to (1570) are not called: to read such a property stops the program.
-//   S3. After 1,000 rounds of both together the save gives up, and names who still changes.
-//   S4. Objects that were inserted and deleted since the last save hear nothing of it, nor do those that another
-//       context has removed: the save refuses them anyway.
-//
-// Hooks may insert, delete, discard, roll back and reset; so an overlay is only believed while the tracker has it.
-// They may not save: a save inside a save would write half of it.
+// Validation by the program's own classes (S2 in SaveHookCaller.swift), and of single values by hand.
 
+internal import PerdureModel
 internal import PerdurePredicates
 
-extension ContextCore {
-  /// How many rounds of hooks a save makes at most (S3).
-  static let saveRoundsMax = 1000
+/// Calls the validation of the program's classes.
+final class ClassValidation {
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let reading: ContextReading
+  private let deleteRules: DeleteRules
+  private let ruleValidation: RuleValidation
+  private let activity: ContextActivity
 
-  /// Stops a program that saves where everything is in motion.
-  func checkSaveIsPossible() {
-    if isPropagating {
-      stop(
-        "save() was called by prepareForDeletion of an object that a delete rule deletes. Save after the deletion."
-      )
-    }
-    if isValidating {
-      stop(
-        "save() was called by a validation hook of validate(). Remove the call: changes in hooks stay pending."
-      )
-    }
-    if isSaving {
-      stop(
-        "save() was called by a hook of a save: willSave, didSave or a validation. Remove the call: the running save "
-          + "saves the changes of willSave, and those of didSave stay pending.")
-    }
+  init(
+    _ reading: ContextReading, _ deleteRules: DeleteRules, _ ruleValidation: RuleValidation,
+    _ activity: ContextActivity
+  ) {
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    self.reading = reading
+    self.deleteRules = deleteRules
+    self.ruleValidation = ruleValidation
+    self.activity = activity
   }
 
-  /// Lets objects prepare for the save, and refuse it.
-  ///
-  /// - Returns: What their validation has found. Delete rules are applied.
-  func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
-    guard tracker.containsEntity(where: \.hasSaveHooks) else { return [] }
-    var changed = pending { $0.shape.hasSaveHooks }
-    var count = 0
-    while true {
-      count += 1
-      if count > Self.saveRoundsMax { throw .endlessChanges(changed.map { objectID(of: $0.reference) }) }
-      for overlay in changed { willSave(overlay) }
-      propagateDeletes()
-      if let readFailure { throw readFailure }
-      changed = pending { $0.isTouched && $0.shape.lifeCycle.contains(.willSave) }
-      guard changed.isEmpty else { continue }
-      for overlay in tracker.all { overlay.isTouched = false }
-      let refusals = validateObjects()
-      propagateDeletes()
-      changed = pending(\.isTouched)
-      if changed.isEmpty { return refusals }
-    }
-  }
-
-  /// The pending changes that fulfil a condition, in order.
-  private func pending(_ holds: (ObjectOverlay) -> Bool) -> [ObjectOverlay] {
-    tracker.ordered.joined().filter { isPending($0) && holds($0) }
-  }
-
-  /// Whether a save concerns an object (S4).
-  private func isPending(_ overlay: ObjectOverlay) -> Bool {
-    overlay.state.isPending && tracker[overlay.reference] === overlay && !hasVanished(overlay.reference)
-  }
-
-  private func willSave(_ overlay: ObjectOverlay) {
-    guard overlay.shape.lifeCycle.contains(.willSave), isPending(overlay) else { return }
-    overlay.isTouched = false
-    instance(of: overlay.reference).willSave()
-  }
-}
-
-// MARK: - Validation by the classes
-
-extension ContextCore {
   /// Calls the validation of every pending object whose class has one. What an object refuses that another's
   /// validation has deleted or thrown away is of no account.
   func validateObjects() -> [PerdureError.Detail] {
-    guard tracker.containsEntity(where: \.hasSaveHooks) else { return [] }
-    if isValidating {
+    guard pending.containsEntity(where: \.hasSaveHooks) else { return [] }
+    if activity.isValidating {
       stop("validate() was called by a validation hook, and would never end. Remove the call.")
     }
-    isValidating = true
-    defer { isValidating = false }
+    activity.isValidating = true
+    defer { activity.isValidating = false }
     var refusals: [(overlay: ObjectOverlay, details: [PerdureError.Detail])] = []
-    for overlay in pending({ $0.shape.hasSaveHooks }) where isPending(overlay) {
+    for overlay in pending.saved(where: { $0.shape.hasSaveHooks }, in: viewState)
+    where pending.isSaved(overlay, in: viewState) {
       var details: [PerdureError.Detail] = []
       validate(overlay, &details)
       if !details.isEmpty { refusals.append((overlay, details)) }
     }
-    propagateDeletes()
-    return refusals.flatMap { isPending($0.overlay) ? $0.details : [] }
+    deleteRules.propagateDeletes()
+    return refusals.flatMap { pending.isSaved($0.overlay, in: viewState) ? $0.details : [] }
   }
 
   private func validate(_ overlay: ObjectOverlay, _ details: inout [PerdureError.Detail]) {
     let lifeCycle = overlay.shape.lifeCycle
     guard !lifeCycle.isDisjoint(with: .validating) || !overlay.shape.validatedKeys.isEmpty else { return }
-    let object = instance(of: overlay.reference)
+    let object = registry.instance(of: overlay.reference)
     if !overlay.isDeleted {
-      for key in overlay.shape.validatedKeys where isPending(overlay) && asks(overlay, for: key) {
+      for key in overlay.shape.validatedKeys
+      where pending.isSaved(overlay, in: viewState) && asks(overlay, for: key) {
         validate(object, key, &details)
       }
     }
-    guard !lifeCycle.isDisjoint(with: .validating), isPending(overlay), !lacksObjects(overlay) else { return }
+    guard !lifeCycle.isDisjoint(with: .validating), pending.isSaved(overlay, in: viewState),
+      !lacksObjects(overlay)
+    else { return }
     do {
       switch overlay.state {
       case .inserted: if lifeCycle.contains(.validateForInsert) { try object.validateForInsert() }
@@ -128,14 +74,15 @@ extension ContextCore {
   /// Whether a save validates a key: always if the class lists it, and otherwise if its slot may
   /// have become invalid.
   private func asks(_ overlay: ObjectOverlay, for key: String) -> Bool {
-    overlay.shape.slotsOfUnlistedKeys[key].map { isConcerned(overlay, $0) } ?? true
+    overlay.shape.slotsOfUnlistedKeys[key].map { ruleValidation.isConcerned(overlay, $0) } ?? true
   }
 
   /// Whether a relationship leads to nothing that has to lead to an object, so that its property cannot be read.
   private func lacksObjects(_ overlay: ObjectOverlay) -> Bool {
     if overlay.isDeleted { return false }
     return overlay.shape.relationships.contains { relationship in
-      !relationship.isToMany && !relationship.isOptional && target(of: overlay.reference, relationship) == nil
+      !relationship.isToMany && !relationship.isOptional
+        && reading.links.target(of: overlay.reference, relationship) == nil
     }
   }
 
@@ -194,37 +141,34 @@ extension ContextCore {
   ///
   /// - Throws: `PerdureError` with the details of all violations.
   func validateByHand(_ object: ManagedObject) throws(PerdureError) {
-    checkOwner()
     var details: [PerdureError.Detail] = []
-    if !isValidating {
-      for key in object.shape.validatedKeys where object.context === self {
+    if !activity.isValidating {
+      for key in object.shape.validatedKeys where registry.has(object) {
         if object.overlay.map({ asks($0, for: key) }) ?? true { validate(object, key, &details) }
       }
     }
-    guard object.context === self, let overlay = object.overlay else {
+    guard registry.has(object), let overlay = object.overlay else {
       if !details.isEmpty { throw .validation(details) }
       return
     }
     var violations: [PerdureError.Detail] = []
-    addViolations(overlay, to: &violations)
+    ruleValidation.addViolations(overlay, to: &violations)
     violations.addNew(details)
     if !violations.isEmpty { throw .validation(violations) }
   }
 
   /// The declared rules that an object's pending changes break, for `validateForInsert()` and its like.
   func checkRules(of object: ManagedObject) throws(PerdureError) {
-    checkOwner()
-    guard object.context === self, let overlay = object.overlay else { return }
+    guard registry.has(object), let overlay = object.overlay else { return }
     var details: [PerdureError.Detail] = []
-    addViolations(overlay, to: &details)
+    ruleValidation.addViolations(overlay, to: &details)
     if !details.isEmpty { throw .validation(details) }
   }
 
   /// The declared rules that a value would break.
   func checkRule(_ value: Any?, forKey key: String, of object: ManagedObject) throws(PerdureError) {
-    checkOwner()
     if let composite = object.shape.composite(named: key) {
-      return try checkRules(value, composite, of: object)
+      return try ruleValidation.checkRules(value, composite, of: object)
     }
     let (shape, slot) = (object.shape, object.shape.slot(named: key))
     var details: [PerdureError.Detail] = []
@@ -237,7 +181,7 @@ extension ContextCore {
       if case .transient(.undefined, _) = shape.properties[slot] {
         // It holds anything.
       } else if let held = object.held(value, slot) {
-        addBrokenRules(of: held, shape, object.reference, slot, to: &details)
+        ruleValidation.addBrokenRules(of: held, shape, object.reference, slot, to: &details)
       } else {
         violation = PropertyRules.unfit(value)
       }
@@ -245,7 +189,7 @@ extension ContextCore {
       // As a save reports it, so that both reports are one.
       violation = PropertyRules.missing(slot, of: shape, isNew: object.overlay?.isNew == true)
     } else {
-      addAbsentComposites(of: object, without: slot, to: &details)
+      ruleValidation.addAbsentComposites(of: object, without: slot, to: &details)
     }
     if let violation {
       details.append(
@@ -257,47 +201,7 @@ extension ContextCore {
   }
 }
 
-// MARK: - After the commit
-
-extension ContextCore {
-  /// The objects that are told when the commit is done, each with what it will have made of them. Those that go
-  /// are loaded, so that they can be read to the end.
-  func objectsToTell() -> [(object: ManagedObject, state: ObjectState)] {
-    guard tracker.containsEntity(where: { $0.lifeCycle.contains(.didSave) }) else { return [] }
-    return tracker.ordered.joined().filter { $0.shape.lifeCycle.contains(.didSave) && isPending($0) }
-      .map { overlay in
-        let object = instance(of: overlay.reference)
-        if overlay.isDeleted { loadQuietly(object) }
-        return (object, overlay.state)
-      }
-  }
-
-  /// A row that cannot be read is no reason to refuse what comes after the commit that removes it.
-  private func loadQuietly(_ object: ManagedObject) {
-    let before = readFailure
-    _ = loadRow(of: object)
-    readFailure = before
-  }
-
-  /// Calls `didSave`, while the objects still say what they were before. What it changes is pending.
-  func callDidSave(_ saved: [(object: ManagedObject, state: ObjectState)]) {
-    for (object, state) in saved { object.header.pointee.savedState = state }
-    for (object, _) in saved { object.didSave() }
-    for (object, _) in saved { object.header.pointee.savedState = nil }
-  }
-}
-
 extension PerdureError {
-  fileprivate static func endlessChanges(_ objects: [ManagedObjectID]) -> PerdureError {
-    let named = objects.prefix(3).map(\.uri).joined(separator: ", ") + (objects.count > 3 ? ", …" : "")
-    var error = PerdureError(
-      .endlessChanges,
-      "After \(ContextCore.saveRoundsMax) rounds, willSave or validation still changes \(named). Let them set a "
-        + "value only if it differs, or use setPrimitiveValue. Nothing was saved.")
-    error.objectIDs = objects
-    return error
-  }
-
   /// What a validation hook has thrown, as details.
   fileprivate static func details(
     of error: any Error, _ object: ManagedObjectID, _ key: String = "", _ value: Any? = nil

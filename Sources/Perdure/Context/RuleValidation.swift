@@ -7,16 +7,6 @@ internal import PerdurePredicates
 struct DeniedDelete {
   let relationship: RelationshipShape
   let remaining: Int
-
-  /// The relationships that deny the deletion of an object: those that lead to anything that stays.
-  static func find(_ overlay: ObjectOverlay, in context: ContextCore) -> [DeniedDelete] {
-    overlay.shape.relationships.compactMap { relationship in
-      guard relationship.deleteRule == .deny else { return nil }
-      let remaining = context.targets(of: overlay.reference, relationship)
-        .count { !context.tracker.isDeleted($0) && !context.isLeftBehind($0, at: relationship) }
-      return remaining == 0 ? nil : DeniedDelete(relationship: relationship, remaining: remaining)
-    }
-  }
 }
 
 /// The rules that properties have to obey at a save. Pure: what they hold is given.
@@ -108,56 +98,58 @@ enum PropertyRules {
   }
 }
 
-extension ContextCore {
-  /// What a save would find, before it asks the store. The classes come first: they may change values.
-  func validate() throws(PerdureError) {
-    checkOwner()
-    propagateDeletes()
-    if let readFailure { throw readFailure }
-    let refusals = validateObjects()
-    propagateDeletes()
-    // W2: who woke up now might change what is being looked at.
-    isPlanning = true
-    defer { isPlanning = false }
-    var violations: [PerdureError.Detail] = []
-    for overlay in tracker.ordered.joined() { addViolations(overlay, to: &violations) }
-    violations.addNew(refusals)
-    if let readFailure { throw readFailure }
-    if !violations.isEmpty { throw .validation(violations) }
+/// Checks the rules of the model before a save.
+final class RuleValidation {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let reading: ContextReading
+  private let deleteRules: DeleteRules
+
+  init(_ reading: ContextReading, _ deleteRules: DeleteRules) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    self.reading = reading
+    self.deleteRules = deleteRules
   }
 
   /// Adds every rule that a pending change breaks. Delete rules have been applied before.
   func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     if overlay.isDeleted {
       details += deniedDeletes(overlay)
-    } else if !hasVanished(overlay.reference) {
+    } else if !viewState.hasVanished(overlay.reference) {
       addBrokenRules(overlay, to: &details)
       if graph.hasSpreadEntities { addLinksAcrossStores(overlay, to: &details) }
     }
   }
 
-  private func deniedDeletes(_ overlay: ObjectOverlay) -> [PerdureError.Detail] {
-    DeniedDelete.find(overlay, in: self).map { denied in
+  func deniedDeletes(_ overlay: ObjectOverlay) -> [PerdureError.Detail] {
+    deleteRules.deniedDeletes(of: overlay).map { denied in
       PerdureError.Detail(
-        code: .relationshipDeniedDelete, objectID: objectID(of: overlay.reference),
+        code: .relationshipDeniedDelete, objectID: pending.objectID(of: overlay.reference),
         property: denied.relationship.name, value: .integer(Int64(denied.remaining)),
-        rule: "denies the deletion while it has objects: delete or disconnect them first")
+        rule: "denies the deletion while it has objects: delete or editing.linkEditor.disconnect them first")
     }
   }
 
   /// The row is asked for once, however many rules there are, and only if a column has some that did not change.
-  private func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
+  func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     let needsRow =
       overlay.changesRow && !overlay.isNew
       && overlay.shape.ruledSlots.contains { overlay.shape.isColumn($0) && overlay.value($0) == nil }
-    if needsRow, withRow(overlay.reference, { row, _ in addBrokenRules(overlay, row, to: &details) }) != nil {
+    if needsRow,
+      reading.rows.withRow(overlay.reference, { row, _ in addBrokenRules(overlay, row, to: &details) }) != nil
+    {
       return
     }
     addBrokenRules(overlay, nil, to: &details)
   }
 
   /// - Parameter row: The object's row, if a column may have to be looked up there.
-  private func addBrokenRules(
+  func addBrokenRules(
     _ overlay: ObjectOverlay, _ row: RowView?, to details: inout [PerdureError.Detail]
   ) {
     for slot in overlay.shape.ruledSlots where isConcerned(overlay, slot) {
@@ -176,7 +168,7 @@ extension ContextCore {
         let count =
           relationship.form == .column
           ? (leads(column(overlay, slot, row), from: overlay) ? 1 : 0)
-          : targetCount(of: overlay.reference, relationship)
+          : reading.links.targetCount(of: overlay.reference, relationship)
         if let found = PropertyRules.violation(relationship, count: count) {
           addViolation(found, overlay, slot, to: &details)
         }
@@ -193,27 +185,27 @@ extension ContextCore {
     return layouts.value(slot, of: row)
   }
 
-  private func leads(_ value: Value, from overlay: ObjectOverlay) -> Bool {
+  func leads(_ value: Value, from overlay: ObjectOverlay) -> Bool {
     guard case .reference(let target) = value else { return false }
-    return shown(target, of: overlay.reference) != nil
+    return viewState.shown(target, of: overlay.reference) != nil
   }
 
-  private func addViolation(
+  func addViolation(
     _ violation: PropertyRules.Violation, _ overlay: ObjectOverlay, _ slot: Int,
     to details: inout [PerdureError.Detail]
   ) {
     details.append(
       PerdureError.Detail(
-        code: violation.code, objectID: objectID(of: overlay.reference),
+        code: violation.code, objectID: pending.objectID(of: overlay.reference),
         property: overlay.shape.propertyName(slot), value: violation.value, rule: violation.rule))
   }
 
   /// Only an instance has values that were set, and a new object has one.
-  private func addBrokenRules(
+  func addBrokenRules(
     ofTransient slot: Int, _ isOptional: Bool, _ overlay: ObjectOverlay,
     to details: inout [PerdureError.Detail]
   ) {
-    guard let object = identityMap.object(overlay.reference) else { return }
+    guard let object = registry.identityMap.object(overlay.reference) else { return }
     if object.hasTransientValue(slot) {
       if overlay.shape.rules[slot] != nil || overlay.shape.transformableSlots.contains(slot) {
         addBrokenRules(
@@ -233,14 +225,14 @@ extension ContextCore {
     if shape.attributeKinds[slot] == .reference, isForeign(value, in: reference) {
       details.append(
         PerdureError.Detail(
-          code: .validation, objectID: objectID(of: reference), property: shape.propertyName(slot),
+          code: .validation, objectID: pending.objectID(of: reference), property: shape.propertyName(slot),
           value: graph.shown(value),
           rule: "must be the id of an object of this store"))
     }
     if let problem = value.transformationProblem {
       details.append(
         PerdureError.Detail(
-          code: .validation, objectID: objectID(of: reference), property: shape.propertyName(slot),
+          code: .validation, objectID: pending.objectID(of: reference), property: shape.propertyName(slot),
           value: .null,
           rule: "must be a value that can be stored as bytes: \(problem)"))
       return
@@ -250,14 +242,14 @@ extension ContextCore {
       details.append(
         PerdureError.Detail(
           code: PropertyRules.code(of: broken.rule, shape.schema.properties[slot].attributeType),
-          objectID: objectID(of: reference), property: shape.propertyName(slot), value: value,
+          objectID: pending.objectID(of: reference), property: shape.propertyName(slot), value: value,
           rule: broken.cause.map { "\(broken.rule), which could not be checked: \($0)" } ?? "\(broken.rule)",
           validationRule: broken.rule))
     }
   }
 
   /// Whether a value of a column of ids names no object of the store.
-  private func isForeign(_ value: Value, in owner: ObjectReference) -> Bool {
+  func isForeign(_ value: Value, in owner: ObjectReference) -> Bool {
     let held: Value
     if case .objectID(let text) = value { held = graph.heldIdentity(text) } else { held = value }
     switch held {
@@ -280,6 +272,88 @@ extension ContextCore {
       return overlay.delta(slot) != nil
     }
     return overlay.changesRow
+  }
+
+  /// Whether a required leaf needs a value.
+  func isRequired(_ overlay: ObjectOverlay, _ slot: Int, _ row: RowView?) -> Bool {
+    overlay.shape.schema.isRequired(slot) { !column(overlay, $0, row).isNull }
+  }
+
+  /// Adds the composites that must have a value and have none.
+  func addAbsentComposites(
+    _ overlay: ObjectOverlay, _ row: RowView?, to details: inout [PerdureError.Detail]
+  ) {
+    let schema = overlay.shape.schema
+    guard let any = schema.composites.first, isConcerned(overlay, any.slots.lowerBound) else { return }
+    for composite in schema.absentComposites({ !column(overlay, $0, row).isNull }) {
+      details.append(.absent(composite, pending.objectID(of: overlay.reference)))
+    }
+  }
+
+  /// Adds the composites around a leaf that must have a value and would lose the last of it.
+  func addAbsentComposites(
+    of object: ManagedObject, without slot: Int, to details: inout [PerdureError.Detail]
+  ) {
+    let absent = object.shape.schema.absentComposites { $0 != slot && object.hasValue($0) }
+    for composite in absent where composite.slots.contains(slot) && object.hasValue(slot) {
+      details.append(.absent(composite, object.objectID))
+    }
+  }
+
+  /// The declared rules that a value of a composite would break.
+  func checkRules(
+    _ value: Any?, _ composite: CompositeSchema, of object: ManagedObject
+  ) throws(PerdureError) {
+    let shape = object.shape
+    if let value, !object.canHold(value, composite) {
+      throw .validation([.unfit(value, composite.name, object.objectID)])
+    }
+    let leaves = object.leaves(of: value, composite)
+    let present = Set(leaves.filter { $0.value != nil }.map(\.slot))
+    // What is around the composite is as the object has it.
+    let hasValue = { composite.slots.contains($0) ? present.contains($0) : object.hasValue($0) }
+    var details: [PerdureError.Detail] = []
+    for (slot, value) in leaves {
+      if let value {
+        if let held = object.held(value, slot) {
+          addBrokenRules(of: held, shape, object.reference, slot, to: &details)
+        } else {
+          details.append(.unfit(value, shape.propertyName(slot), object.objectID))
+        }
+      } else if !shape.isOptional(slot), shape.schema.isRequired(slot, hasValue) {
+        let missing = PropertyRules.missing(slot, of: shape, isNew: object.overlay?.isNew == true)
+        details.append(
+          PerdureError.Detail(
+            code: missing.code, objectID: object.objectID, property: shape.propertyName(slot),
+            value: .null, rule: missing.rule))
+      }
+    }
+    for absent in shape.schema.absentComposites(hasValue)
+    where absent.depth >= composite.depth && composite.slots.contains(absent.slots.lowerBound) {
+      details.append(.absent(absent, object.objectID))
+    }
+    if !details.isEmpty { throw .validation(details) }
+  }
+
+  /// Adds the links of a changed object that lead to another store (JoinedStore, J1).
+  func addLinksAcrossStores(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
+    let place = graph.place(ofEntity: overlay.reference.entityNumber)
+    func check(_ target: ObjectReference, _ slot: Int) {
+      guard graph.place(ofEntity: target.entityNumber) != place else { return }
+      details.append(
+        PerdureError.Detail(
+          code: .externalRelationship, objectID: pending.objectID(of: overlay.reference),
+          property: overlay.shape.propertyName(slot), value: .objectID(pending.objectID(of: target).uri),
+          rule: "must not lead to an object of another store: assign both to one store, or keep the id"))
+    }
+    for slot in overlay.shape.columnSlots {
+      if let target = overlay.reference(slot) { check(target, slot) }
+    }
+    for (slot, delta) in overlay.deltas {
+      // What is in a column at the other end is found there.
+      guard !overlay.shape.relationship(slot).isInColumn else { continue }
+      for target in delta.added.ordered { check(target, slot) }
+    }
   }
 }
 

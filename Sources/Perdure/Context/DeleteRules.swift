@@ -16,33 +16,59 @@
 internal import PerdureModel
 internal import PerdurePredicates
 
-extension ContextCore {
+/// Applies the delete rules to unsaved deletions.
+final class DeleteRules {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let transientState: TransientState
+  private let reading: ContextReading
+  private let objectEditor: ObjectEditor
+  private let linkEditor: LinkEditor
+  private let activity: ContextActivity
+
+  init(
+    _ reading: ContextReading, _ objectEditor: ObjectEditor, _ linkEditor: LinkEditor,
+    _ activity: ContextActivity
+  ) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    transientState = reading.transientState
+    self.reading = reading
+    self.objectEditor = objectEditor
+    self.linkEditor = linkEditor
+    self.activity = activity
+  }
+
   /// Applies the delete rules of what has been marked since the last time.
   func propagateDeletes() {
     // Not again from a `prepareForDeletion` that it calls: what that marks is visited as well.
-    guard !tracker.unpropagated.isEmpty, !isPropagating else { return }
-    isPropagating = true
-    defer { isPropagating = false }
+    guard !pending.unpropagated.isEmpty, !activity.isPropagating else { return }
+    activity.isPropagating = true
+    defer { activity.isPropagating = false }
     var visited: [ObjectOverlay] = []
     // Those that a cascade adds are read together when the first of them is visited.
     var readAhead: Set<ObjectReference> = []
-    while let reference = tracker.unpropagated.popLast() {
-      guard let overlay = tracker[reference], overlay.isDeleted, !overlay.isPropagated else { continue }
-      if !view.answersAtOnce, !readAhead.contains(reference) {
-        let all = tracker.unpropagated + [reference]
-        readLinksAhead(ofDeleted: all)
+    while let reference = pending.unpropagated.popLast() {
+      guard let overlay = pending[reference], overlay.isDeleted, !overlay.isPropagated else { continue }
+      if !viewState.view.answersAtOnce, !readAhead.contains(reference) {
+        let all = pending.unpropagated + [reference]
+        reading.settledLinks.readLinksAhead(ofDeleted: all)
         readAhead.formUnion(all)
       }
       overlay.isPropagated = true
       let stored = storedReferences(overlay)
       for relationship in overlay.shape.relationships
-      where overlay.isDeleted && tracker[reference] === overlay {
+      where overlay.isDeleted && pending[reference] === overlay {
         propagate(overlay, relationship, stored)
       }
       visited.append(overlay)
     }
     // A preparation may have taken deletions back.
-    for overlay in visited where !overlay.isNew && overlay.isDeleted && tracker[overlay.reference] === overlay
+    for overlay in visited where !overlay.isNew && overlay.isDeleted && pending[overlay.reference] === overlay
     {
       for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
       forgetTransient(overlay.reference)
@@ -58,20 +84,9 @@ extension ContextCore {
       column.deleteRule != .deny && overlay.value(column.slot) == nil
     }
     guard !overlay.isNew, overlay.shape.columns.contains(where: isAsked) else {
-      return StoredReferences(epoch)
+      return StoredReferences(viewState.epoch)
     }
-    return storedReferences(of: overlay.reference)
-  }
-
-  /// What the columns of an object lead to in its row.
-  func storedReferences(of reference: ObjectReference) -> StoredReferences {
-    var found = StoredReferences(epoch)
-    _ = withRow(reference) { row, _ in
-      for slot in graph.shape(of: reference).columnSlots where row.isPresent(row.fields[slot]) {
-        found.bySlot.append((slot, row.reference(row.fields[slot])))
-      }
-    }
-    return found
+    return reading.links.storedReferences(of: overlay.reference)
   }
 
   /// - Parameter stored: What the object's columns lead to in its row.
@@ -87,27 +102,17 @@ extension ContextCore {
     var prepared: [ManagedObject] = []
     let preparing = rule == .cascade && graph.prepares(relationship)
     if preparing { prepareTargets(of: owner, relationship, &prepared) }
-    let targets = targets(of: owner, relationship, stored)
+    let targets = reading.links.targets(of: owner, relationship, stored)
     // Preparations may have done anything.
-    guard overlay.isDeleted, tracker[owner] === overlay else { return }
+    guard overlay.isDeleted, pending[owner] === overlay else { return }
     if rule == .cascade {
-      for target in targets where !tracker.isDeleted(target) {
-        markDeleted(target)
-        tracker[target]?.deletedWith = owner
+      for target in targets where !pending.isDeleted(target) {
+        objectEditor.markDeleted(target)
+        pending[target]?.deletedWith = owner
       }
     }
     withExtendedLifetime(prepared) {}
     for target in targets { letGo(owner, relationship, target, rule) }
-  }
-
-  /// As `targets(of:_:)`, without reading the row again: a column that is not changed leads where the row does.
-  func targets(
-    of owner: ObjectReference, _ relationship: RelationshipShape,
-    _ stored: StoredReferences
-  ) -> [ObjectReference] {
-    guard relationship.form == .column, stored.epoch == epoch, tracker[owner]?.value(relationship.slot) == nil
-    else { return targets(of: owner, relationship) }
-    return shown(stored[relationship.slot], of: owner).map { [$0] } ?? []
   }
 
   /// Calls `prepareForDeletion` of what a cascade takes along, where a class has it: also of those that are
@@ -117,20 +122,22 @@ extension ContextCore {
   ) {
     var seen: Set<ObjectReference> = []
     while true {
-      let targets = targets(of: owner, relationship)
+      let targets = reading.links.targets(of: owner, relationship)
       let fresh = targets.filter {
-        graph.shape(of: $0).lifeCycle.contains(.prepareForDeletion) && !tracker.isDeleted($0)
-          && !preparing.contains($0) && seen.insert($0).inserted
+        graph.shape(of: $0).lifeCycle.contains(.prepareForDeletion) && !pending.isDeleted($0)
+          && !activity.preparing.contains($0) && seen.insert($0).inserted
       }
       if fresh.isEmpty { return }
-      for target in fresh where !tracker.isDeleted(target) {
-        let object = instance(of: target)
+      for target in fresh where !pending.isDeleted(target) {
+        let object = registry.instance(of: target)
         prepared.append(object)
-        preparing.insert(target)
+        activity.preparing.insert(target)
         object.prepareForDeletion()
-        preparing.remove(target)
+        activity.preparing.remove(target)
         // Also if it is connected no more.
-        if deletedInPreparation.remove(target) != nil, object.context === self { markDeleted(target) }
+        if activity.deletedInPreparation.remove(target) != nil, !object.header.pointee.isGone {
+          objectEditor.markDeleted(target)
+        }
       }
     }
   }
@@ -142,37 +149,39 @@ extension ContextCore {
   ) {
     switch relationship.form {
     case .column:
-      let isColumnAtBothEnds = inverse(of: relationship, at: target)?.form == .column
+      let isColumnAtBothEnds = graph.inverse(of: relationship, at: target)?.form == .column
       if rule == .noAction, isColumnAtBothEnds { return }
-      setColumn(owner, relationship, from: target, to: nil)
+      linkEditor.setColumn(owner, relationship, from: target, to: nil)
     case .inverseToOne, .inverseToMany:
-      guard rule != .noAction, !tracker.isDeleted(target) else { return }
-      if let column = inverse(of: relationship, at: target) { forget(owner, in: column, of: target) }
-    case .links, .transient: disconnect(owner, relationship, target)
+      guard rule != .noAction, !pending.isDeleted(target) else { return }
+      if let column = graph.inverse(of: relationship, at: target) { forget(owner, in: column, of: target) }
+    case .links, .transient: linkEditor.disconnect(owner, relationship, target)
     }
   }
 
   /// Takes a deleted object out of a column that an index says to lead to it, and which so does unless it was changed.
   private func forget(_ deleted: ObjectReference, in column: RelationshipShape, of source: ObjectReference) {
-    if let value = tracker[source]?.value(column.slot), value != .reference(deleted) { return }
-    setColumn(source, column, from: deleted, to: nil)
+    if let value = pending[source]?.value(column.slot), value != .reference(deleted) { return }
+    linkEditor.setColumn(source, column, from: deleted, to: nil)
   }
 
   /// Takes a deleted object out of the one-way relationships that the store has.
   private func forgetStored(_ target: ObjectReference, _ relationship: RelationshipShape) {
-    for source in storedSources(of: target, relationship) where !tracker.isDeleted(source) {
+    for source in reading.settledLinks.storedSources(of: target, relationship)
+    where !pending.isDeleted(source) {
       if relationship.form == .column {
         forget(target, in: relationship, of: source)
       } else {
-        disconnect(source, relationship, target)
+        linkEditor.disconnect(source, relationship, target)
       }
     }
   }
 
   /// Takes a deleted object out of the one-way relationships that are transient.
   private func forgetTransient(_ target: ObjectReference) {
-    for (source, relationship) in oneWayTransientSources(of: target) where !tracker.isDeleted(source) {
-      disconnect(source, relationship, target)
+    for (source, relationship) in transientState.oneWayTransientSources(of: target)
+    where !pending.isDeleted(source) {
+      linkEditor.disconnect(source, relationship, target)
     }
   }
 
@@ -180,16 +189,16 @@ extension ContextCore {
   /// was never saved, of which nothing will be left that could be told to be deleted.
   private func forgetPending() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
-    for overlay in tracker.ordered(where: isOneWay) {
+    for overlay in pending.ordered(where: isOneWay) {
       let isForgotten = { (target: ObjectReference) in
-        self.tracker.isDeleted(target) && (!overlay.isDeleted || self.tracker.isNew(target))
+        self.pending.isDeleted(target) && (!overlay.isDeleted || self.pending.isNew(target))
       }
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         if case .reference(let target) = overlay.value(relationship.slot), isForgotten(target) {
-          setColumn(overlay.reference, relationship.slot, .null)
+          objectEditor.setColumn(overlay.reference, relationship.slot, .null)
         }
         for target in overlay.delta(relationship.slot)?.added.ordered ?? [] where isForgotten(target) {
-          disconnect(overlay.reference, relationship, target)
+          linkEditor.disconnect(overlay.reference, relationship, target)
         }
       }
     }
@@ -199,20 +208,32 @@ extension ContextCore {
   /// deletion. All are asked before the first goes: nobody denies for the sake of what is deleted too.
   private func retireSettled(_ overlays: [ObjectOverlay]) {
     let settled = overlays.filter {
-      tracker[$0.reference] === $0 && DeniedDelete.find($0, in: self).isEmpty
+      pending[$0.reference] === $0 && deniedDeletes(of: $0).isEmpty
     }
-    let rows = settled.map { identityMap.object($0.reference) == nil ? nil : row(of: $0, base: nil) }
+    let rows = settled.map {
+      registry.identityMap.object($0.reference) == nil ? nil : reading.layerFollower.row(of: $0, base: nil)
+    }
     for overlay in settled { letGoOfDeleted(overlay) }
-    for (overlay, row) in zip(settled, rows) { retireNew(overlay, row) }
+    for (overlay, row) in zip(settled, rows) { reading.retirement.retireNew(overlay, row) }
   }
 
   /// Ends the connections that delete rules leave between what is deleted: one end is about to be forgotten, and
   /// the deletion of the other may be taken back.
   func letGoOfDeleted(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
-      for target in targets(of: overlay.reference, relationship) {
-        disconnect(overlay.reference, relationship, target)
+      for target in reading.links.targets(of: overlay.reference, relationship) {
+        linkEditor.disconnect(overlay.reference, relationship, target)
       }
+    }
+  }
+
+  /// The relationships that deny the deletion of an object: those that lead to anything that stays.
+  func deniedDeletes(of overlay: ObjectOverlay) -> [DeniedDelete] {
+    overlay.shape.relationships.compactMap { relationship in
+      guard relationship.deleteRule == .deny else { return nil }
+      let remaining = reading.links.targets(of: overlay.reference, relationship)
+        .count { !pending.isDeleted($0) && !linkEditor.isLeftBehind($0, at: relationship) }
+      return remaining == 0 ? nil : DeniedDelete(relationship: relationship, remaining: remaining)
     }
   }
 }

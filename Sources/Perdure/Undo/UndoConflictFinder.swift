@@ -19,7 +19,18 @@ struct FoundConflict {
   let current: EditedContent
 }
 
-extension ContextCore {
+/// Finds what has changed since an undo group.
+final class UndoConflictFinder {
+  private let graph: GraphSchema
+  private let pending: PendingChanges
+  private let reading: ContextReading
+
+  init(_ reading: ContextReading) {
+    graph = reading.graph
+    pending = reading.pending
+    self.reading = reading
+  }
+
   /// Finds the conflicts of a group (UN1).
   ///
   /// - Parameter isToReturn: Whether the undo of an earlier group will restore a missing object.
@@ -52,14 +63,14 @@ extension ContextCore {
   /// Whether a place can be read. Columns can be read even if the deletion of the object is
   /// pending.
   func isHere(_ place: EditedPlace) -> Bool {
-    if exists(place.owner) { return true }
-    if case .column(let reference, _) = place { return tracker.isDeleted(reference) }
+    if reading.contents.exists(place.owner) { return true }
+    if case .column(let reference, _) = place { return pending.isDeleted(reference) }
     return false
   }
 
   /// Whether the content of a place can only be restored if its owner exists. An absent link needs
   /// no owner. A position needs none either: the conflict of its link reports the missing owner.
-  private func needsOwner(_ change: UndoGroup.Change) -> Bool {
+  func needsOwner(_ change: UndoGroup.Change) -> Bool {
     switch change.place {
     case .position: false
     case .link: !change.before.isAbsent
@@ -70,16 +81,18 @@ extension ContextCore {
   /// - Parameters:
   ///   - returning: The objects that the undo restores.
   ///   - places: The places of the group.
-  private func conflict(
+  func conflict(
     of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>
   ) -> FoundConflict? {
     let target = target(of: change)
     let isReturning = returning.contains(change.place.owner)
-    if case .position(let member, let owner, _) = change.place, !exists(owner) || !exists(member) {
+    if case .position(let member, let owner, _) = change.place,
+      !reading.contents.exists(owner) || !reading.contents.exists(member)
+    {
       return nil
     }
-    let current = content(of: change.place)
-    let isLost = target.map { !exists($0) && !returning.contains($0) } ?? false
+    let current = reading.contents.content(of: change.place)
+    let isLost = target.map { !reading.contents.exists($0) && !returning.contains($0) } ?? false
     // An undo sets all columns of an object that it restores, so their current values do not
     // matter.
     let isChanged = !isReturning && !current.isSame(as: change.after) && !current.isSame(as: change.before)
@@ -94,14 +107,15 @@ extension ContextCore {
 
   /// The conflict if the target of a one-to-one relationship has another partner now. Only the
   /// column of that partner stores this link.
-  private func conflict(
+  func conflict(
     ofPartner target: ObjectReference, _ change: UndoGroup.Change, _ places: Set<EditedPlace>
   ) -> FoundConflict? {
-    guard case .column(let owner, let slot) = change.place, exists(target),
-      let inverse = inverse(of: graph.shape(of: owner).relationship(slot), at: target),
-      inverse.form == .inverseToOne, let partner = self.target(of: target, inverse), partner != owner
+    guard case .column(let owner, let slot) = change.place, reading.contents.exists(target),
+      let inverse = graph.inverse(of: graph.shape(of: owner).relationship(slot), at: target),
+      inverse.form == .inverseToOne, let partner = self.reading.links.target(of: target, inverse),
+      partner != owner
     else { return nil }
-    guard let column = self.inverse(of: inverse, at: partner),
+    guard let column = self.graph.inverse(of: inverse, at: partner),
       // No conflict if the undo also changes the partner's column, or removes the partner.
       !places.contains(.column(partner, slot: column.slot)), !places.contains(.object(partner))
     else { return nil }
@@ -124,8 +138,10 @@ extension ContextCore {
   }
 
   /// The conflicts of an object that the group has added: the columns that have changed since.
-  private func conflicts(ofObject change: UndoGroup.Change) -> [FoundConflict] {
-    guard case .object(let after) = change.after, case .object(let current) = content(of: change.place) else {
+  func conflicts(ofObject change: UndoGroup.Change) -> [FoundConflict] {
+    guard case .object(let after) = change.after,
+      case .object(let current) = reading.contents.content(of: change.place)
+    else {
       return []
     }
     let (reference, shape) = (change.place.owner, graph.shape(of: change.place.owner))
@@ -138,7 +154,7 @@ extension ContextCore {
   }
 
   /// The object that a restored column or link refers to.
-  private func target(of change: UndoGroup.Change) -> ObjectReference? {
+  func target(of change: UndoGroup.Change) -> ObjectReference? {
     switch (change.place, change.before) {
     case (.column, .value(.reference(let target))): target
     case (.link(_, _, let target), .linked): target
@@ -150,17 +166,17 @@ extension ContextCore {
     let (owner, slot) = (conflict.property.owner, conflict.property.slot)
     var member: ManagedObjectID?
     switch conflict.property {
-    case .link(_, _, let target), .position(let target, _, _): member = objectID(of: target)
+    case .link(_, _, let target), .position(let target, _, _): member = pending.objectID(of: target)
     default: break
     }
     return UndoConflict(
-      objectID: objectID(of: owner),
+      objectID: pending.objectID(of: owner),
       property: slot.map { graph.shape(of: owner).propertyName($0) } ?? "",
       before: shown(conflict.before, conflict.property), after: shown(conflict.after, conflict.property),
       current: shown(conflict.current, conflict.property), member: member)
   }
 
-  private func shown(_ content: EditedContent, _ place: EditedPlace) -> Value {
+  func shown(_ content: EditedContent, _ place: EditedPlace) -> Value {
     switch content {
     case .value(let value), .transient(.value(let value)): graph.shown(value)
     case .transient(.instance(let reference)): graph.shown(.reference(reference))
@@ -174,7 +190,7 @@ extension ContextCore {
 
 extension UndoGroup {
   /// The objects that the group has added or removed, by their content before the group.
-  fileprivate func objects(where isIncluded: (_ before: EditedContent) -> Bool) -> Set<ObjectReference> {
+  func objects(where isIncluded: (_ before: EditedContent) -> Bool) -> Set<ObjectReference> {
     Set(
       changes.compactMap { change in
         guard case .object(let reference) = change.place, isIncluded(change.before) else { return nil }

@@ -32,7 +32,20 @@ struct RefusedChanges {
   }
 }
 
-extension ContextCore {
+/// Notes changes that are refused, for the next save.
+final class ChangeRefusal {
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let reading: ContextReading
+  private let activity: ContextActivity
+
+  init(_ reading: ContextReading, _ activity: ContextActivity) {
+    viewState = reading.viewState
+    pending = reading.pending
+    self.reading = reading
+    self.activity = activity
+  }
+
   /// Whether an object takes no changes, because its context no longer has it or will never save
   /// it. A `prepareForDeletion` may change objects that are deleted with its own.
   @inline(__always)
@@ -44,7 +57,7 @@ extension ContextCore {
   @inline(__always)
   func isDiscarded(_ object: ManagedObject) -> Bool {
     guard let overlay = object.overlay, overlay.isDiscarded else { return false }
-    return !isPropagating && preparing.isEmpty
+    return !activity.isPropagating && activity.preparing.isEmpty
   }
 
   /// Notes that a property was not set because the context no longer has the object.
@@ -52,7 +65,9 @@ extension ContextCore {
     // Ignores changes by `didSave` of a deleted object, and transient values that
     // `didTurnIntoFault` clears.
     guard refusesChanges(object), object.header.pointee.savedState == nil else { return }
-    if case .transient = object.shape.properties[slot], turnedIntoFault == object.reference { return }
+    if case .transient = object.shape.properties[slot], activity.turnedIntoFault == object.reference {
+      return
+    }
     noteUnset(object, slot, value)
   }
 
@@ -81,8 +96,8 @@ extension ContextCore {
   /// - Parameter target: The object at the other end; nil if only the owner is known.
   func refuseLink(of owner: ManagedObject, _ slot: Int, to target: ManagedObject? = nil) {
     // A read failure is reported separately, by the next fetch or save.
-    guard readFailure == nil, owner.header.pointee.savedState == nil else { return }
-    if turnedIntoFault == owner.reference, owner.shape.relationship(slot).isTransient { return }
+    guard viewState.readFailure == nil, owner.header.pointee.savedState == nil else { return }
+    if activity.turnedIntoFault == owner.reference, owner.shape.relationship(slot).isTransient { return }
     let reason: String
     if let target, !refusesChanges(owner) {
       reason = "was not connected with \(target.objectID): \(goneReason(target.reference))"
@@ -96,23 +111,23 @@ extension ContextCore {
   private func note(
     _ object: ManagedObject, _ property: String, _ value: Value, _ rule: String
   ) {
-    refusedChanges.note(
+    pending.refusedChanges.note(
       PerdureError.Detail(
         code: .objectNotFound, objectID: object.objectID, property: property, value: value, rule: rule))
   }
 
   private func goneReason(_ reference: ObjectReference) -> String {
-    if tracker[reference]?.isDiscarded == true { return "the object was deleted before its first save" }
-    let survivor = survivor(of: reference)
+    if pending[reference]?.isDiscarded == true { return "the object was deleted before its first save" }
+    let survivor = pending.survivor(of: reference)
     if survivor == reference { return "the object is no longer in this context" }
-    return "a save has merged the object into \(objectID(of: survivor))"
+    return "a save has merged the object into \(pending.objectID(of: survivor))"
   }
 
   /// Throws an error with the changes that were refused since the last save, and removes them (R2).
   func throwRefusedChanges() throws(PerdureError) {
-    if refusedChanges.isEmpty { return }
-    let refused = refusedChanges
-    refusedChanges = RefusedChanges()
+    if pending.refusedChanges.isEmpty { return }
+    let refused = pending.refusedChanges
+    pending.refusedChanges = RefusedChanges()
     throw .refused(refused)
   }
 }

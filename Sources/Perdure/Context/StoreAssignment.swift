@@ -4,35 +4,23 @@
 internal import PerdureModel
 internal import PerdurePredicates
 
-extension ContextCore {
-  // MARK: Moving on
+/// Decides which objects of a context belong to which of its stores, and whether they can be saved there.
+final class StoreAssignment {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let reading: ContextReading
+  private let recording: EditRecording
 
-  /// Where a store is only read: goes on to what another process has saved. When that cannot be had, the view of that
-  /// store stays as it was, and the next fetch that asks it says so; those after it read what could be read before.
-  /// Whatever moves the context on tries again. Other stores are not concerned.
-  func refreshStore() {
-    guard followsOthers else { return }
-    refreshFailures = []
-    do { try store.refresh() } catch {
-      let causes = (error as? JoinedRefreshFailure)?.causes
-      refreshFailures = (causes ?? [(0, error)]).map { place, cause in
-        var failure = PerdureError(
-          .readFailed,
-          "The newest state of the store \(graph.stores[place].identifier) could not be read. Fetches still read the "
-            + "state before it. Refresh the context to try again.")
-        failure.cause = cause
-        return (place, failure)
-      }
-    }
+  init(_ reading: ContextReading, _ recording: EditRecording) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    self.reading = reading
+    self.recording = recording
   }
-
-  /// Says once that the context could not move on in a store.
-  func throwRefreshFailure(ofPlace place: Int) throws(PerdureError) {
-    guard let position = refreshFailures.firstIndex(where: { $0.place == place }) else { return }
-    throw refreshFailures.remove(at: position).failure
-  }
-
-  // MARK: Saving
 
   func isWrittenToReadOnlyStore(_ overlay: ObjectOverlay) -> Bool {
     overlay.isToBeWritten && graph.stores[graph.place(ofEntity: overlay.reference.entityNumber)].isReadOnly
@@ -49,9 +37,9 @@ extension ContextCore {
   /// Refuses objects that were inserted when their store could reserve no ids, or was closed: those of one store, as the
   /// cause is that store's.
   func checkIDs() throws(PerdureError) {
-    guard allocator.hasFailed else { return }
-    guard let first = tracker.ordered.joined().first(where: isWithoutID) else {
-      return allocator.forgetFailures()
+    guard pending.allocator.hasFailed else { return }
+    guard let first = pending.ordered.joined().first(where: isWithoutID) else {
+      return pending.allocator.forgetFailures()
     }
     let place = graph.place(ofEntity: first.reference.entityNumber)
     let isRefused = { overlay in
@@ -61,51 +49,27 @@ extension ContextCore {
       "The store had no ids for new objects when \($0) were inserted, so they can never be saved. Delete them, or roll "
         + "back or reset the context."
     }
-    error.cause = allocator.failure(of: first.reference)
+    error.cause = pending.allocator.failure(of: first.reference)
     throw error
   }
 
   /// Whether an object is new and its store had no id for it.
   private func isWithoutID(_ overlay: ObjectOverlay) -> Bool {
-    overlay.isNew && !overlay.isDeleted && allocator.failure(of: overlay.reference) != nil
+    overlay.isNew && !overlay.isDeleted && pending.allocator.failure(of: overlay.reference) != nil
   }
 
   private func refusal(
     of isRefused: (ObjectOverlay) -> Bool, _ message: (_ named: String) -> String
   ) -> PerdureError {
-    let refused = tracker.ordered.joined().filter(isRefused).map { objectID(of: $0.reference) }
+    let refused = pending.ordered.joined().filter(isRefused).map { pending.objectID(of: $0.reference) }
     let named = refused.prefix(3).map(\.uri).joined(separator: ", ") + (refused.count > 3 ? ", …" : "")
     var error = PerdureError(.saveFailed, message(named))
     error.objectIDs = refused
     return error
   }
 
-  /// Adds the links of a changed object that lead to another store (JoinedStore, J1).
-  func addLinksAcrossStores(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
-    let place = graph.place(ofEntity: overlay.reference.entityNumber)
-    func check(_ target: ObjectReference, _ slot: Int) {
-      guard graph.place(ofEntity: target.entityNumber) != place else { return }
-      details.append(
-        PerdureError.Detail(
-          code: .externalRelationship, objectID: objectID(of: overlay.reference),
-          property: overlay.shape.propertyName(slot), value: .objectID(objectID(of: target).uri),
-          rule: "must not lead to an object of another store: assign both to one store, or keep the id"))
-    }
-    for slot in overlay.shape.columnSlots {
-      if let target = overlay.reference(slot) { check(target, slot) }
-    }
-    for (slot, delta) in overlay.deltas {
-      // What is in a column at the other end is found there.
-      guard !overlay.shape.relationship(slot).isInColumn else { continue }
-      for target in delta.added.ordered { check(target, slot) }
-    }
-  }
-
-  // MARK: Where a new object belongs
-
   func assign(_ object: ManagedObject, toStore identifier: String) throws(PerdureError) {
-    checkOwner()
-    guard object.context === self, let overlay = object.overlay, overlay.isNew, !overlay.isDeleted else {
+    guard registry.has(object), let overlay = object.overlay, overlay.isNew, !overlay.isDeleted else {
       throw PerdureError(
         .storeOperation,
         "\(object.objectID) stays in its store. Only a new, unsaved object of this context can be assigned."
@@ -126,7 +90,7 @@ extension ContextCore {
       )
     }
     let reference: ObjectReference
-    do { reference = try allocator.next(target.number, from: store) } catch {
+    do { reference = try pending.allocator.next(target.number, from: viewState.store) } catch {
       var failure = PerdureError(
         .storeOperation, "The store \(identifier) has no id for a new object. The cause says why.")
       failure.cause = error
@@ -141,7 +105,7 @@ extension ContextCore {
       return true
     }
     // Of one-way links nothing is known at this end, and only what is pending can lead to what is new.
-    return !overlay.shape.incoming.isEmpty && tracker.contains { $0.links(to: overlay.reference) }
+    return !overlay.shape.incoming.isEmpty && pending.contains { $0.links(to: overlay.reference) }
   }
 
   /// The same entity in another store.
@@ -172,8 +136,8 @@ extension ContextCore {
   private func move(
     _ object: ManagedObject, _ old: ObjectOverlay, to reference: ObjectReference, _ shape: EntityShape
   ) {
-    let overlay = ObjectOverlay(reference, shape, isNew: true, in: memory)
-    excludingFromUndo {
+    let overlay = ObjectOverlay(reference, shape, isNew: true, in: registry.memory)
+    recording.excludingFromUndo {
       old.withColumns { values, _ in
         for slot in values.indices { overlay.setValue(values[slot], slot) }
       }
@@ -182,15 +146,46 @@ extension ContextCore {
     overlay.takeOver(from: old)
     (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
     (old.transientsBefore, old.transientsAtEvent) = (nil, nil)
-    renameInUndo(old.reference, reference)
-    tracker.remove(old.reference)
+    recording.rename(old.reference, reference)
+    pending.remove(old.reference)
     old.object = nil
-    identityMap.remove(old.reference)
+    registry.identityMap.remove(old.reference)
     object.header.pointee.move(to: reference, shape)
-    identityMap.insert(object, reference)
-    tracker.insert(overlay)
-    attach(overlay, to: object)
-    linksChanged()
+    registry.identityMap.insert(object, reference)
+    pending.insert(overlay)
+    registry.attach(overlay, to: object)
+    viewState.linksChanged()
+  }
+
+  func obtainPermanentIDs(_ objects: [ManagedObject]) throws(PerdureError) {
+    let strangers = objects.filter { !registry.has($0) }
+    guard strangers.isEmpty else {
+      throw .about(
+        strangers.map(\.objectID), .unknownObjectID,
+        "These objects belong to another context. Use objects of this one.")
+    }
+    let new = objects.filter { $0.overlay?.isNew == true }
+    let refused = new.filter { pending.allocator.failure(of: $0.reference) != nil }
+    if let first = refused.first {
+      var error = PerdureError.about(
+        refused.map(\.objectID), .saveFailed,
+        "The store had no ids for these objects when they were inserted.")
+      error.cause = pending.allocator.failure(of: first.reference)
+      throw error
+    }
+    for object in new { object.overlay?.hasPermanentID = true }
+  }
+
+  /// Gives an instance another identity of the same entity that has no instance. Drops the loaded
+  /// row.
+  func rename(_ object: ManagedObject, _ reference: ObjectReference) {
+    registry.identityMap.remove(object.reference)
+    object.header.pointee.overlay = nil
+    object.header.pointee.dropRow()
+    object.header.pointee.move(to: reference, graph.shape(of: reference))
+    registry.identityMap.insert(object, reference)
+    if let overlay = pending[reference] { registry.attach(overlay, to: object) }
+    viewState.linksChanged()
   }
 }
 
@@ -208,6 +203,6 @@ extension ManagedObjectContext {
   ///   the entity.
   /// - Complexity: O(1); O(pending changes) if a relationship without inverse leads to the entity.
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
-    try core.assign(object, toStore: store.identifier)
+    try core.saving.stores.assign(object, toStore: store.identifier)
   }
 }

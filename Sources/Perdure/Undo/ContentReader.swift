@@ -2,14 +2,36 @@
 
 internal import PerdurePredicates
 
-extension ContextCore: EditedContentReader {
+/// Reads the contents of places as a context shows them.
+final class ContentReader: EditedContentReader {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let rows: RowLoader
+  private let settledLinks: SettledLinks
+  private let links: LinkReader
+
+  init(
+    _ rows: RowLoader, _ settledLinks: SettledLinks, _ links: LinkReader, _ registry: ObjectRegistry,
+    _ viewState: ViewState, _ pending: PendingChanges
+  ) {
+    graph = viewState.graph
+    self.registry = registry
+    self.viewState = viewState
+    self.pending = pending
+    self.rows = rows
+    self.settledLinks = settledLinks
+    self.links = links
+  }
+
   func content(of place: EditedPlace) -> EditedContent {
     switch place {
     case .object(let reference): objectContent(reference)
     case .column(let reference, let slot):
-      exists(reference) || tracker.isDeleted(reference) ? .value(columnValue(reference, slot)) : .absent
+      exists(reference) || pending.isDeleted(reference) ? .value(rows.columnValue(reference, slot)) : .absent
     case .link(let owner, let slot, let target):
-      contains(owner, graph.shape(of: owner).relationship(slot), target) ? .linked : .absent
+      links.contains(owner, graph.shape(of: owner).relationship(slot), target) ? .linked : .absent
     case .position(let member, let owner, let slot): positionContent(member, owner, slot)
     case .transient(let reference, let slot): transientContent(reference, slot)
     }
@@ -19,27 +41,27 @@ extension ContextCore: EditedContentReader {
     switch place {
     case .column(let reference, let slot):
       guard let layouts = graph.shape(of: reference).storage.layouts else { return .value(.null) }
-      return .value(withStoredRow(reference) { layouts.value(slot, of: $0) } ?? .null)
+      return .value(viewState.withStoredRow(reference) { layouts.value(slot, of: $0) } ?? .null)
     case .position(let member, let owner, let slot):
       guard let order = graph.shape(of: owner).relationship(slot).order else { return .absent }
-      return storedKey(of: member, under: owner, order).map { .key($0) } ?? .absent
+      return settledLinks.storedKey(of: member, under: owner, order).map { .key($0) } ?? .absent
     case .object, .link, .transient: preconditionFailure("\(place) must be recorded with its content.")
     }
   }
 
   /// Whether an object exists: it is new or has a row, and is not deleted.
   func exists(_ reference: ObjectReference) -> Bool {
-    if let overlay = tracker[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
-    return viewVersion(of: reference) != nil
+    if let overlay = pending[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
+    return rows.viewVersion(of: reference) != nil
   }
 
   /// The content of an object: its columns, or absent if it does not exist.
   func objectContent(_ reference: ObjectReference) -> EditedContent {
     guard exists(reference) else { return .absent }
-    let (shape, overlay) = (graph.shape(of: reference), tracker[reference])
+    let (shape, overlay) = (graph.shape(of: reference), pending[reference])
     var columns = [Value](repeating: .null, count: shape.properties.count)
     if overlay?.isNew != true, let layouts = shape.storage.layouts {
-      _ = withStoredRow(reference) { row in
+      _ = viewState.withStoredRow(reference) { row in
         for slot in columns.indices where shape.isColumn(slot) {
           columns[slot] = layouts.value(slot, of: row)
         }
@@ -60,7 +82,7 @@ extension ContextCore: EditedContentReader {
   private func positionContent(
     _ member: ObjectReference, _ owner: ObjectReference, _ slot: Int
   ) -> EditedContent {
-    guard let delta = tracker[owner]?.order(slot) else {
+    guard let delta = pending[owner]?.order(slot) else {
       return storedContent(of: .position(of: member, in: owner, slot: slot))
     }
     if let placement = delta.placed[member] { return .key(placement.key) }
@@ -69,14 +91,16 @@ extension ContextCore: EditedContentReader {
   }
 
   private func transientContent(_ reference: ObjectReference, _ slot: Int) -> EditedContent {
-    guard let object = identityMap.object(reference),
+    guard let object = registry.identityMap.object(reference),
       let held = object.header.pointee.transients?.takeUnretainedValue().bySlot[slot]
     else { return .absent }
     switch held {
     case .value(let value): return .transient(.value(value))
     case .object(let value):
       guard let other = value as? ManagedObject else { return .transient(.any(value)) }
-      return .transient(other.core === self ? .instance(other.reference) : .foreign(WeakInstance(other)))
+      return .transient(
+        other.header.pointee.memory == registry.memory
+          ? .instance(other.reference) : .foreign(WeakInstance(other)))
     }
   }
 }

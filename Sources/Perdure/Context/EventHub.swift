@@ -40,12 +40,60 @@ struct ContextNews {
   }
 }
 
-extension ContextCore {
+/// The observers and sequences of a context's events, and the news for them.
+final class EventHub {
+  let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let pending: PendingChanges
+  /// The observers in the context's isolation.
+  private(set) var observers = ObserverList<ContextNotification>()
+  /// The new objects that observers know of and that were taken back in the current event.
+  private var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
+  /// The sequences of the context's events.
+  private(set) var streams = EventStreams()
+  /// Whether another context has taken over the event sequences.
+  private var hasSuccessor = false
+  /// The saves of all contexts of the store.
+  let saves: SaveBroadcast
+  /// What others have saved and is to be merged; nil where nothing is merged by itself.
+  var inbox: MergeInbox?
+  /// Who wants to know what fetches and saves take.
+  let logSwitch: LogSwitch
+  /// The handle, while a user holds it.
+  weak var handle: ManagedObjectContext?
+
+  init(_ source: ContextSource, _ registry: ObjectRegistry, _ pending: PendingChanges) {
+    graph = source.graph
+    self.registry = registry
+    self.pending = pending
+    saves = source.saves
+    logSwitch = source.log
+  }
+
+  /// Takes over the observers and event sequences of another context, which keeps them too.
+  func takeOver(_ old: EventHub) {
+    observers = old.observers
+    streams = old.streams
+    old.hasSuccessor = true
+  }
+
+  /// Ends the observers and sequences that no other context has taken over.
+  func abandon() {
+    stopMerging()
+    if !hasSuccessor { streams.finish() }
+    forgetObservers()
+    forgetGone()
+  }
+
+  func stopMerging() {
+    if let inbox = inbox { saves.remove(inbox) }
+    inbox = nil
+  }
+
   /// Whether somebody wants to hear of anything.
   var isObserved: Bool { !observers.isEmpty || !streams.isEmpty }
 
   func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
-    checkOwner()
     return observers.add(observer)
   }
 
@@ -66,7 +114,7 @@ extension ContextCore {
     var news = ContextNews(kind: kind)
     // Contexts that merge want the objects alone.
     news.hasValues = !streams.isEmpty || isSaved && !saves.streams.isEmpty
-    for overlay in tracker.ordered.joined() { add(overlay, overlay.state, to: &news) }
+    for overlay in pending.ordered.joined() { add(overlay, overlay.state, to: &news) }
     return news.isEmpty ? nil : news
   }
 
@@ -78,7 +126,7 @@ extension ContextCore {
     case .deleted: news.deleted.append(reference)
     case .stored, .gone: return
     }
-    if !observers.isEmpty { news.objects[reference] = instance(of: reference) }
+    if !observers.isEmpty { news.objects[reference] = registry.instance(of: reference) }
     guard state != .deleted, news.hasValues else { return }
     news.values[reference] = changedColumns(overlay)
   }
@@ -110,7 +158,7 @@ extension ContextCore {
       default: add(overlay, now, to: &news)
       }
     }
-    let restored = eventStarts.keys.filter { tracker[$0] == nil }
+    let restored = pending.eventStarts.keys.filter { pending[$0] == nil }
     news.refreshed = restored.sorted { $0.rawValue < $1.rawValue }
     addGone(to: &news)
     return news.isEmpty ? nil : news
@@ -127,7 +175,16 @@ extension ContextCore {
   /// Keeps a new object whose overlay is about to go until observers, who know of it, have heard that it is gone.
   func noteGone(_ overlay: ObjectOverlay) {
     guard overlay.isNew, overlay.toldState == .inserted, isObserved else { return }
-    goneInserts.append((overlay.reference, observers.isEmpty ? nil : instance(of: overlay.reference)))
+    goneInserts.append(
+      (overlay.reference, observers.isEmpty ? nil : registry.instance(of: overlay.reference)))
+  }
+
+  /// The new objects that observers know of and that were taken back in the current event.
+  var goneReferences: Set<ObjectReference> { Set(goneInserts.map(\.reference)) }
+
+  /// Forgets those that fulfil a condition.
+  func forgetGone(where isBack: (ObjectReference) -> Bool) {
+    goneInserts.removeAll { isBack($0.reference) }
   }
 
   func forgetGone() {
@@ -141,10 +198,10 @@ extension ContextCore {
   func newsOfRefresh() -> ContextNews? {
     guard isObserved else { return nil }
     var news = ContextNews(kind: .objectsDidChange)
-    for overlay in tracker.ordered.joined() {
+    for overlay in pending.ordered.joined() {
       // Of a new object that nobody has heard of there is nothing to tell.
       guard overlay.isNew ? overlay.toldState == .inserted : overlay.state.isPending else { continue }
-      if !observers.isEmpty { news.objects[overlay.reference] = instance(of: overlay.reference) }
+      if !observers.isEmpty { news.objects[overlay.reference] = registry.instance(of: overlay.reference) }
       if overlay.isNew {
         news.deleted.append(overlay.reference)
       } else {
@@ -164,25 +221,25 @@ extension ContextCore {
       streams.yield(event)
       if news.kind == .didSave { saves.tell(event, besides: inbox) }
     }
-    guard !observers.isEmpty, let handle else { return }
+    guard !observers.isEmpty, let handle = handle else { return }
     observers.call(notification(news, handle))
   }
 
   private func event(_ news: ContextNews) -> ContextEvent {
     var event = ContextEvent(news.kind)
-    event.insertedObjectIDs = Set(news.inserted.map(objectID))
-    event.updatedObjectIDs = Set(news.updated.map(objectID))
-    event.deletedObjectIDs = Set(news.deleted.map(objectID))
-    event.refreshedObjectIDs = Set(news.refreshed.map(objectID))
+    event.insertedObjectIDs = Set(news.inserted.map(pending.objectID))
+    event.updatedObjectIDs = Set(news.updated.map(pending.objectID))
+    event.deletedObjectIDs = Set(news.deleted.map(pending.objectID))
+    event.refreshedObjectIDs = Set(news.refreshed.map(pending.objectID))
     event.invalidatesAllObjects = news.invalidatesAll
     event.commitSequence = news.commitSequence
-    for (reference, values) in news.values { event.values[objectID(of: reference)] = values }
+    for (reference, values) in news.values { event.values[pending.objectID(of: reference)] = values }
     return event
   }
 
   private func notification(_ news: ContextNews, _ handle: ManagedObjectContext) -> ContextNotification {
     func objects(_ references: [ObjectReference]) -> Set<ManagedObject> {
-      Set(references.map { news.objects[$0] ?? instance(of: $0) })
+      Set(references.map { news.objects[$0] ?? registry.instance(of: $0) })
     }
     var notification = ContextNotification(news.kind, handle)
     notification.insertedObjects = objects(news.inserted)

@@ -1,0 +1,244 @@
+// What a child has saved, taken over as unsaved changes.
+//
+//   1. what each row changes   against the row that the child saw, so that what is changed here otherwise stays
+//   2. new objects             with their attributes, without links
+//   3. columns                 a to-one relationship with its other end
+//   4. links, places in orders
+//   5. transient values        in the instances, and transient links
+//   6. deletions               with the delete rules; the child has applied most of them itself
+//
+// Nothing is changed before everything has been read (C4). No hook of the objects is called: those of the child's
+// instances were.
+
+internal import PerdurePredicates
+
+/// What a child has changed of an object.
+struct ChildChange {
+  let reference: ObjectReference
+  /// Changed columns by slot.
+  let columns: [(slot: Int, value: Value)]
+  /// Whether there is no such object here.
+  let isNew: Bool
+}
+
+/// Takes over the changes that a child context saves.
+final class ChildIntake {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let transientState: TransientState
+  private let reading: ContextReading
+  private let editing: ContextEditing
+
+  init(_ reading: ContextReading, _ editing: ContextEditing) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    transientState = reading.transientState
+    self.reading = reading
+    self.editing = editing
+  }
+
+  /// Applies what a child has saved; it has been judged before. Calls no hook.
+  func apply(_ changes: [ChildChange], of change: StoreChange, _ transients: [ChangedTransients]) {
+    let insertedAgain = Set(
+      change.preconditions.compactMap {
+        if case .rowAbsent(let reference) = $0 { reference } else { nil }
+      })
+    for new in changes where new.isNew { insert(new, isAgain: insertedAgain.contains(new.reference)) }
+    // What led to them may have been changed here meanwhile (C3).
+    if !insertedAgain.isEmpty { editing.rebase.rebaseDeltas() }
+    for change in changes { set(change) }
+    for link in change.linksRemoved { takeLink(link, connects: false) }
+    for link in change.linksAdded { takeLink(link, connects: true) }
+    for place in change.places { takePlace(place) }
+    for changed in transients { take(changed) }
+    for changed in transients { takeLinks(changed) }
+    letGo(of: change.removals)
+    for reference in change.removals { editing.objectEditor.markDeleted(reference) }
+    editing.deleteRules.propagateDeletes()
+  }
+
+  func changes(_ change: StoreChange) throws -> [ChildChange] {
+    var changes: [ChildChange] = []
+    var failure: (any Error)?
+    change.puts.forEach { reference, bytes in
+      if failure != nil { return }
+      do { changes.append(try self.change(reference, bytes, change.view)) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return changes
+  }
+
+  func change(
+    _ reference: ObjectReference, _ bytes: UnsafeRawBufferPointer, _ seen: any StoreView
+  ) throws -> ChildChange {
+    let shape = graph.shape(of: reference)
+    let isNew = try !isPresent(reference)
+    guard let layouts = shape.storage.layouts else {
+      return ChildChange(reference: reference, columns: [], isNew: isNew)
+    }
+    let row = try graph.store.rows.view(bytes, of: reference)
+    func columns(since base: RowView?) -> [(slot: Int, value: Value)] {
+      shape.properties.indices.compactMap { slot in
+        guard shape.isColumn(slot) else { return nil }
+        let value = layouts.value(slot, of: row)
+        if let base, layouts.value(slot, of: base) == value { return nil }
+        return (slot, value)
+      }
+    }
+    if isNew { return ChildChange(reference: reference, columns: columns(since: nil), isNew: true) }
+    return try seen.withRow(reference) { before in
+      let base = try before.map { try graph.store.rows.view($0.bytes, of: reference) }
+      return ChildChange(reference: reference, columns: columns(since: base), isNew: false)
+    }
+  }
+
+  /// Whether children see the object.
+  func isPresent(_ reference: ObjectReference) throws -> Bool {
+    if let overlay = pending[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
+    return try viewState.view.version(of: reference) != nil
+  }
+
+  func insert(_ change: ChildChange, isAgain: Bool) {
+    if let old = pending[change.reference] {
+      if old.isDeleted, !old.isNew, !viewState.hasVanished(old.reference) {
+        return editing.objectEditor.unmarkDeleted(old)
+      }
+      forget(old)
+    }
+    let object = registry.instance(of: change.reference)
+    let overlay = ObjectOverlay(change.reference, object.shape, isNew: true, in: registry.memory)
+    overlay.isInsertedAgain = isAgain
+    overlay.hasPermanentID = isAgain
+    editing.recording.recordInsertion(overlay)
+    pending.insert(overlay)
+    registry.attach(overlay, to: object)
+    viewState.vanished.remove(change.reference)
+    if object.shape.followsRow { object.header.pointee.wakefulness = .awake }
+    for slot in object.shape.properties.indices where object.shape.isColumn(slot) {
+      overlay.setValue(.null, slot)
+    }
+  }
+
+  /// What was changed of an object that is gone gives way to what the child has made of it.
+  func forget(_ overlay: ObjectOverlay) {
+    transientState.dropTransientsBefore(overlay)
+    registry.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
+    pending.remove(overlay.reference)
+    viewState.linksChanged()
+  }
+
+  func set(_ change: ChildChange) {
+    let shape = graph.shape(of: change.reference)
+    for (slot, value) in change.columns {
+      guard shape.isRelationship(slot) else {
+        editing.objectEditor.setColumn(change.reference, slot, value)
+        continue
+      }
+      var target: ObjectReference?
+      if case .reference(let reference) = value { target = reference }
+      editing.linkEditor.setColumn(change.reference, shape.relationship(slot), target)
+    }
+  }
+
+  /// A row that goes does not say what the child has taken out of it before. What the child has not deleted with it, it
+  /// has let go of: nothing here may deny the deletion or follow it for a link that the child has ended.
+  func letGo(of removals: [ObjectReference]) {
+    let removed = Set(removals)
+    for reference in removals {
+      for relationship in graph.shape(of: reference).relationships where relationship.deleteRule != .noAction
+      {
+        for target in reading.links.targets(of: reference, relationship) where !removed.contains(target) {
+          editing.linkEditor.disconnect(reference, relationship, target)
+        }
+      }
+    }
+  }
+
+  func takeLink(_ link: StoreLink, connects: Bool) {
+    for relationship in graph.shape(of: link.source).relationships {
+      guard relationship.form == .links(link.index, isForward: true) else { continue }
+      if connects {
+        editing.linkEditor.connect(link.source, relationship, link.target)
+      } else {
+        editing.linkEditor.disconnect(link.source, relationship, link.target)
+      }
+    }
+  }
+
+  /// Where the member stands for the child; who has none is behind all others at either end.
+  func takePlace(_ place: StorePlace) {
+    let (owner, member) = (place.link.source, place.link.target)
+    for relationship in graph.shape(of: owner).relationships {
+      guard relationship.order?.keys == place.link.index, reading.links.contains(owner, relationship, member)
+      else {
+        continue
+      }
+      editing.orderEditor.setPlace(
+        of: member, to: place.key, of: owner, relationship, isSpread: place.isSpread)
+    }
+  }
+
+  // MARK: Transient values and links
+
+  /// Whether a save of this child passes transient values or links to its parent.
+  var changesTransientsOfParent: Bool {
+    guard viewState.isChild, transientState.isUsed || graph.hasTransientRelationships else { return false }
+    return pending.contains { !$0.isDeleted && ($0.changesTransients || !$0.transientDeltas.isEmpty) }
+  }
+
+  /// The transient values and links that were set since the last save.
+  func changedTransients() -> [ChangedTransients] {
+    pending.ordered.joined().compactMap { overlay in
+      if overlay.isDeleted { return nil }
+      let (values, links) = (overlay.setTransients, overlay.transientDeltas)
+      if values.isEmpty, links.isEmpty { return nil }
+      return ChangedTransients(reference: overlay.reference, values: values, links: links)
+    }
+  }
+
+  /// Applies the transient values of a child.
+  func take(_ changed: ChangedTransients) {
+    if changed.values.isEmpty { return }
+    let object = registry.instance(of: changed.reference)
+    for (slot, held) in changed.values { editing.objectEditor.setTransient(of: object, slot, own(held)) }
+  }
+
+  /// Applies the transient links of a child. The next save of this context refuses a link to an
+  /// object that it no longer has.
+  func takeLinks(_ changed: ChangedTransients) {
+    // Of a relationship with an inverse, the other end reports the links.
+    guard hasObject(changed.reference) else { return }
+    for (slot, delta) in changed.links {
+      let relationship = graph.shape(of: changed.reference).relationship(slot)
+      for target in delta.removed.ordered {
+        editing.linkEditor.disconnect(changed.reference, relationship, target)
+      }
+      for target in delta.added.ordered {
+        if hasObject(target) {
+          editing.linkEditor.connect(changed.reference, relationship, target)
+        } else {
+          editing.refusal.refuseLink(
+            of: registry.instance(of: changed.reference), slot, to: registry.instance(of: target))
+        }
+      }
+    }
+  }
+
+  /// Whether the object exists here and is not deleted.
+  func hasObject(_ reference: ObjectReference) -> Bool {
+    if let overlay = pending[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
+    return reading.rows.viewVersion(of: reference) != nil
+  }
+
+  /// The value for this context: an object of the child becomes this context's instance of it.
+  func own(_ held: TransientValues.Held) -> TransientValues.Held {
+    guard case .object(let value) = held, let object = value as? ManagedObject, object.header.pointee.memory != registry.memory else {
+      return held
+    }
+    return .object(registry.instance(of: object.reference))
+  }
+}

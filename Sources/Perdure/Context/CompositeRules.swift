@@ -1,0 +1,66 @@
+// Which parts of composite attributes must have a value: an element that is required, wherever what it is in has one. So
+// an optional composite may be absent as a whole, and where any of it is there, each element says for itself.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+extension CompositeSchema {
+  /// What is said of a required composite without a value.
+  static let missing: PropertyRules.Violation = (
+    .missingMandatoryProperty, .null,
+    "is required but none of its elements has a value: set one, or declare a default or the composite as optional"
+  )
+
+  func isAbsent(_ value: (Int) -> Bool) -> Bool { !slots.contains(where: value) }
+}
+
+extension EntitySchema {
+  /// The innermost composite around slots, other than the composite of just these.
+  func composite(around slots: Range<Int>, depth: Int = Int.max) -> CompositeSchema? {
+    composites.last { $0.depth < depth && $0.slots.contains(slots.lowerBound) }
+  }
+
+  /// The required composites without a value, in those that have one.
+  ///
+  /// - Parameter value: Whether a slot has a value.
+  func absentComposites(_ value: (Int) -> Bool) -> [CompositeSchema] {
+    composites.filter { composite in
+      guard !composite.isOptional, composite.isAbsent(value) else { return false }
+      let isIn = self.composite(around: composite.slots, depth: composite.depth)
+      return isIn.map { !$0.isAbsent(value) } ?? true
+    }
+  }
+
+  /// Whether a save asks for the value of a required leaf: it does where what the leaf is in has one, and of an attribute
+  /// of its own always.
+  ///
+  /// - Parameter value: Whether a slot has a value.
+  func isRequired(_ slot: Int, _ value: (Int) -> Bool) -> Bool {
+    composite(around: slot..<slot + 1).map { !$0.isAbsent(value) } ?? true
+  }
+}
+
+extension ManagedObject {
+  /// Whether an attribute has a value.
+  func hasValue(_ slot: Int) -> Bool { !attributeValue(slot).isNull }
+
+  /// Whether a save would take a property without a value, as the others of the object are.
+  func canLack(_ slot: Int) -> Bool {
+    shape.isOptional(slot) || !shape.schema.isRequired(slot) { $0 != slot && hasValue($0) }
+  }
+}
+
+extension PerdureError.Detail {
+  static func unfit(_ value: Any, _ property: String, _ object: ManagedObjectID) -> Self {
+    let unfit = PropertyRules.unfit(value)
+    return Self(
+      code: unfit.code, objectID: object, property: property, value: unfit.value, rule: unfit.rule)
+  }
+
+  static func absent(_ composite: CompositeSchema, _ object: ManagedObjectID) -> Self {
+    let missing = CompositeSchema.missing
+    return Self(
+      code: missing.code, objectID: object, property: composite.name, value: missing.value,
+      rule: missing.rule)
+  }
+}

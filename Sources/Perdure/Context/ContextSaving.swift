@@ -1,0 +1,25 @@
+/// The parts that check, merge and take over unsaved changes. Each part uses only those before it, and those that read and
+/// edit.
+struct ContextSaving {
+  let stores: StoreAssignment
+  let mergeRules: MergeRules
+  let mergeApplication: MergeApplication
+  let ruleValidation: RuleValidation
+  let classValidation: ClassValidation
+  let saveHooks: SaveHookCaller
+  let childIntake: ChildIntake
+  let conflictFinder: UndoConflictFinder
+  let undoRestorer: UndoRestorer
+
+  init(_ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity) {
+    stores = StoreAssignment(reading, editing.recording)
+    mergeRules = MergeRules(reading.pending)
+    mergeApplication = MergeApplication(reading, editing, mergeRules, stores)
+    ruleValidation = RuleValidation(reading, editing.deleteRules)
+    classValidation = ClassValidation(reading, editing.deleteRules, ruleValidation, activity)
+    saveHooks = SaveHookCaller(reading, editing.deleteRules, classValidation, editing.objectEditor, activity)
+    childIntake = ChildIntake(reading, editing)
+    conflictFinder = UndoConflictFinder(reading)
+    undoRestorer = UndoRestorer(reading, editing, conflictFinder)
+  }
+}

@@ -1,0 +1,127 @@
+// How an instance leaves the context when its object is gone, and the last values that it shows from then on.
+
+internal import PerdurePredicates
+
+/// Takes instances out of a context.
+final class ObjectRetirement {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let eventHub: EventHub
+
+  init(_ viewState: ViewState, _ registry: ObjectRegistry, _ pending: PendingChanges, _ eventHub: EventHub) {
+    graph = viewState.graph
+    self.registry = registry
+    self.viewState = viewState
+    self.pending = pending
+    self.eventHub = eventHub
+  }
+
+  /// Takes an instance out of the context, because the object is no more or the context is reset. What it has
+  /// loaded stays readable; transient values are gone (T4 in TransientValues.swift).
+  func retire(_ object: ManagedObject) {
+    registry.identityMap.remove(object.reference)
+    registry.forgetFetched(of: object.reference)
+    viewState.linksChanged()
+    object.header.pointee.epoch = 0
+    object.header.pointee.overlay = nil
+    object.header.pointee.savedState = nil
+    object.header.pointee.wakefulness.insert(.gone)
+    object.dropTransients()
+    registry.release(object)
+  }
+
+  /// Removes an object from the context because the store no longer has its row. Its loaded row
+  /// stays readable. Does nothing for an object with unsaved changes: the save reports it.
+  ///
+  /// - Parameter lastRow: The row to show if none was loaded.
+  func vanish(_ object: ManagedObject, _ lastRow: KeptRow? = nil) {
+    guard object.overlay == nil, !object.header.pointee.isGone else { return }
+    object.header.pointee.hasVanished = true
+    retire(object)
+    registry.noteRemoved(object)
+    if object.header.pointee.row == nil, let lastRow { showLastRow(lastRow.bytes, lastRow.version, object) }
+  }
+
+  /// Removes a new object from the context after it was deleted or merged into another object.
+  ///
+  /// - Parameter row: The values that its instance shows from now on.
+  func retireNew(_ overlay: ObjectOverlay, _ row: [UInt8]?) {
+    eventHub.noteGone(overlay)
+    pending.remove(overlay.reference)
+    viewState.linksChanged()
+    guard let object = registry.identityMap.object(overlay.reference) else { return }
+    object.header.pointee.hasVanished = true
+    retire(object)
+    registry.noteRemoved(object)
+    if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
+  }
+
+  /// Removes a deleted object from the context. Its attributes show the values of before the save.
+  /// Its relationships show only the targets that its row had, because delete rules have removed
+  /// the others.
+  func retireDeleted(_ object: ManagedObject, _ overlay: ObjectOverlay) {
+    let row = lastRow(of: object, overlay)
+    retire(object)
+    registry.noteRemoved(object)
+    if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
+  }
+
+  /// Gives an instance whose object is gone a row to read its values from.
+  func showLastRow(_ bytes: [UInt8], _ version: RowVersion, _ object: ManagedObject) {
+    do {
+      try bytes.withUnsafeBytes {
+        object.header.pointee.setRow(try graph.store.rows.view($0, of: object.reference), version: version)
+      }
+    } catch {
+      preconditionFailure("A row that was written or read before cannot be read.")
+    }
+  }
+
+  /// Keeps the row of an object with unsaved changes that another context has removed.
+  func keepLastRow(of object: ManagedObject) {
+    guard let overlay = object.overlay, overlay.keptBase == nil, let row = object.header.pointee.loadedRow
+    else {
+      return
+    }
+    let bytes = UnsafeRawBufferPointer(start: row.base, count: row.count)
+    overlay.keptBase = KeptRow(version: object.header.pointee.version, bytes: Array(bytes))
+  }
+
+  /// The row of a deleted object with its changed attributes; nil if the loaded row needs no
+  /// change. Without a row that was read, the other attributes have no values.
+  private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> [UInt8]? {
+    let loaded = object.header.pointee.loadedRow
+    guard let layouts = overlay.shape.storage.layouts, overlay.changesRow || loaded == nil else { return nil }
+    func row(base: RowView?) -> [UInt8] {
+      RowWriter(layouts).row(base: base) { slot in
+        let value = overlay.shape.isRelationship(slot) ? nil : overlay.value(slot)
+        if let value { return .value(viewState.fitting(value, overlay.shape, slot)) }
+        return base == nil ? .value(.null) : .copied
+      }
+    }
+    if let loaded { return row(base: loaded) }
+    guard let kept = overlay.keptBase else { return overlay.changesRow ? row(base: nil) : nil }
+    do {
+      return try kept.bytes.withUnsafeBytes {
+        row(base: try graph.store.rows.view($0, of: overlay.reference))
+      }
+    } catch {
+      preconditionFailure("A row that was read before cannot be read.")
+    }
+  }
+
+  /// A deleted instance without values, for an object that does not exist.
+  func absentInstance(of entity: UInt16) -> ManagedObject? {
+    guard let number = graph.store.entity(entity).concrete.first else { return nil }
+    let shape = graph.shape(numbered: number)
+    let reference = ObjectReference(entity: number, id: 0)
+    let object =
+      registry.identityMap.object(reference)
+      ?? shape.objectClass.init(
+        ObjectSeed(header: .make(reference, shape, in: registry.memory)))
+    vanish(object)
+    return object
+  }
+}

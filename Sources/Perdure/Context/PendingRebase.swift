@@ -1,0 +1,384 @@
+// Unsaved changes on top of a newer state of the store, or discarded (C3 in ContextCore.swift).
+//
+// The rows that unsaved changes were made to, for the three-way comparison.
+//
+// While the context sees the state that a change was made in, the row is there to be read. Moving
+// on, by a refresh of something else, it would be lost. So each change is looked at when the
+// context moves on: where others have not changed the same columns, it counts as made to the newest
+// row from then on; only where they have, the row is kept.
+
+internal import PerdurePredicates
+
+/// Moves unsaved changes on to a newer state, and discards them.
+final class PendingRebase {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let transientState: TransientState
+  private let reading: ContextReading
+  private let objectEditor: ObjectEditor
+  private let orderEditor: OrderEditor
+  private let linkEditor: LinkEditor
+  private let refusal: ChangeRefusal
+
+  init(
+    _ reading: ContextReading, _ objectEditor: ObjectEditor, _ orderEditor: OrderEditor,
+    _ linkEditor: LinkEditor, _ refusal: ChangeRefusal
+  ) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    transientState = reading.transientState
+    self.reading = reading
+    self.objectEditor = objectEditor
+    self.orderEditor = orderEditor
+    self.linkEditor = linkEditor
+    self.refusal = refusal
+  }
+
+  // MARK: The rows that changes were made to
+
+  /// Keeps what a changed row was, before the context moves on to a newer state, if others have
+  /// changed the same of it, or removed it. Otherwise its changes are made to the newest row now.
+  ///
+  /// - Complexity: two reads of the row where others have written it, none of more than its version
+  ///   elsewhere.
+  func keepBase(_ overlay: ObjectOverlay, before newest: any StoreView) {
+    guard overlay.changesRow, !overlay.isDeleted, let version = overlay.baseVersion,
+      overlay.keptBase?.version != version
+    else { return }
+    do {
+      let newVersion = try newest.version(of: overlay.reference)
+      guard newVersion != version, let old = try baseRow(of: overlay, version) else { return }
+      let versions = ObjectVersions(
+        local: overlay.changedColumns, base: try old.withRow { try columns(of: $0, overlay) },
+        store: try newest.withRow(overlay.reference) { try $0.map { try columns(of: $0, overlay) } })
+      if let newVersion, versions.store != nil, versions.contested.isEmpty {
+        overlay.baseVersion = newVersion
+        registry.identityMap.object(overlay.reference)?.header.pointee.dropRow()
+      } else {
+        overlay.keptBase = KeptRow(version: version, bytes: old.withRow { Array($0.bytes) })
+      }
+    } catch {
+      viewState.noteReadFailure(error, overlay.reference)
+    }
+  }
+
+  /// The row of the view, if it has the version that changes were made to: without a request if the
+  /// instance has a copy of it.
+  func baseRow(of overlay: ObjectOverlay, _ version: RowVersion) throws -> LeasedRow? {
+    if let header = registry.identityMap.object(overlay.reference)?.header, header.pointee.isCurrent,
+      !header.pointee.wakefulness.contains(.rewritten), let row = header.pointee.row(ofVersion: version)
+    {
+      let bytes = UnsafeRawBufferPointer(start: row.base, count: row.count)
+      return LeasedRow(StoredRow(bytes: bytes, version: version), isKept: false)
+    }
+    guard let row = try viewState.view.leasedRow(overlay.reference), row.row.version == version else {
+      return nil
+    }
+    return row
+  }
+
+  /// As `keepBase`, for a deletion: one of what others have written as it was is made to the newest
+  /// row. So it is with all that a child sees of its parent's changes, once the parent is saved.
+  ///
+  /// - Complexity: as `keepBase`.
+  func keepDeletion(_ overlay: ObjectOverlay, before newest: any StoreView) {
+    guard overlay.isDeleted, let version = overlay.baseVersion else { return }
+    do {
+      let newVersion = try newest.version(of: overlay.reference)
+      guard let newVersion, newVersion != version, let old = try baseRow(of: overlay, version) else {
+        return
+      }
+      try old.withRow { old in
+        let isSame = try newest.withRow(overlay.reference) { $0?.bytes.elementsEqual(old.bytes) == true }
+        if isSame { try makeDeletion(overlay, of: old, version: newVersion) }
+      }
+    } catch {
+      viewState.noteReadFailure(error, overlay.reference)
+    }
+  }
+
+  /// Makes a deletion one of a newer version of the same row.
+  private func makeDeletion(_ overlay: ObjectOverlay, of row: StoredRow, version: RowVersion) throws {
+    overlay.baseVersion = version
+    guard let object = registry.identityMap.object(overlay.reference), object.header.pointee.row != nil else {
+      return
+    }
+    object.header.pointee.setRow(
+      try graph.store.rows.view(row.bytes, of: overlay.reference), version: version)
+  }
+
+  /// What an object was before it was changed here, by slot; empty where that is not known any
+  /// more.
+  func baseColumns(_ overlay: ObjectOverlay) throws -> [Int: Value] {
+    guard let version = overlay.baseVersion else { return [:] }
+    if let kept = overlay.keptBase, kept.version == version {
+      return try kept.bytes.withUnsafeBytes {
+        try columns(of: StoredRow(bytes: $0, version: version), overlay)
+      }
+    }
+    return try viewState.view.withRow(overlay.reference) { row in
+      guard let row, row.version == version else { return [:] }
+      return try columns(of: row, overlay)
+    }
+  }
+
+  /// The columns of a row by slot.
+  func columns(of row: StoredRow, _ overlay: ObjectOverlay) throws -> [Int: Value] {
+    guard let layouts = overlay.shape.storage.layouts else { return [:] }
+    let view = try graph.store.rows.view(row.bytes, of: overlay.reference)
+    var values: [Int: Value] = [:]
+    for slot in overlay.shape.properties.indices where overlay.shape.isColumn(slot) {
+      values[slot] = layouts.value(slot, of: view)
+    }
+    return values
+  }
+
+  // MARK: On top of a newer state
+
+  /// Forgets changed columns that have been set back to what the row has: there is nothing to hold against what
+  /// others have saved since. The row is read from the view that is about to go.
+  func forgetSetBack(_ overlay: ObjectOverlay) {
+    do {
+      guard let version = overlay.baseVersion, let base = try baseRow(of: overlay, version) else { return }
+      try base.withRow { stored in
+        let row = try graph.store.rows.view(stored.bytes, of: overlay.reference)
+        forgetSetBack(overlay, to: row, version)
+      }
+    } catch {
+      viewState.noteReadFailure(error, overlay.reference)
+    }
+  }
+
+  private func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
+    // Not where `awakeFromFetch` has put another value into the instance's row, which would show again.
+    let header = registry.identityMap.object(overlay.reference)?.header
+    let shown = header?.pointee.row(ofVersion: version)
+    overlay.unmark { slot, value in
+      row.value(slot) == value && (shown.map { $0.value(slot) == value } ?? true)
+    }
+    if overlay.changesRow { return }
+    if !overlay.isDeleted { overlay.baseVersion = nil }
+    guard let header, header.pointee.wakefulness.contains(.altered) else { return }
+    header.pointee.dropAlteredRow()
+    // The instance of a deleted object shows its row also after the row has gone.
+    if overlay.isDeleted { header.pointee.setRow(row, version: version) }
+  }
+
+  /// Puts the unsaved changes of an object on top of its newest row. A deletion of what is gone already is
+  /// done.
+  func rebase(_ overlay: ObjectOverlay) {
+    guard
+      overlay.baseVersion != nil || overlay.hasDeltas || overlay.hasOrders || overlay.changesTransients
+    else { return }
+    let newest: RowVersion?
+    do { newest = try viewState.view.version(of: overlay.reference) } catch {
+      return viewState.noteReadFailure(error, overlay.reference)
+    }
+    if newest == nil, overlay.isDeleted {
+      if let object = registry.identityMap.object(overlay.reference) {
+        object.header.pointee.hasVanished = true
+        reading.retirement.retireDeleted(object, overlay)
+      }
+      pending.remove(overlay.reference)
+      transientState.dropTransientsBefore(overlay)
+      viewState.vanished.insert(overlay.reference)
+      return
+    }
+    guard let newest else { return letGoOfVanished(overlay) }
+    guard overlay.baseVersion != nil, newest != overlay.baseVersion else { return }
+    overlay.baseVersion = newest
+    guard let object = registry.identityMap.object(overlay.reference) else { return }
+    let isReadToTheEnd = overlay.isDeleted && object.header.pointee.row != nil
+    object.header.pointee.dropRow()
+    if isReadToTheEnd { _ = reading.rows.loadRow(of: object) }
+  }
+
+  /// The row is gone, and with it what others were linked to: unsaved links from here go too, on both ends.
+  /// Attributes that were changed stay for the save to complain about, until the object is deleted here too
+  /// or its changes are discarded.
+  private func letGoOfVanished(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.columns where overlay.value(relationship.slot) != nil {
+      let partner = pairedPartner(overlay.reference, relationship)
+      linkEditor.setColumn(overlay.reference, relationship, nil)
+      if let partner { restorePair(partner.owner, partner.relationship) }
+    }
+    for relationship in overlay.shape.relationships {
+      guard !relationship.isInColumn, let delta = overlay.delta(relationship.slot) else { continue }
+      for target in delta.added.ordered { linkEditor.disconnect(overlay.reference, relationship, target) }
+    }
+    for slot in overlay.orders.map(\.slot) { overlay.setOrder(nil, slot) }
+    overlay.unmark { slot, value in value.isNull && overlay.shape.isRelationship(slot) }
+    if overlay.changesRow { return }
+    overlay.baseVersion = nil
+    let lastRow = overlay.keptBase
+    refusal.refuseTransients(of: overlay)
+    transientState.dropTransientsBefore(overlay)
+    pending.dropIfUnchanged(overlay)
+    guard pending[overlay.reference] == nil, let object = registry.identityMap.object(overlay.reference)
+    else {
+      return
+    }
+    reading.retirement.vanish(object, lastRow)
+  }
+
+  /// So do links with it that nothing at its end knows of.
+  func letGoOfVanishedTargets(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.relationships {
+      linkEditor.letGoOfVanishedTargets(overlay.reference, relationship)
+    }
+  }
+
+  /// Restores C3 after the view has moved: what the deltas say about columns follows from the changed
+  /// columns and the new rows; link deltas are held against the new links.
+  func rebaseDeltas() {
+    guard !pending.isEmpty else { return }
+    let overlays = pending.ordered.joined()
+    for overlay in overlays {
+      for relationship in overlay.shape.relationships {
+        guard !relationship.isInColumn, overlay.delta(relationship.slot) != nil else { continue }
+        overlay.changeDelta(relationship.slot) { delta in
+          delta.rebase { reading.settledLinks.isSettledLink(overlay.reference, relationship, $0) }
+        }
+      }
+      overlay.removeDeltas { overlay.shape.relationship($0).isInColumn }
+    }
+    for overlay in overlays where overlay.changesRow || overlay.isDeleted { rebaseColumns(overlay) }
+    for overlay in overlays where overlay.changesRow { rebasePairs(overlay) }
+    for overlay in pending.ordered.joined() { orderEditor.reconcileOrders(overlay) }
+    for overlay in overlays { pending.dropIfUnchanged(overlay) }
+  }
+
+  private func rebaseColumns(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.relationships where relationship.form == .column {
+      guard relationship.inverseSlot != nil, let value = overlay.value(relationship.slot) else { continue }
+      if viewState.hasVanished(overlay.reference) { continue }
+      let stored =
+        overlay.isUnknownToStore ? nil : viewState.storedColumn(overlay.reference, relationship.slot)
+      var current: ObjectReference?
+      if case .reference(let target) = value { current = target }
+      guard stored != current else { continue }
+      if let stored, let inverse = graph.inverse(of: relationship, at: stored), inverse.form != .column {
+        linkEditor.forgetDangling(stored, inverse)
+        if !viewState.hasVanished(stored) {
+          linkEditor.changeDelta(stored, inverse.slot) { $0.remove(overlay.reference) }
+        }
+      }
+      if let current, !viewState.hasVanished(current), let slot = deltaSlot(relationship, at: current) {
+        linkEditor.changeDelta(current, slot) { $0.add(overlay.reference) }
+      }
+    }
+  }
+
+  /// Others may have paired the objects of a one-to-one relationship that is changed here. Unsaved changes
+  /// are on top, so who they take a partner from lets go of it.
+  private func rebasePairs(_ overlay: ObjectOverlay) {
+    if viewState.hasVanished(overlay.reference) { return }
+    for relationship in overlay.shape.columns where relationship.inverseIsToOne {
+      guard let value = overlay.value(relationship.slot) else { continue }
+      var current: ObjectReference?
+      if case .reference(let target) = value { current = target }
+      if let current, graph.inverse(of: relationship, at: current)?.form == .inverseToOne {
+        linkEditor.leaveAll(current, relationship, but: overlay.reference)
+      } else if let inverseSlot = relationship.inverseSlot,
+        graph.shape(numbered: relationship.destination).isColumn(inverseSlot)
+      {
+        for other in reading.settledLinks.storedSources(of: overlay.reference, relationship)
+        where other != current && reading.rows.column(other, inverseSlot) == overlay.reference {
+          objectEditor.setColumn(other, inverseSlot, .null)
+        }
+      }
+    }
+  }
+
+  /// The slot of the delta that a column has at its target; nil when the target has a column of its own.
+  private func deltaSlot(_ relationship: RelationshipShape, at target: ObjectReference) -> Int? {
+    guard let inverse = graph.inverse(of: relationship, at: target), inverse.form != .column else {
+      return nil
+    }
+    return inverse.slot
+  }
+
+  // MARK: Discarding
+
+  /// Forgets the unsaved changes of one object, at the other ends too.
+  func discard(_ overlay: ObjectOverlay) {
+    let wasDeleted = overlay.isDeleted
+    overlay.isDeleted = false
+    let restoredOrder = orderEditor.restoresOrder
+    orderEditor.restoresOrder = true
+    defer { orderEditor.restoresOrder = restoredOrder }
+    for relationship in overlay.shape.relationships {
+      switch relationship.form {
+      case .column:
+        guard overlay.value(relationship.slot) != nil else { continue }
+        let stored = viewState.storedColumn(overlay.reference, relationship.slot)
+        let partner =
+          viewState.hasVanished(overlay.reference) ? pairedPartner(overlay.reference, relationship) : nil
+        linkEditor.setColumn(overlay.reference, relationship, stored)
+        if let partner { restorePair(partner.owner, partner.relationship) }
+        // It may be deleted: then its delete rules have let go of this object, and must again.
+        if let stored { linkEditor.propagateAgain(stored) }
+      case .links, .transient:
+        guard let delta = overlay.delta(relationship.slot) else { continue }
+        for target in delta.added.ordered { linkEditor.disconnect(overlay.reference, relationship, target) }
+        for target in delta.removed.ordered { linkEditor.connect(overlay.reference, relationship, target) }
+      case .inverseToOne, .inverseToMany:
+        guard let delta = overlay.delta(relationship.slot) else { continue }
+        for target in delta.added.ordered { linkEditor.disconnect(overlay.reference, relationship, target) }
+        for target in delta.removed.ordered where !pending.isDeleted(target) {
+          linkEditor.connect(overlay.reference, relationship, target)
+        }
+      }
+    }
+    for slot in overlay.orders.map(\.slot) { overlay.setOrder(nil, slot) }
+    orderEditor.reconcileOrders(overlay)
+    if overlay.changesRow { overlay.discardValues() }
+    transientState.dropTransientsBefore(overlay)
+    overlay.baseVersion = nil
+    pending.dropIfUnchanged(overlay)
+    // C5 leaves out what is deleted here.
+    if wasDeleted { linkEditor.addIfVanished(overlay.reference) }
+  }
+
+  /// The other end of a one-to-one relationship with a column at both ends, if it leads back.
+  private func pairedPartner(
+    _ reference: ObjectReference, _ relationship: RelationshipShape
+  ) -> (owner: ObjectReference, relationship: RelationshipShape)? {
+    guard let target = reading.rows.column(reference, relationship.slot), target != reference,
+      let inverse = graph.inverse(of: relationship, at: target), inverse.form == .column,
+      reading.rows.column(target, inverse.slot) == reference
+    else { return nil }
+    return (target, inverse)
+  }
+
+  /// What was taken from one-to-one partners in the store for a link with what has vanished is theirs again: it
+  /// was not asked for by itself, and others may have made the pair since. Not if that leads elsewhere here.
+  private func restorePair(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+    guard let overlay = pending[owner], !overlay.isNew, !overlay.isDeleted else { return }
+    if let stored = viewState.storedColumn(owner, relationship.slot) {
+      guard !viewState.hasVanished(stored), !pending.isDeleted(stored),
+        let inverse = graph.inverse(of: relationship, at: stored), inverse.form == .column
+      else { return }
+      let current = reading.rows.column(stored, inverse.slot)
+      guard current == nil || current == owner else { return }
+      linkEditor.setColumn(owner, relationship, stored)
+      unmarkStored(stored, inverse.slot)
+    }
+    unmarkStored(owner, relationship.slot)
+  }
+
+  /// Forgets that a reference was changed, if it is as the store has it.
+  func unmarkStored(_ reference: ObjectReference, _ slot: Int) {
+    guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew else { return }
+    let stored = viewState.storedColumn(reference, slot).map(Value.reference) ?? .null
+    overlay.unmark { $0 == slot && $1 == stored }
+    if overlay.changesRow || overlay.isDeleted { return }
+    overlay.baseVersion = nil
+    pending.dropIfUnchanged(overlay)
+    if pending[reference] == nil { registry.identityMap.object(reference)?.header.pointee.dropRow() }
+  }
+}

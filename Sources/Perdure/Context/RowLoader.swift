@@ -1,0 +1,325 @@
+// The rows of objects: in their instances, or read from the view.
+
+internal import PerdurePredicates
+
+/// Loads the rows of instances, and reads those of objects without one.
+final class RowLoader {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let retirement: ObjectRetirement
+  /// Whether a fault without a row counts as deleted. Otherwise touching it is an error.
+  var deletesInaccessibleFaults = true
+  /// Whether the program asks for an object that may not exist.
+  var isLooking = false
+
+  init(
+    _ viewState: ViewState, _ registry: ObjectRegistry, _ pending: PendingChanges,
+    _ retirement: ObjectRetirement
+  ) {
+    graph = viewState.graph
+    self.registry = registry
+    self.viewState = viewState
+    self.pending = pending
+    self.retirement = retirement
+  }
+
+  // MARK: Faults
+
+  /// Makes sure that an object's row is there and is the view's; false when the object has none.
+  func loadRow(of object: ManagedObject) -> Bool {
+    let header = object.header
+    if header.pointee.isGone || object.overlay?.isNew == true { return false }
+    dropStaleRow(of: object)
+    if header.pointee.isGone { return false }
+    if header.pointee.row != nil { return true }
+    return fireFault(object)
+  }
+
+  /// Forgets a loaded row that is not the view's, also under unsaved changes: what is not changed here is shown
+  /// as the store has it, or the ends of a relationship would not agree. The overlay knows the version that its
+  /// changes were made to, so the save finds out about the conflict.
+  func dropStaleRow(of object: ManagedObject) {
+    let header = object.header
+    guard header.pointee.row != nil, !header.pointee.isReady else { return }
+    if header.pointee.isCurrent { return markCurrent(object) }
+    let newest: RowVersion?
+    do { newest = try viewState.view.version(of: object.reference) } catch {
+      return viewState.noteReadFailure(error, object.reference)
+    }
+    if newest == nil, object.overlay == nil, deletesInaccessibleFaults || isLooking {
+      retirement.vanish(object)
+    } else if newest != header.pointee.version {
+      if newest == nil { retirement.keepLastRow(of: object) }
+      header.pointee.dropRow()
+    } else {
+      markCurrent(object)
+    }
+  }
+
+  /// Notes that an object's row is the view's. Accessors read it at once, unless the object has
+  /// unsaved changes or has to be told of the row first.
+  private func markCurrent(_ object: ManagedObject) {
+    object.header.pointee.epoch = viewState.epoch
+    if object.overlay?.changesRow == true || object.header.pointee.wakefulness.contains(.drowsy) {
+      object.header.pointee.shut()
+    }
+  }
+
+  private func fireFault(_ object: ManagedObject) -> Bool {
+    if fireBlock(of: object) { return true }
+    viewState.statistics.rowRequestCount += 1
+    do {
+      var isFound = false
+      try viewState.view.row(object.reference) { stored in
+        let row = try graph.store.rows.view(stored.bytes, of: object.reference)
+        object.header.pointee.setRow(row, version: stored.version)
+        isFound = true
+      }
+      guard isFound else {
+        inaccessible(object)
+        return false
+      }
+      viewState.statistics.rowCount += 1
+      object.header.pointee.rowArrived(viewState.epoch)
+      if object.overlay?.changesRow == true { object.header.pointee.shut() }
+      return true
+    } catch {
+      viewState.noteReadFailure(error, object.reference)
+      return false
+    }
+  }
+
+  /// The row of an object is gone, and somebody has touched it.
+  func inaccessible(_ object: ManagedObject) {
+    if deletesInaccessibleFaults || isLooking { return retirement.vanish(object) }
+    guard object.overlay == nil, viewState.readFailure == nil else { return }
+    viewState.readFailure = .about(
+      [object.objectID], .objectNotFound,
+      "\(object.objectID) was touched, and another context has removed it. The context cannot fetch or save until it is "
+        + "rolled back or reset.")
+  }
+
+  // MARK: Siblings
+
+  /// Reads the row of a fault and of the siblings in its block; false when there is no group, or it did not
+  /// give the row, and the fault has to fire by itself.
+  func fireBlock(of object: ManagedObject) -> Bool {
+    guard object.overlay == nil, let group = registry.siblingGroup(of: object), group.readsBlocks else {
+      return false
+    }
+    let block = Int(object.header.pointee.groupPosition) / group.blockCount
+    readBlock(block, of: group)
+    if object.header.pointee.row != nil {
+      group.readsBlocks = true
+      return true
+    }
+    if group.readsBlocks { group.readsBlocks = isRemoved(object.reference) }
+    return false
+  }
+
+  /// Whether the view has no row of an object. Not where that cannot be read: its own fault says why.
+  private func isRemoved(_ reference: ObjectReference) -> Bool {
+    do {
+      return try viewState.view.version(of: reference) == nil
+    } catch {
+      return false
+    }
+  }
+
+  /// Reads the rows of the faults of a block in one request.
+  ///
+  /// - Parameter known: Rows that another request has passed. A fault with one of them is not read.
+  func readBlock(_ block: Int, of group: SiblingGroup, known: [ObjectReference: LeasedRow] = [:]) {
+    let capacity = group.positions(ofBlock: block).count
+    withUnsafeTemporaryAllocation(of: ObjectReference.self, capacity: capacity) { references in
+      withUnsafeTemporaryAllocation(of: SiblingGroup.Header.self, capacity: capacity) { headers in
+        var count = collect(block, of: group, references, headers)
+        func take(_ stored: StoredRow, at position: Int) throws {
+          let row = try graph.store.rows.view(stored.bytes, of: references[position])
+          headers[position].pointee.setRow(row, version: stored.version)
+          headers[position].pointee.rowArrived(viewState.epoch)
+          viewState.statistics.rowCount += 1
+        }
+        do {
+          if !known.isEmpty {
+            let all = 0..<count
+            count = 0
+            for position in all {
+              if let row = known[references[position]] {
+                try row.withRow { try take($0, at: position) }
+              } else {
+                (references[count], headers[count]) = (references[position], headers[position])
+                count += 1
+              }
+            }
+          }
+          if count == 0 { return }
+          viewState.statistics.rowRequestCount += 1
+          let wanted = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(references)[..<count])
+          try viewState.view.readAhead(wanted, bytesMax: SiblingGroup.rowByteCountMax) {
+            try take($1, at: $0)
+          }
+        } catch {
+          // Whose row is damaged says so when its own fault fires.
+          group.readsBlocks = false
+        }
+      }
+    }
+  }
+
+  /// Finds the faults of a block; those without an instance get a header that waits for it.
+  private func collect(
+    _ block: Int, of group: SiblingGroup, _ references: UnsafeMutableBufferPointer<ObjectReference>,
+    _ headers: UnsafeMutableBufferPointer<SiblingGroup.Header>
+  ) -> Int {
+    let isFirstTime = group.begin(block: block)
+    var count = 0
+    for position in group.positions(ofBlock: block) {
+      let reference = group.references[position]
+      guard let header = faultHeader(reference, at: position, of: group, makesHeaders: isFirstTime) else {
+        continue
+      }
+      references[count] = reference
+      headers[count] = header
+      count &+= 1
+    }
+    return count
+  }
+
+  /// The header of a sibling that has no row yet and no unsaved changes.
+  @inline(__always)
+  private func faultHeader(
+    _ reference: ObjectReference, at position: Int, of group: SiblingGroup, makesHeaders: Bool
+  ) -> SiblingGroup.Header? {
+    if let object = registry.identityMap.object(reference) {
+      return object.header.pointee.row == nil && object.overlay == nil ? object.header : nil
+    }
+    guard makesHeaders, group.header(at: position) == nil else { return nil }
+    let header = graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef {
+      SiblingGroup.Header.make(reference, $0, in: registry.memory)
+    }
+    group.keep(header, at: position)
+    return header
+  }
+
+  // MARK: Rows at hand
+
+  /// Gives a fault the row that a fetch has at hand anyway. An object with unsaved changes has an
+  /// overlay, so it gets no row of the layer.
+  func adopt(_ stored: StoredRow, _ object: ManagedObject) {
+    guard object.header.pointee.row == nil, object.overlay == nil,
+      let row = try? graph.store.rows.view(stored.bytes, of: object.reference)
+    else { return }
+    object.header.pointee.setRow(row, version: stored.version)
+    object.header.pointee.rowArrived(viewState.epoch)
+  }
+
+  func takeRows(_ instances: [SavedInstance], _ rows: WrittenRows) throws {
+    let references = instances.map(\.object.reference)
+    var versions = [RowVersion?](repeating: nil, count: references.count)
+    viewState.statistics.rowRequestCount += 1
+    try viewState.view.versions(of: references) { versions[$0] = $1 }
+    let positions = Dictionary(uniqueKeysWithValues: zip(references, references.indices))
+    try rows.forEach { reference, bytes in
+      guard let position = positions[reference], let version = versions[position] else { return }
+      try show(StoredRow(bytes: bytes, version: version), in: instances[position].object)
+    }
+  }
+
+  func readRows(_ instances: [SavedInstance]) throws {
+    viewState.statistics.rowRequestCount += 1
+    try viewState.view.rows(instances.map(\.object.reference)) { position, row in
+      guard let row else { return }
+      try show(row, in: instances[position].object)
+      viewState.statistics.rowCount += 1
+    }
+  }
+
+  private func show(_ stored: StoredRow, in object: ManagedObject) throws {
+    guard object.header.pointee.row == nil, !object.header.pointee.isGone else { return }
+    let row = try graph.store.rows.view(stored.bytes, of: object.reference)
+    object.header.pointee.setRow(row, version: stored.version)
+    object.header.pointee.rowArrived(viewState.epoch)
+  }
+
+  // MARK: Reading by reference
+
+  /// The row of an object whether it has an instance or not, without making one.
+  func withRow<R>(_ reference: ObjectReference, _ body: (RowView, RowVersion) -> R) -> R? {
+    if let object = registry.identityMap.object(reference) {
+      guard loadRow(of: object), let row = object.header.pointee.loadedRow else { return nil }
+      return body(row, object.header.pointee.version)
+    }
+    viewState.statistics.uninstantiatedRowCount += 1
+    do {
+      return try viewState.view.withRow(reference) { stored in
+        guard let stored else { return nil }
+        return body(try graph.store.rows.view(stored.bytes, of: reference), stored.version)
+      }
+    } catch {
+      viewState.noteReadFailure(error, reference)
+      return nil
+    }
+  }
+
+  /// What a column holds, with unsaved changes.
+  func columnValue(_ reference: ObjectReference, _ slot: Int) -> Value {
+    if let value = pending[reference]?.value(slot) { return value }
+    guard let layouts = graph.shape(of: reference).storage.layouts else { return .null }
+    return withRow(reference) { row, _ in layouts.value(slot, of: row) } ?? .null
+  }
+
+  /// The reference in a column, with unsaved changes.
+  func column(_ reference: ObjectReference, _ slot: Int) -> ObjectReference? {
+    if let value = pending[reference]?.value(slot) {
+      if case .reference(let target) = value { return target }
+      return nil
+    }
+    return withRow(reference) { row, _ in
+      let field = row.fields[slot]
+      return row.isPresent(field) ? row.reference(field) : nil
+    } ?? nil
+  }
+
+  /// The version of a row in the view; nil when there is none. When the store cannot say, that is noted.
+  func viewVersion(of reference: ObjectReference) -> RowVersion? {
+    if let header = registry.identityMap.object(reference)?.header, header.pointee.row != nil,
+      header.pointee.isCurrent
+    {
+      return header.pointee.version
+    }
+    do { return try viewState.view.version(of: reference) } catch {
+      viewState.noteReadFailure(error, reference)
+      return nil
+    }
+  }
+
+  /// Whether an instance can be deleted or connected: it is new, or has a row. Reads no row. nil when the store
+  /// cannot say, which is noted: that is no reason to take the object for gone.
+  func hasRow(_ object: ManagedObject) -> Bool? {
+    if object.overlay?.isNew == true { return true }
+    dropStaleRow(of: object)
+    if object.header.pointee.isGone { return false }
+    if object.header.pointee.row != nil { return true }
+    do { return try viewState.view.version(of: object.reference) != nil } catch {
+      viewState.noteReadFailure(error, object.reference)
+      return nil
+    }
+  }
+
+  /// Whether another context has removed an object, or a new object was deleted. Reads the view,
+  /// unless the object's row is known to be current.
+  func isRemovedElsewhere(_ object: ManagedObject) -> Bool {
+    let header = object.header
+    if header.pointee.isGone { return header.pointee.hasVanished }
+    if let overlay = object.overlay {
+      return overlay.isDeleted || !overlay.isNew && viewState.hasVanished(object.reference)
+    }
+    if header.pointee.isReady { return false }
+    guard deletesInaccessibleFaults, hasRow(object) == false else { return false }
+    retirement.vanish(object)
+    return true
+  }
+}

@@ -1,0 +1,210 @@
+// Where relationships lead after the last save: in the store, or in the table of transient links.
+
+internal import PerdurePredicates
+
+/// Reads links and positions without unsaved changes.
+final class SettledLinks {
+  private let graph: GraphSchema
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let transientState: TransientState
+
+  init(_ viewState: ViewState, _ pending: PendingChanges, _ transientState: TransientState) {
+    graph = viewState.graph
+    self.viewState = viewState
+    self.pending = pending
+    self.transientState = transientState
+  }
+
+  // MARK: Links
+
+  /// Whether there was a link after the last save. O(log n).
+  func isSettledLink(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) -> Bool {
+    if pending.isUnknownToStore(owner) || pending.isUnknownToStore(target) { return false }
+    guard let index = relationship.index else {
+      return transientState.hasTransientLink(owner, relationship, target)
+    }
+    if let known = viewState.linksReadAhead(under: owner, in: index) { return known.contains(target) }
+    do { return try viewState.view.hasEntry(under: owner, target, in: index) } catch {
+      viewState.noteReadFailure(error, owner)
+      return false
+    }
+  }
+
+  /// The keys of an owner's entries.
+  static func range(of owner: ObjectReference) -> KeyRange {
+    var key = OrderedKey()
+    key.append(bare: owner)
+    return .equal(key.bytes)
+  }
+
+  /// The objects that a relationship which is no column had after the last save, in no order.
+  func settledTargets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
+    var result: [ObjectReference] = []
+    appendSettledTargets(of: owner, relationship, to: &result)
+    return result
+  }
+
+  @inline(__always)
+  func appendSettledTargets(
+    of owner: ObjectReference, _ relationship: RelationshipShape, to result: inout [ObjectReference]
+  ) {
+    if let index = relationship.index {
+      appendStoredEntries(index, owner, to: &result)
+    } else {
+      result += transientState.transientTargets(relationship, of: owner)
+    }
+  }
+
+  /// How many objects they are.
+  func settledTargetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
+    guard let index = relationship.index else {
+      return transientState.transientTargets(relationship, of: owner).count
+    }
+    return storedEntryCount(index, owner)
+  }
+
+  /// The objects that the store has leading to another by a relationship, where it has an index of them.
+  func storedSources(of target: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
+    let index = relationship.form == .column ? relationship.index : relationship.owners
+    return index.map { storedEntries($0, target) } ?? []
+  }
+
+  /// The references under an owner's key in an index of the store.
+  private func storedEntries(_ index: StoreIndex, _ owner: ObjectReference) -> [ObjectReference] {
+    var result: [ObjectReference] = []
+    appendStoredEntries(index, owner, to: &result)
+    return result
+  }
+
+  private func appendStoredEntries(
+    _ index: StoreIndex, _ owner: ObjectReference, to result: inout [ObjectReference]
+  ) {
+    if let known = viewState.linksReadAhead(under: owner, in: index) {
+      result += known
+      return
+    }
+    viewState.statistics.relationshipRequestCount += 1
+    let count = result.count
+    do {
+      try viewState.view.appendReferences(under: owner, in: index, to: &result)
+    } catch {
+      // What was found until then is not the relationship.
+      result.removeSubrange(count...)
+      viewState.noteReadFailure(error, owner)
+    }
+  }
+
+  private func storedEntryCount(_ index: StoreIndex, _ owner: ObjectReference) -> Int {
+    viewState.statistics.relationshipCountRequestCount += 1
+    do { return try viewState.view.entryCount(index, SettledLinks.range(of: owner)) } catch {
+      viewState.noteReadFailure(error, owner)
+      return 0
+    }
+  }
+
+  /// Reads the relationships that the deletion of some objects asks for, in one request. Links that
+  /// could not be read are read when they are needed, which reports the error.
+  func readLinksAhead(ofDeleted references: [ObjectReference]) {
+    var links = viewState.storedLinks ?? StoredLinks()
+    var owners: [StoreIndex: [ObjectReference]] = [:]
+    for reference in references where !pending.isUnknownToStore(reference) {
+      for index in indexesOfDeletion(graph.shape(of: reference))
+      where links.references(under: reference, in: index) == nil {
+        owners[index, default: []].append(reference)
+      }
+    }
+    if owners.isEmpty { return }
+    let requests = owners.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+      RelationshipRequest(owners: $0.value, index: $0.key)
+    }
+    viewState.statistics.relationshipRequestCount += 1
+    do {
+      try viewState.view.visitReferences(requests) { request, owner, found in
+        links.add(found, under: owner, in: requests[request].index)
+      }
+      viewState.storedLinks = links
+    } catch {
+      viewState.storedLinks = nil
+    }
+  }
+
+  /// The indexes with the links of an object, and with the links to it.
+  private func indexesOfDeletion(_ shape: EntityShape) -> Set<StoreIndex> {
+    var indexes: Set<StoreIndex> = []
+    for relationship in shape.relationships where relationship.form != .column {
+      if let index = relationship.index { indexes.insert(index) }
+    }
+    for relationship in shape.incoming {
+      let index = relationship.form == .column ? relationship.index : relationship.owners
+      if let index { indexes.insert(index) }
+    }
+    return indexes
+  }
+
+  // MARK: Positions
+
+  /// The number of stored members before an order key.
+  func storedCount(
+    before place: OrderPlace, of owner: ObjectReference, _ order: OrderIndexes
+  ) throws -> Int {
+    let key = OrderIndexes.indexKey(owner, place.key)
+    let whole = OrderIndexes.range(of: owner)
+    var count = try viewState.view.entryCount(order.ordered, KeyRange(lower: whole.lower, upper: key))
+    try viewState.view.visitEntries(order.ordered, .equal(key), descending: false) { _, reference in
+      if reference.rawValue < place.reference.rawValue { count += 1 }
+      return reference.rawValue < place.reference.rawValue
+    }
+    return count
+  }
+
+  func storedPlace(
+    at position: Int, of owner: ObjectReference, _ order: OrderIndexes
+  ) throws -> OrderPlace? {
+    var found: OrderPlace?
+    try viewState.view.withEntry(at: position, of: OrderIndexes.range(of: owner), in: order.ordered) {
+      key, reference in
+      found = OrderIndexes.orderKey(in: key).map { OrderPlace(key: $0, reference: reference) }
+    }
+    return found
+  }
+
+  /// The stored order key of a member; nil also if it cannot be read.
+  func storedKey(
+    of member: ObjectReference, under owner: ObjectReference, _ order: OrderIndexes
+  ) -> OrderKey? {
+    if pending.isUnknownToStore(owner) || pending.isUnknownToStore(member) { return nil }
+    return viewState.reading(owner, or: nil) {
+      try viewState.view.orderKey(of: member, under: owner, in: order)
+    }
+  }
+
+  func storedPlaces(of owner: ObjectReference, _ order: OrderIndexes) throws -> [OrderPlace] {
+    var places: [OrderPlace] = []
+    try viewState.view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) {
+      key, reference in
+      if let key = OrderIndexes.orderKey(in: key) {
+        places.append(OrderPlace(key: key, reference: reference))
+      }
+      return true
+    }
+    return places
+  }
+
+  /// The order entries that the store has for an owner, in order. Some may have no link.
+  func storedMembers(of owner: ObjectReference, _ order: OrderIndexes) -> [ObjectReference] {
+    viewState.reading(owner, or: []) { try storedPlaces(of: owner, order).map(\.reference) }
+  }
+
+  /// The members that the store has for an owner, in order.
+  func storedMembers(
+    of owner: ObjectReference, _ relationship: RelationshipShape, _ order: OrderIndexes
+  ) -> [ObjectReference] {
+    let linked = settledTargets(of: owner, relationship).sorted { $0.rawValue < $1.rawValue }
+    let (members, placed) = (Set(linked), storedMembers(of: owner, order))
+    let known = Set(placed)
+    return placed.filter(members.contains) + linked.filter { !known.contains($0) }
+  }
+}

@@ -1,0 +1,330 @@
+// Taking over what a merge has decided, when the context has moved on (M2).
+
+internal import PerdurePredicates
+
+/// Takes over the decisions of a merge, when the context has moved on.
+final class MergeApplication {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let reading: ContextReading
+  private let editing: ContextEditing
+  private let mergeRules: MergeRules
+  private let stores: StoreAssignment
+
+  init(
+    _ reading: ContextReading, _ editing: ContextEditing, _ mergeRules: MergeRules, _ stores: StoreAssignment
+  ) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    self.reading = reading
+    self.editing = editing
+    self.mergeRules = mergeRules
+    self.stores = stores
+  }
+
+  /// - Throws: what only shows when it is done; the save puts the context back then.
+  func take(_ steps: [MergeStep]) throws(PerdureError) {
+    let taken = takenAlong()
+    editing.orderEditor.restoresOrder = true
+    defer { editing.orderEditor.restoresOrder = false }
+    // C3 for what is inserted again, once for as many as follow one another.
+    var isToBeRebased = false
+    for step in steps {
+      if case .insertAgain = step {
+        isToBeRebased = true
+      } else if isToBeRebased {
+        editing.rebase.rebaseDeltas()
+        isToBeRebased = false
+      }
+      try take(step, taken)
+    }
+  }
+
+  /// - Parameter taken: What each deletion has taken along.
+  private func take(_ step: MergeStep, _ taken: [ObjectReference: [ObjectOverlay]]) throws(PerdureError) {
+    switch step {
+    case .merge(let overlay, let values): takeMerged(overlay.reference, values)
+    case .asStored(let reference): takeStored(reference, taken)
+    case .gone(let reference): takeGone(reference)
+    case .insertAgain(let overlay, let base): insertAgain(overlay, base)
+    case .dropLink(let owner, let target): dropLink(owner, to: target)
+    case .setBack(let owner, let relationship): setBack(owner, relationship)
+    case .setTargets(let owner, let relationship, let targets): setTargets(owner, relationship, targets)
+    case .dropPlaces(let owner, let relationship, let members):
+      editing.orderEditor.leaveInStoredOrder(members, of: owner, relationship)
+    case .upsert(let new, let other, let duplicate): try upsert(new, into: other, duplicate)
+    case .withdraw(let reference): withdraw(reference)
+    case .unwatch(let reference): viewState.watched[reference] = nil
+    }
+  }
+
+  /// What each deletion has taken along, in order.
+  private func takenAlong() -> [ObjectReference: [ObjectOverlay]] {
+    var taken: [ObjectReference: [ObjectOverlay]] = [:]
+    for overlay in pending.ordered.joined() where overlay.isDeleted {
+      if let parent = overlay.deletedWith { taken[parent, default: []].append(overlay) }
+    }
+    return taken
+  }
+
+  private func dropLink(_ owner: ObjectReference, to target: ObjectReference) {
+    guard let overlay = pending[owner] else { return }
+    for relationship in overlay.shape.relationships {
+      if relationship.form == .column {
+        if overlay.reference(relationship.slot) == target { setBack(owner, relationship) }
+      } else if !relationship.isInColumn,
+        overlay.delta(relationship.slot)?.added.contains(target) == true
+      {
+        editing.linkEditor.disconnect(owner, relationship, target)
+      }
+    }
+  }
+
+  /// The row is gone; the object gets it again, under its id. What others' rows led to it by is not brought back, and what its
+  /// own references led to only where it is there still.
+  private func insertAgain(_ old: ObjectOverlay, _ base: [Int: Value]) {
+    guard pending[old.reference] === old else { return }
+    let overlay = ObjectOverlay(old.reference, old.shape, isNew: true, in: registry.memory)
+    overlay.isInsertedAgain = true
+    // It was in the store under its id.
+    overlay.hasPermanentID = true
+    for (slot, value) in base.merging(old.changedColumns, uniquingKeysWith: { $1 }) {
+      if old.shape.isRelationship(slot), case .reference(let target) = value, !isThere(target) {
+        overlay.setValue(.null, slot)
+      } else {
+        overlay.setValue(value, slot)
+      }
+    }
+    for (slot, delta) in old.deltas { overlay.changeDelta(slot) { $0 = delta } }
+    // The places in it are the store's no more (ContextCore.reconcileOrders).
+    for (slot, delta) in old.orders { overlay.setOrder(delta, slot) }
+    overlay.takeOver(from: old)
+    (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
+    (old.transientsBefore, old.transientsAtEvent) = (nil, nil)
+    pending.remove(old.reference)
+    pending.insert(overlay)
+    if let object = registry.identityMap.object(old.reference) { registry.attach(overlay, to: object) }
+    viewState.vanished.remove(old.reference)
+  }
+
+  /// Whether an object has a row that the context sees, or will have one.
+  private func isThere(_ reference: ObjectReference) -> Bool {
+    if pending.isNew(reference) { return true }
+    do { return try viewState.view.version(of: reference) != nil } catch {
+      viewState.noteReadFailure(error, reference)
+      return false
+    }
+  }
+
+  /// Lets a to-one relationship lead where the store has it lead; to nothing if that is gone.
+  private func setBack(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+    let stored = pending.isNew(owner) ? nil : viewState.storedColumn(owner, relationship.slot)
+    editing.linkEditor.setColumn(owner, relationship, stored.flatMap { isThere($0) ? $0 : nil })
+    editing.rebase.unmarkStored(owner, relationship.slot)
+  }
+
+  private func setTargets(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ targets: Set<ObjectReference>
+  ) {
+    let current = Set(self.reading.links.targets(of: owner, relationship))
+    for target in current.subtracting(targets) { editing.linkEditor.disconnect(owner, relationship, target) }
+    for target in targets.subtracting(current) where isThere(target) {
+      editing.linkEditor.connect(owner, relationship, target)
+    }
+  }
+
+  private func settleOnNewestRow(_ reference: ObjectReference) {
+    if let overlay = pending[reference] {
+      if overlay.changesRow || overlay.isDeleted { return editing.rebase.rebase(overlay) }
+      overlay.baseVersion = nil
+      pending.dropIfUnchanged(overlay)
+    }
+    registry.identityMap.object(reference)?.header.pointee.dropRow()
+  }
+
+  private func takeGone(_ reference: ObjectReference) {
+    guard let overlay = pending[reference] else { return }
+    if overlay.isDeleted { return editing.rebase.rebase(overlay) }
+    let lastRow = overlay.keptBase
+    editing.rebase.discard(overlay)
+    guard pending[reference] == nil, let object = registry.identityMap.object(reference) else { return }
+    reading.retirement.vanish(object, lastRow)
+  }
+
+  /// Unsaved changes are on top of the newest row, with merged values.
+  private func takeMerged(_ reference: ObjectReference, _ values: [Int: Value?]) {
+    let shape = graph.shape(of: reference)
+    for (slot, value) in values.sorted(by: { $0.key < $1.key }) {
+      if shape.isRelationship(slot) {
+        let relationship = shape.relationship(slot)
+        guard let value else {
+          setBack(reference, relationship)
+          continue
+        }
+        var target: ObjectReference?
+        if case .reference(let found) = value, isThere(found) { target = found }
+        editing.linkEditor.setColumn(reference, relationship, target)
+      } else if let value {
+        editing.objectEditor.setColumn(reference, slot, value)
+      } else {
+        pending[reference]?.unmark { changed, _ in changed == slot }
+      }
+    }
+    settleOnNewestRow(reference)
+  }
+
+  /// Drops unsaved changes. With a deletion goes what it has taken along, as far as no other deletion takes it.
+  private func takeStored(_ reference: ObjectReference, _ taken: [ObjectReference: [ObjectOverlay]]) {
+    // A chain of delete rules may be longer than the stack is deep.
+    var waiting = [reference]
+    while let reference = waiting.popLast() {
+      guard let overlay = pending[reference] else { continue }
+      if overlay.isDeleted {
+        let along = (taken[reference] ?? []).filter { $0.isDeleted && $0.deletedWith == reference }
+        waiting += along.map(\.reference).reversed()
+      }
+      overlay.deletedWith = nil
+      if overlay.isNew { overlay.isDeleted = false } else { editing.rebase.discard(overlay) }
+      registry.identityMap.object(reference)?.header.pointee.dropRow()
+    }
+  }
+
+  // MARK: New objects that are merged into others
+  //
+  // No delete rule is applied: nothing is deleted. What led to the new object leads to the other, and what the new one
+  // led to is led to by the other.
+
+  /// Merges a new object into another of its entity.
+  ///
+  /// Its values are compared three ways: with what new objects begin with, and with what the other has. To-many
+  /// relationships get the objects of both.
+  ///
+  /// - Throws: 133021 when a rule for a property takes neither value.
+  func upsert(
+    _ new: ObjectReference, into found: ObjectReference, _ duplicate: StoreConflict.DuplicateKey
+  ) throws(PerdureError) {
+    let other = pending.survivor(of: found)
+    guard let overlay = pending[new], overlay.isNew, new != other else { return }
+    let merged = try mergedColumns(overlay, into: other, duplicate)
+    let links = links(of: new)
+    let sources = oneWaySources(of: new)
+    let row = reading.layerFollower.row(of: overlay, base: nil)
+    disconnectAll(new)
+    for (slot, value) in merged.sorted(by: { $0.key < $1.key }) { set(other, slot, value, replacing: new) }
+    for (slot, targets) in links { connect(other, overlay.shape.relationship(slot), targets, replacing: new) }
+    for (owner, relationship) in sources {
+      editing.linkEditor.connect(owner == new ? other : owner, relationship, other)
+    }
+    pending.mergedObjects[new] = other
+    if !moveInstance(of: overlay, to: other) { reading.retirement.retireNew(overlay, row) }
+  }
+
+  /// Makes the instance of a new object the instance of the object that it was merged into.
+  ///
+  /// - Returns: False, without a change, if the context has an instance of that object: two
+  ///   instances must not have one identity (C1 in ContextCore.swift).
+  private func moveInstance(of overlay: ObjectOverlay, to other: ObjectReference) -> Bool {
+    guard registry.identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
+      let object = registry.identityMap.object(overlay.reference)
+    else { return false }
+    pending.remove(overlay.reference)
+    stores.rename(object, other)
+    return true
+  }
+
+  /// Takes a new object back, as if it had never been inserted.
+  func withdraw(_ new: ObjectReference) {
+    guard let overlay = pending[new], overlay.isNew else { return }
+    let row = reading.layerFollower.row(of: overlay, base: nil)
+    disconnectAll(new)
+    reading.retirement.retireNew(overlay, row)
+  }
+
+  /// The columns of the other that change.
+  private func mergedColumns(
+    _ overlay: ObjectOverlay, into other: ObjectReference, _ duplicate: StoreConflict.DuplicateKey
+  ) throws(PerdureError) -> [Int: Value] {
+    let shape = overlay.shape
+    var versions = ObjectVersions(local: [:], base: [:], store: [:])
+    let beginning = overlay.beginning ?? []
+    for slot in shape.properties.indices where shape.isColumn(slot) {
+      let local = overlay.value(slot) ?? .null
+      versions.base[slot] = beginning[slot]
+      versions.store?[slot] = reading.rows.columnValue(other, slot)
+      if local != beginning[slot] { versions.local[slot] = local }
+    }
+    switch mergeRules.rules(shape, overlay.reference).outcome(versions) {
+    case .merged(let values):
+      return versions.local.merging(values.compactMapValues { $0 }) { $1 }
+        .filter { slot, _ in values[slot].map { $0 != nil } ?? true }
+    default:
+      throw .conflict(StoreConflict(duplicates: [duplicate]), in: reading)
+    }
+  }
+
+  private func set(_ owner: ObjectReference, _ slot: Int, _ value: Value, replacing new: ObjectReference) {
+    let shape = graph.shape(of: owner)
+    guard shape.isRelationship(slot) else {
+      if reading.rows.columnValue(owner, slot) != value { editing.objectEditor.setColumn(owner, slot, value) }
+      return
+    }
+    guard case .reference(let target) = value else {
+      return editing.linkEditor.setColumn(owner, shape.relationship(slot), nil)
+    }
+    editing.linkEditor.connect(owner, shape.relationship(slot), target == new ? owner : target)
+  }
+
+  /// What a new object is linked with otherwise than by a column of its own.
+  private func links(of new: ObjectReference) -> [(slot: Int, targets: [ObjectReference])] {
+    graph.shape(of: new).relationships.compactMap { relationship in
+      if relationship.form == .column { return nil }
+      let targets = reading.links.targets(of: new, relationship)
+      return targets.isEmpty ? nil : (relationship.slot, targets)
+    }
+  }
+
+  private func connect(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ targets: [ObjectReference],
+    replacing new: ObjectReference
+  ) {
+    for target in targets {
+      // To-one, and it has one: that is the store's, and stays unless what was set here is to win.
+      if !relationship.isToMany, self.reading.links.target(of: owner, relationship) != nil,
+        !mergeRules.localWins(owner)
+      {
+        continue
+      }
+      editing.linkEditor.connect(owner, relationship, target == new ? owner : target)
+    }
+  }
+
+  /// What leads to a new object and is not led back to. It is pending, or would know an id.
+  private func oneWaySources(
+    of new: ObjectReference
+  ) -> [(owner: ObjectReference, relationship: RelationshipShape)] {
+    if graph.shape(of: new).incoming.isEmpty { return [] }
+    return pending.ordered.joined().flatMap { overlay in
+      overlay.shape.relationships.filter { relationship in
+        guard relationship.inverseSlot == nil, !overlay.isDeleted else { return false }
+        return relationship.form == .column
+          ? overlay.reference(relationship.slot) == new
+          : overlay.delta(relationship.slot)?.added.contains(new) == true
+      }.map { (overlay.reference, $0) }
+    }
+  }
+
+  private func disconnectAll(_ new: ObjectReference) {
+    for (owner, relationship) in oneWaySources(of: new) {
+      editing.linkEditor.disconnect(owner, relationship, new)
+    }
+    for relationship in graph.shape(of: new).relationships {
+      for target in reading.links.targets(of: new, relationship) {
+        editing.linkEditor.disconnect(new, relationship, target)
+      }
+    }
+  }
+}

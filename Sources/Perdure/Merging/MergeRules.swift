@@ -1,0 +1,80 @@
+// The merge policy of a context, as it applies to single objects.
+
+internal import PerdureModel
+internal import PerdurePredicates
+
+/// Applies the merge policy of a context to objects and their properties.
+final class MergeRules {
+  private let graph: GraphSchema
+  private let pending: PendingChanges
+  /// What a save does if other contexts have saved conflicting changes.
+  var mergePolicy = MergePolicy.error
+
+  init(_ pending: PendingChanges) {
+    graph = pending.graph
+    self.pending = pending
+  }
+
+  /// The policy as it applies to an object.
+  func rules(_ shape: EntityShape, _ reference: ObjectReference) -> EntityMergeRules {
+    let lineage = graph.lineage(of: shape)
+    let general = mergePolicy.general(lineage)
+    var rules = EntityMergeRules(general: general)
+    guard mergePolicy.hasRules || !shape.saveTimeSlots.isEmpty else { return rules }
+    rules.saveTimeSlots = Set(shape.saveTimeSlots)
+    rules.ruled = { [mergePolicy = mergePolicy] slot, versions in
+      // No conflict: each save sets it anew.
+      if shape.saveTimeSlots.contains(slot) { return general == .error ? versions.local[slot] : .none }
+      guard let rule = mergePolicy.rule(lineage, shape.propertyName(slot)) else { return .none }
+      let named = self.propertyVersions(versions, reference, slot)
+      return .some(rule.merged(named).flatMap { self.stored($0, shape, slot) })
+    }
+    return rules
+  }
+
+  /// A merged value as its column keeps it; nil where it cannot.
+  private func stored(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value? {
+    if value.isNull { return .null }
+    switch shape.properties[slot] {
+    case .attribute(.reference, _):
+      guard case .objectID(let text) = value else { return nil }
+      return graph.heldIdentity(text)
+    case .attribute(let kind, _): return value.stored(as: kind)
+    case .relationship(let relationship):
+      guard case .objectID(let text) = value, case .reference(let target) = graph.heldIdentity(text),
+        graph.isKind(target.entityNumber, of: relationship.destination)
+      else { return nil }
+      return .reference(target)
+    case .count, .derived, .transient: return nil
+    }
+  }
+
+  /// The three values of the changed columns, as the program knows them, without times of saves.
+  func propertyVersions(_ versions: ObjectVersions, _ reference: ObjectReference) -> [PropertyVersions] {
+    let saveTimeSlots = graph.shape(of: reference).saveTimeSlots
+    return versions.local.keys.sorted().filter { !saveTimeSlots.contains($0) }
+      .map { propertyVersions(versions, reference, $0) }
+  }
+
+  private func propertyVersions(
+    _ versions: ObjectVersions, _ reference: ObjectReference, _ slot: Int
+  ) -> PropertyVersions {
+    PropertyVersions(
+      pending.objectID(of: reference), graph.shape(of: reference).propertyName(slot),
+      base: graph.shown(versions.base[slot] ?? .null), local: graph.shown(versions.local[slot] ?? .null),
+      store: graph.shown(versions.store?[slot] ?? .null))
+  }
+
+  /// Whether the policy has a rule for the set that a relationship is.
+  func isMergedByRule(_ relationship: RelationshipShape, _ shape: EntityShape) -> Bool {
+    mergePolicy.hasRules && !relationship.isInColumn
+      && mergePolicy.rule(graph.lineage(of: shape), relationship.name) != nil
+  }
+
+  func localWins(_ reference: ObjectReference) -> Bool {
+    switch mergePolicy.general(graph.lineage(of: graph.shape(of: reference))) {
+    case .objectTrump, .overwrite: true
+    case .error, .storeTrump, .rollback: false
+    }
+  }
+}

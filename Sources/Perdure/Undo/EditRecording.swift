@@ -1,0 +1,76 @@
+// Reports the edits of a context to the recorder of its undo manager, before they are made.
+
+internal import PerdurePredicates
+
+/// Records the contents of places that an edit will change.
+final class EditRecording {
+  private let registry: ObjectRegistry
+  private let graph: GraphSchema
+  private let reading: ContextReading
+
+  init(_ reading: ContextReading) {
+    registry = reading.registry
+    graph = reading.graph
+    self.reading = reading
+  }
+
+  /// The recorder of the undo manager; nil for a context without one.
+  var recorder: EditRecorder? { registry.memory.pointee.recorder?.takeUnretainedValue() }
+
+  /// Records the insertion of an object.
+  func recordInsertion(_ overlay: ObjectOverlay) {
+    guard let recorder else { return }
+    recorder.note(.object(overlay.reference)) { .absent }
+    if recorder.hasInserted(overlay.reference) { overlay.noteInsertionInGroup() }
+  }
+
+  /// Records an object before it is deleted or removed.
+  func recordDeletion(_ reference: ObjectReference) {
+    recorder?.note(.object(reference)) { reading.contents.objectContent(reference) }
+  }
+
+  /// Records a link before it changes. The link must not be stored in a column.
+  func recordLink(
+    _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
+  ) {
+    guard let recorder else { return }
+    let place = relationship.canonicalEnd(owner, target, inverse: graph.inverse(of: relationship, at: target))
+    recorder.note(place) { reading.links.contains(owner, relationship, target) ? .linked : .absent }
+  }
+
+  /// Records the position of a member before it changes.
+  ///
+  /// - Parameter delta: The unsaved changes of the order.
+  func recordPosition(
+    of member: ObjectReference, in owner: ObjectReference, _ relationship: RelationshipShape,
+    _ delta: OrderDelta
+  ) {
+    recorder?.note(.position(of: member, in: owner, slot: relationship.slot)) {
+      if let placement = delta.placed[member] { return .key(placement.key) }
+      return delta.hidden[member] == nil ? .stored : .absent
+    }
+  }
+
+  /// Records a transient attribute before it is set.
+  func recordTransient(_ reference: ObjectReference, _ slot: Int) {
+    let place = EditedPlace.transient(reference, slot: slot)
+    recorder?.note(place) { reading.contents.content(of: place) }
+  }
+
+  /// Runs a closure whose changes cannot be undone. If it moves the context to another state of the
+  /// store, call `settleUndoGroups()` first.
+  func excludingFromUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    // The same recorder ends the exclusion, even if the body sets another manager.
+    let recorder = recorder
+    recorder?.beginExclusion()
+    defer { recorder?.endExclusion() }
+    return try body()
+  }
+
+  /// Reads the contents that open groups have not read yet. Called before the context moves to
+  /// another state of the store.
+  func settleUndoGroups() { recorder?.settle(reading.contents) }
+
+  /// Replaces the reference of a new object without links.
+  func rename(_ old: ObjectReference, _ new: ObjectReference) { recorder?.rename(old, new) }
+}

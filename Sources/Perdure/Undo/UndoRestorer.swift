@@ -1,0 +1,197 @@
+// Restores the contents of places from an undo group.
+
+internal import PerdurePredicates
+
+/// Restores the contents that a group has recorded.
+final class UndoRestorer {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let reading: ContextReading
+  private let editing: ContextEditing
+  private let conflictFinder: UndoConflictFinder
+
+  init(_ reading: ContextReading, _ editing: ContextEditing, _ conflictFinder: UndoConflictFinder) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    self.reading = reading
+    self.editing = editing
+    self.conflictFinder = conflictFinder
+  }
+
+  /// - Parameter kept: The places that are not changed.
+  func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
+    let returned = changes.filter { change in
+      guard case .object(let object) = change.before, !reading.contents.exists(change.place.owner) else {
+        return false
+      }
+      bringBack(change.place.owner, object)
+      return true
+    }
+    // Rows of other objects may refer to objects that are inserted again (C3).
+    if returned.contains(where: { pending[$0.place.owner]?.isInsertedAgain == true }) {
+      editing.rebase.rebaseDeltas()
+    }
+    for case (let change, .object(let object)) in returned.map({ ($0, $0.before) }) {
+      connect(change.place.owner, object, kept)
+    }
+    for change in changes { restoreColumn(change) }
+    for change in changes { restoreLink(change) }
+    for change in changes { restorePosition(change) }
+    for change in changes { restoreTransient(change) }
+    for change in changes {
+      guard case .object(let reference) = change.place, change.before.isAbsent else { continue }
+      takeAway(reference)
+    }
+    tellRestored(changes, returned: Set(returned.map(\.place.owner)))
+  }
+
+  /// Calls `awake(fromSnapshotEvents:)` of the instances whose values the undo has changed.
+  private func tellRestored(_ changes: [UndoGroup.Change], returned: Set<ObjectReference>) {
+    var notified: Set<ObjectReference> = []
+    for change in changes {
+      let owner = change.place.owner
+      guard let object = registry.identityMap.object(owner), object.isAwake, notified.insert(owner).inserted,
+        reading.contents.exists(owner)
+      else { continue }
+      editing.hooks.reawaken(object, returned.contains(owner) ? .undoDeletion : .undoUpdate)
+    }
+  }
+
+  private func restoreColumn(_ change: UndoGroup.Change) {
+    guard case .column(let reference, let slot) = change.place, case .value(let value) = change.before,
+      conflictFinder.isHere(change.place)
+    else { return }
+    let shape = graph.shape(of: reference)
+    guard shape.isRelationship(slot) else {
+      if reading.rows.columnValue(reference, slot) != value {
+        editing.objectEditor.setColumn(reference, slot, value)
+      }
+      return
+    }
+    // A deleted object cannot get links.
+    guard reading.contents.exists(reference) else { return }
+    var target: ObjectReference?
+    if case .reference(let found) = value {
+      guard reading.contents.exists(found) else { return }
+      target = found
+    }
+    editing.linkEditor.setColumn(reference, shape.relationship(slot), target)
+  }
+
+  private func restoreLink(_ change: UndoGroup.Change) {
+    guard case .link(let owner, let slot, let target) = change.place else { return }
+    let relationship = graph.shape(of: owner).relationship(slot)
+    if change.before.isAbsent {
+      editing.linkEditor.disconnect(owner, relationship, target)
+    } else if reading.contents.exists(owner), reading.contents.exists(target) {
+      editing.linkEditor.connect(owner, relationship, target)
+    }
+  }
+
+  private func restorePosition(_ change: UndoGroup.Change) {
+    guard case .position(let member, let owner, let slot) = change.place, case .key(let key) = change.before
+    else { return }
+    let relationship = graph.shape(of: owner).relationship(slot)
+    guard reading.contents.exists(owner), reading.links.contains(owner, relationship, member) else { return }
+    if reading.contents.content(of: change.place).isSame(as: change.before) { return }
+    editing.orderEditor.setPlace(of: member, to: key, of: owner, relationship, isSpread: false)
+  }
+
+  private func restoreTransient(_ change: UndoGroup.Change) {
+    guard case .transient(let reference, let slot) = change.place, reading.contents.exists(reference) else {
+      return
+    }
+    let object = registry.instance(of: reference)
+    let held: TransientValues.Held
+    switch change.before {
+    case .transient(.value(let value)): held = .value(value)
+    case .transient(.instance(let other)): held = .object(registry.instance(of: other))
+    case .transient(.foreign(let other)): held = other.object.map { .object($0) } ?? .value(.null)
+    case .transient(.any(let value)): held = .object(value)
+    default: held = .value(object.shape.template[slot])
+    }
+    editing.objectEditor.setTransient(of: object, slot, held)
+  }
+
+  /// Restores a removed object with its attributes.
+  private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
+    if let overlay = pending[reference], overlay.isDeleted { return takeBackDeletion(overlay, object) }
+    let shape = graph.shape(of: reference)
+    let overlay = ObjectOverlay(reference, shape, isNew: true, in: registry.memory)
+    overlay.isInsertedAgain = object.wasStored
+    overlay.hasPermanentID = object.hasPermanentID
+    editing.recording.recordInsertion(overlay)
+    pending.insert(overlay)
+    revive(overlay)
+    viewState.vanished.remove(reference)
+    for slot in object.columns.indices where shape.isColumn(slot) {
+      overlay.setValue(shape.isRelationship(slot) ? .null : object.columns[slot], slot)
+    }
+  }
+
+  /// Cancels a pending deletion, and restores the attributes that the object had at the deletion.
+  private func takeBackDeletion(_ overlay: ObjectOverlay, _ object: EditedObject) {
+    editing.objectEditor.unmarkDeleted(overlay)
+    if !overlay.isNew, !overlay.changesRow { overlay.baseVersion = nil }
+    pending.dropIfUnchanged(overlay)
+    editing.linkEditor.addIfVanished(overlay.reference)
+    // Observers have received the deletion, so the event must report the object.
+    if pending[overlay.reference] == nil, overlay.toldState != nil {
+      pending.eventStarts[overlay.reference] = EventStart()
+    }
+    // A child context may have changed the attributes since the deletion.
+    for (slot, value) in object.columns.enumerated()
+    where overlay.shape.isColumn(slot) && !overlay.shape.isRelationship(slot)
+      && reading.rows.columnValue(overlay.reference, slot) != value
+    {
+      editing.objectEditor.setColumn(overlay.reference, slot, value)
+    }
+  }
+
+  /// Uses the object's previous instance again, if the program still has it.
+  private func revive(_ overlay: ObjectOverlay) {
+    let reference = overlay.reference
+    if registry.identityMap.object(reference) == nil, let object = registry.forgetRemoved(reference) {
+      object.header.pointee.wakefulness.subtract([.gone, .vanished, .drowsy])
+      object.header.pointee.dropRow()
+      registry.identityMap.insert(object, reference)
+      registry.retain(object)
+    }
+    guard let object = registry.identityMap.object(reference) else { return }
+    registry.attach(overlay, to: object)
+    if object.shape.followsRow { object.header.pointee.wakefulness = .awake }
+    viewState.linksChanged()
+  }
+
+  /// Restores the to-one relationships of an object that was inserted again.
+  private func connect(_ reference: ObjectReference, _ object: EditedObject, _ kept: Set<EditedPlace>) {
+    guard let overlay = pending[reference], overlay.isNew else { return }
+    let shape = overlay.shape
+    for relationship in shape.columns {
+      guard case .reference(let target) = object.columns[relationship.slot], reading.contents.exists(target),
+        !kept.contains(.column(reference, slot: relationship.slot))
+      else { continue }
+      editing.linkEditor.setColumn(reference, relationship, target)
+    }
+  }
+
+  /// Removes an object that the group has added, with its current links. Does not apply delete
+  /// rules: before the group, the object had no links that a rule could follow.
+  private func takeAway(_ reference: ObjectReference) {
+    guard reading.contents.exists(reference) else { return }
+    let overlay = pending.overlay(for: reference)
+    guard overlay.isNew else {
+      editing.deleteRules.letGoOfDeleted(overlay)
+      return editing.objectEditor.markDeleted(reference)
+    }
+    editing.recording.recordDeletion(reference)
+    let row =
+      registry.identityMap.object(reference) == nil ? nil : reading.layerFollower.row(of: overlay, base: nil)
+    editing.deleteRules.letGoOfDeleted(overlay)
+    reading.retirement.retireNew(overlay, row)
+  }
+}
