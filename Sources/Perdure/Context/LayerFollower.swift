@@ -115,7 +115,15 @@ final class LayerFollower {
   private func follow(_ reference: ObjectReference, in builder: LayerBuilder) throws {
     guard let overlay = pending[reference] else { return try builder.replace(reference, with: nil) }
     // Otherwise it was noted twice.
-    if !overlay.isInLayer { try enter(overlay, builder, builder) }
+    if overlay.layerGap.isEmpty { return }
+    if overlay.layerGap == .all || !builder.contains(reference) {
+      return try enter(overlay, builder, builder)
+    }
+    let (gap, members) = (overlay.layerGap, overlay.editedMembers)
+    overlay.didEnterLayer()
+    // A deletion removes the stored row and links, whatever was edited before.
+    if overlay.isDeleted { return }
+    try builder.update(reference, edit(of: overlay, gap, members, builder))
   }
 
   /// - Parameter known: Has the rows that were made before, which stay if they have not changed.
@@ -123,8 +131,30 @@ final class LayerFollower {
     _ overlay: ObjectOverlay, _ builder: LayerBuilder, _ known: LayerBuilder?
   ) throws {
     overlay.didEnterLayer()
-    let before = known?.contribution(of: overlay.reference)?.pendingRow
+    let before = known?.pendingRow(of: overlay.reference)
     try builder.replace(overlay.reference, with: contribution(of: overlay, before))
+  }
+
+  /// The parts of an object's contribution that the layer lacks.
+  private func edit(
+    of overlay: ObjectOverlay, _ gap: LayerGap, _ members: [EditedMember], _ builder: LayerBuilder
+  ) throws -> ContributionEdit {
+    var edit = ContributionEdit()
+    if gap.contains(.row), overlay.changesRow, let bytes = try pendingRow(overlay) {
+      edit.row = .put(kept(builder.pendingRow(of: overlay.reference), bytes))
+    }
+    for edited in members {
+      let (member, relationship) = (edited.member, overlay.shape.relationship(edited.slot))
+      if case .links(let links, true) = relationship.form {
+        let link = StoreLink(index: links, source: overlay.reference, target: member)
+        edit.links.append((link, linkChange(member, overlay.delta(edited.slot))))
+      }
+      if let order = relationship.order {
+        let link = StoreLink(index: order.keys, source: overlay.reference, target: member)
+        edit.places.append((link, placeChange(member, overlay.order(edited.slot))))
+      }
+    }
+    return edit
   }
 
   /// What an object contributes; nil for one that others have removed.
@@ -198,10 +228,10 @@ final class LayerFollower {
       try viewState.view.appendReferences(under: overlay.reference, in: index, to: &targets)
       for target in targets {
         let (source, end) = isForward ? (overlay.reference, target) : (target, overlay.reference)
-        contribution.linksRemoved.append(StoreLink(index: links, source: source, target: end))
+        contribution.links[StoreLink(index: links, source: source, target: end)] = .removed
         // Of a relationship that is its own inverse there is a link each way.
         if graph.inverse(of: relationship, at: target)?.index == index {
-          contribution.linksRemoved.append(StoreLink(index: links, source: end, target: source))
+          contribution.links[StoreLink(index: links, source: end, target: source)] = .removed
         }
       }
     }
@@ -210,14 +240,20 @@ final class LayerFollower {
   private func addLinks(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) {
     for (slot, delta) in overlay.deltas {
       guard case .links(let links, true) = overlay.shape.relationship(slot).form else { continue }
-      for target in delta.added.ordered where !viewState.hasVanished(target) {
-        contribution.linksAdded.append(
-          StoreLink(index: links, source: overlay.reference, target: target))
+      for target in delta.added.ordered + delta.removed.ordered {
+        let link = StoreLink(index: links, source: overlay.reference, target: target)
+        contribution.links[link] = linkChange(target, delta)
       }
-      for target in delta.removed.ordered {
-        contribution.linksRemoved.append(
-          StoreLink(index: links, source: overlay.reference, target: target))
-      }
+    }
+  }
+
+  private func linkChange(
+    _ target: ObjectReference, _ delta: LinkDelta?
+  ) -> ObjectContribution.LinkChange? {
+    switch delta?.contains(target) {
+    case true: viewState.hasVanished(target) ? nil : .added
+    case false: .removed
+    case nil: nil
     }
   }
 
@@ -226,15 +262,20 @@ final class LayerFollower {
   private func addPlaces(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) {
     for (slot, delta) in overlay.orders {
       guard let order = overlay.shape.relationship(slot).order else { continue }
-      for place in delta.tree.added where !viewState.hasVanished(place.reference) {
-        let link = StoreLink(index: order.keys, source: overlay.reference, target: place.reference)
-        contribution.places.append((link, place.key))
-      }
-      for member in delta.hidden.keys {
-        contribution.placesRemoved.append(
-          StoreLink(index: order.keys, source: overlay.reference, target: member))
+      for member in Array(delta.placed.keys) + delta.hidden.keys {
+        let link = StoreLink(index: order.keys, source: overlay.reference, target: member)
+        contribution.places[link] = placeChange(member, delta)
       }
     }
+  }
+
+  private func placeChange(
+    _ member: ObjectReference, _ delta: OrderDelta?
+  ) -> ObjectContribution.PlaceChange? {
+    if let placement = delta?.placed[member] {
+      return viewState.hasVanished(member) ? nil : .key(placement.key)
+    }
+    return delta?.hidden[member] == nil ? nil : .removed
   }
 
   /// The places of a deleted object's members, and its own among those of others.
@@ -243,8 +284,7 @@ final class LayerFollower {
   ) {
     if let order = relationship.order {
       for member in settledLinks.storedMembers(of: owner, order) {
-        contribution.placesRemoved.append(
-          StoreLink(index: order.keys, source: owner, target: member))
+        contribution.places[StoreLink(index: order.keys, source: owner, target: member)] = .removed
       }
     }
     guard relationship.inverseIsOrdered else { return }
@@ -254,8 +294,7 @@ final class LayerFollower {
       : settledLinks.settledTargets(of: owner, relationship)
     for target in targets {
       guard let order = graph.inverse(of: relationship, at: target)?.order else { continue }
-      contribution.placesRemoved.append(
-        StoreLink(index: order.keys, source: target, target: owner))
+      contribution.places[StoreLink(index: order.keys, source: target, target: owner)] = .removed
     }
   }
 }

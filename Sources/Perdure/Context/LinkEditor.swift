@@ -93,11 +93,13 @@ final class LinkEditor {
     pending.propagateLater(overlay)
   }
 
+  /// Changes how a relationship differs from the store by one object at the other end.
   func changeDelta(
-    _ owner: ObjectReference, _ slot: Int, _ change: (inout LinkDelta) -> Void
+    _ owner: ObjectReference, _ slot: Int, _ target: ObjectReference,
+    _ change: (inout LinkDelta, ObjectReference) -> Void
   ) {
     let overlay = pending.overlay(for: owner)
-    overlay.changeDelta(slot, change)
+    overlay.changeDelta(slot, of: target) { change(&$0, target) }
     pending.dropIfUnchanged(overlay)
   }
 
@@ -106,11 +108,11 @@ final class LinkEditor {
     _ change: (inout LinkDelta, ObjectReference) -> Void
   ) {
     recording.recordLink(owner, relationship, target)
-    changeDelta(owner, relationship.slot) { change(&$0, target) }
+    changeDelta(owner, relationship.slot, target, change)
     followLink(owner, relationship, target)
     guard let inverse = graph.inverse(of: relationship, at: target) else { return }
     if owner == target, inverse.slot == relationship.slot { return }
-    changeDelta(target, inverse.slot) { change(&$0, owner) }
+    changeDelta(target, inverse.slot, owner, change)
     followLink(target, inverse, owner)
   }
 
@@ -156,7 +158,7 @@ final class LinkEditor {
     } else {
       forgetDangling(target, inverse)
       if viewState.hasVanished(target) { return }
-      if !viewState.hasVanished(source) { changeDelta(target, inverse.slot) { $0.remove(source) } }
+      if !viewState.hasVanished(source) { changeDelta(target, inverse.slot, source) { $0.remove($1) } }
       if inverse.order != nil { orderEditor.didLeave(source, target, inverse) }
     }
   }
@@ -183,9 +185,9 @@ final class LinkEditor {
       objectEditor.setColumn(target, inverse.slot, .reference(source))
     case .inverseToOne:
       leaveAll(target, relationship, but: source)
-      changeDelta(target, inverse.slot) { $0.add(source) }
+      changeDelta(target, inverse.slot, source) { $0.add($1) }
     case .inverseToMany:
-      changeDelta(target, inverse.slot) { $0.add(source) }
+      changeDelta(target, inverse.slot, source) { $0.add($1) }
       if inverse.order != nil { orderEditor.didEnter(source, target, inverse) }
     case .links, .transient: break
     }
@@ -196,7 +198,7 @@ final class LinkEditor {
     guard let inverse = graph.inverse(of: relationship, at: target) else { return }
     for previous in reading.links.targets(of: target, inverse) where previous != source {
       objectEditor.setColumn(previous, relationship.slot, .null)
-      changeDelta(target, inverse.slot) { $0.remove(previous) }
+      changeDelta(target, inverse.slot, previous) { $0.remove($1) }
     }
   }
 

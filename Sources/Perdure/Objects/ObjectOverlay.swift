@@ -59,8 +59,10 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var toldState: ObjectState?
   /// What the columns of a new object began with, where that is not the same for all; see `beginning`.
   @exclusivity(unchecked) private var madeBeginning: [Value]?
-  /// Whether the layer of the context has these changes as they are (`ContextCore.currentLayer`).
-  @exclusivity(unchecked) private(set) var isInLayer = false
+  /// What the layer of the context lacks of these changes (`ContextCore.currentLayer`).
+  @exclusivity(unchecked) private(set) var layerGap = LayerGap.all
+  /// The members that were edited since the layer had all changes, perhaps repeatedly.
+  @exclusivity(unchecked) private(set) var editedMembers: [EditedMember] = []
   /// Whether it was noted as edited in the current event. Otherwise it is as it was at its end.
   @exclusivity(unchecked) private var isInEvent = false
   /// The interval in which edits were reported to the recorder, and their slots: a bit for each
@@ -158,18 +160,40 @@ final class ObjectOverlay {
   }
 
   /// The layer of the context has the changes as they are now.
-  func didEnterLayer() { isInLayer = true }
+  func didEnterLayer() {
+    layerGap = []
+    if !editedMembers.isEmpty { editedMembers = [] }
+  }
 
-  /// Called by each change: the layer has to follow.
+  /// Called by each change of more than a column or a member: the layer has to follow.
   @inline(__always)
-  func noteEdit() {
-    if isInLayer { leaveLayer() }
+  func noteEdit() { noteEdit(.all) }
+
+  @inline(__always)
+  private func noteEdit(_ gap: LayerGap) {
+    if !layerGap.isSuperset(of: gap) { widenLayerGap(gap) }
   }
 
   @inline(never)
-  private func leaveLayer() {
-    isInLayer = false
-    memory.pointee.edits.note(reference)
+  private func widenLayerGap(_ gap: LayerGap) {
+    if layerGap.isEmpty { memory.pointee.edits.note(reference) }
+    layerGap.formUnion(gap)
+    if layerGap == .all, !editedMembers.isEmpty { editedMembers = [] }
+  }
+
+  /// Notes that the link or the place of a member has changed.
+  private func noteEdit(of member: ObjectReference, _ slot: Int) {
+    if layerGap == .all { return }
+    // With more edits than parts, entering all parts is as cheap.
+    if editedMembers.count >= 64, editedMembers.count >= 2 * memberCount { return noteEdit() }
+    noteEdit(.members)
+    editedMembers.append(EditedMember(slot: slot, member: member))
+  }
+
+  /// The number of links and places with changes.
+  private var memberCount: Int {
+    deltas.reduce(0) { $0 + $1.delta.added.count + $1.delta.removed.count }
+      + orders.reduce(0) { $0 + $1.delta.count }
   }
 
   private func noteEventEdit() {
@@ -180,14 +204,15 @@ final class ObjectOverlay {
 
   /// Called when the tracker gets the changes: the layer and the event do not have the object.
   func didEnterTracker() {
-    leaveLayer()
+    layerGap = []
+    noteEdit()
     isInEvent = true
     memory.pointee.eventEdits.note(reference)
   }
 
   func setValue(_ value: Value, _ slot: Int) {
     if isBeforeEvent { beginEvent() }
-    noteEdit()
+    noteEdit(.row)
     if memory.pointee.recorder != nil { record(slot) }
     let values = values ?? makeValues(nil)
     values[checked(slot)] = value
@@ -289,10 +314,18 @@ final class ObjectOverlay {
     return nil
   }
 
-  func changeDelta(_ slot: Int, _ change: (inout LinkDelta) -> Void) {
+  /// Changes how a relationship differs from the store.
+  ///
+  /// - Parameter member: The only object at the other end that the change concerns; nil for any.
+  func changeDelta(
+    _ slot: Int, of member: ObjectReference? = nil, _ change: (inout LinkDelta) -> Void
+  ) {
     isTouched = true
     linksChanged()
-    noteEdit()
+    // The layer has the other relationships by the columns of the other objects.
+    if case .links(_, true) = shape.relationship(slot).form {
+      if let member { noteEdit(of: member, slot) } else { noteEdit() }
+    }
     if isBeforeEvent { beginEvent() }
     let position = deltas.firstIndex { $0.slot == slot } ?? deltas.count
     if position == deltas.count { deltas.append((slot, LinkDelta())) }
@@ -309,7 +342,12 @@ final class ObjectOverlay {
   func setOrder(_ delta: OrderDelta?, _ slot: Int) {
     isTouched = true
     linksChanged()
-    noteEdit()
+    let old = order(slot)
+    if let delta, old == nil || old === delta {
+      delta.takeEdited { noteEdit(of: $0, slot) }
+    } else if old != nil {
+      noteEdit()
+    }
     if isBeforeEvent { beginEvent() }
     orders.removeAll { $0.slot == slot }
     if let delta, !delta.isEmpty { orders.append((slot, delta)) }

@@ -23,8 +23,20 @@ final class OrderDelta {
   @exclusivity(unchecked) private(set) var placed: [ObjectReference: Placement] = [:]
   @exclusivity(unchecked) private(set) var hidden: [ObjectReference: OrderKey] = [:]
   @exclusivity(unchecked) private(set) var tree = OrderTree()
+  /// The members that were placed, hidden or forgotten since the last `takeEdited`, perhaps
+  /// repeatedly.
+  @exclusivity(unchecked) private var edited: [ObjectReference] = []
 
   var isEmpty: Bool { placed.isEmpty && hidden.isEmpty }
+
+  /// The number of members with an unsaved state.
+  var count: Int { placed.count + hidden.count }
+
+  /// Passes the members that were edited since the last call.
+  func takeEdited(_ body: (ObjectReference) -> Void) {
+    for member in edited { body(member) }
+    edited.removeAll(keepingCapacity: true)
+  }
 
   /// An independent copy.
   func copy() -> OrderDelta {
@@ -56,6 +68,7 @@ final class OrderDelta {
 
   /// Discards the unsaved state of a member, so that it is at its stored position.
   func forget(_ member: ObjectReference) {
+    edited.append(member)
     if let placement = placed.removeValue(forKey: member) {
       tree.remove(OrderPlace(key: placement.key, reference: member))
       if let stored = placement.stored { tree.remove(OrderPlace(key: stored, reference: member)) }

@@ -3,37 +3,60 @@
 
 internal import PerdurePredicates
 
-extension LayerBuilder {
-  func replaceLinks(_ old: ObjectContribution, _ new: ObjectContribution) throws {
-    var changed: Set<StoreLink> = []
-    func count(_ all: [StoreLink], _ change: (inout LinkState) -> Void) {
-      for link in all {
-        change(&links[link, default: LinkState()])
-        changed.insert(link)
-      }
-    }
-    count(old.linksAdded) { $0.adds -= 1 }
-    count(old.linksRemoved) { $0.removals -= 1 }
-    count(new.linksAdded) { $0.adds += 1 }
-    count(new.linksRemoved) { $0.removals += 1 }
-    for link in changed { try settleLink(link) }
-    if old.places.isEmpty, new.places.isEmpty, old.placesRemoved.isEmpty, new.placesRemoved.isEmpty {
-      return
-    }
-    try replacePlaces(old, new)
+/// A change of what an object does to a link or to a place; nil for nothing.
+struct PartChange<Effect: Equatable> {
+  let link: StoreLink
+  let old: Effect?
+  let new: Effect?
+}
+
+extension PartChange {
+  /// Makes a change, and applies it to the parts of a contribution.
+  init(_ link: StoreLink, to new: Effect?, in parts: inout [StoreLink: Effect]) {
+    let old = new.map { parts.updateValue($0, forKey: link) } ?? parts.removeValue(forKey: link)
+    self.init(link: link, old: old, new: new)
   }
 
-  private func replacePlaces(_ old: ObjectContribution, _ new: ObjectContribution) throws {
-    var changed: Set<StoreLink> = []
-    func change(_ link: StoreLink, _ change: (inout PlaceState) -> Void) {
-      change(&places[link, default: PlaceState()])
-      changed.insert(link)
+  /// The changes from some parts of a contribution to others.
+  static func all(from old: [StoreLink: Effect], to new: [StoreLink: Effect]) -> [PartChange] {
+    var changes: [PartChange] = []
+    for (link, effect) in old where new[link] != effect {
+      changes.append(PartChange(link: link, old: effect, new: new[link]))
     }
-    for (link, _) in old.places { change(link) { $0.key = nil } }
-    for (link, key) in new.places { change(link) { $0.key = key } }
-    for link in old.placesRemoved { change(link) { $0.removals -= 1 } }
-    for link in new.placesRemoved { change(link) { $0.removals += 1 } }
-    for link in changed { try settlePlace(link) }
+    for (link, effect) in new where old[link] == nil {
+      changes.append(PartChange(link: link, old: nil, new: effect))
+    }
+    return changes
+  }
+}
+
+extension LayerBuilder {
+  func changeLinks(_ changes: [PartChange<ObjectContribution.LinkChange>]) throws {
+    for change in changes where change.old != change.new {
+      var state = links[change.link] ?? LinkState()
+      state.count(change.old, -1)
+      state.count(change.new, 1)
+      links[change.link] = state
+      try settleLink(change.link)
+    }
+  }
+
+  func changePlaces(_ changes: [PartChange<ObjectContribution.PlaceChange>]) throws {
+    for change in changes where change.old != change.new {
+      var state = places[change.link] ?? PlaceState()
+      switch change.old {
+      case .key: state.key = nil
+      case .removed: state.removals -= 1
+      case nil: break
+      }
+      switch change.new {
+      case .key(let key): state.key = key
+      case .removed: state.removals += 1
+      case nil: break
+      }
+      places[change.link] = state
+      try settlePlace(change.link)
+    }
   }
 
   private func isDeleted(_ reference: ObjectReference) -> Bool {

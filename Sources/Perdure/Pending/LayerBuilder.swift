@@ -1,4 +1,4 @@
-// Keeps a layer up to date: replaces the contributions of single objects.
+// Keeps a layer up to date: replaces the contributions of single objects, or parts of them.
 //
 // Rows, their index entries and their terms of sums belong to one object. Several objects may
 // remove a link or a place: both ends, if both are deleted. So the builder counts for each link how
@@ -18,8 +18,10 @@ final class LayerBuilder {
   var layer: PendingLayer
   /// Grows with each change of the layer.
   var revision: UInt64
-  /// The number of calls of `replace`, for tests.
+  /// The number of calls of `replace` and `update`, for tests.
   private(set) var updateCount = 0
+  /// The number of rows, links and places that these calls were given or had, for tests.
+  private(set) var partCount = 0
   var known: [ObjectReference: KnownObject] = [:]
   var links: [StoreLink: LinkState] = [:]
   var places: [StoreLink: PlaceState] = [:]
@@ -43,9 +45,12 @@ final class LayerBuilder {
   /// The number of objects that contribute.
   var count: Int { known.count }
 
-  /// The contribution of an object; nil if it has none.
-  func contribution(of reference: ObjectReference) -> ObjectContribution? {
-    known[reference]?.contribution
+  /// Whether an object contributes.
+  func contains(_ reference: ObjectReference) -> Bool { known[reference] != nil }
+
+  /// The new row of an object; nil if it contributes none.
+  func pendingRow(of reference: ObjectReference) -> PendingRow? {
+    known[reference]?.contribution.pendingRow
   }
 
   /// Replaces the contribution of an object.
@@ -55,13 +60,37 @@ final class LayerBuilder {
   /// - Complexity: O(k log n) for the k entries, links and places of both contributions.
   func replace(_ reference: ObjectReference, with new: ObjectContribution?) throws {
     updateCount += 1
-    let old = known[reference]
-    var object = KnownObject(contribution: new ?? ObjectContribution())
-    try replaceRow(reference, old, &object)
-    let (before, after) = (old?.contribution ?? ObjectContribution(), object.contribution)
+    var object = known.removeValue(forKey: reference) ?? KnownObject()
+    let (before, after) = (object.contribution, new ?? ObjectContribution())
+    object.contribution.isNew = after.isNew
+    try replaceRow(reference, after.row, of: &object)
+    object.contribution = after
     known[reference] = new == nil ? nil : object
-    if !before.hasSameLinks(as: after) { try replaceLinks(before, after) }
+    partCount += before.links.count + after.links.count + before.places.count + after.places.count
+    try changeLinks(PartChange.all(from: before.links, to: after.links))
+    try changePlaces(PartChange.all(from: before.places, to: after.places))
     if before.isDeleted != after.isDeleted { try settleMentions(of: reference) }
+  }
+
+  /// Replaces parts of the contribution of an object, which must have one.
+  ///
+  /// - Throws: The errors of the state. Then the builder must no longer be used.
+  /// - Complexity: O(k log n) for the k entries, links and places of the edit.
+  func update(_ reference: ObjectReference, _ edit: ContributionEdit) throws {
+    updateCount += 1
+    guard var object = known.removeValue(forKey: reference) else {
+      preconditionFailure("The object must contribute.")
+    }
+    if let row = edit.row {
+      try replaceRow(reference, row, of: &object)
+      object.contribution.row = row
+    }
+    partCount += edit.links.count + edit.places.count
+    let links = edit.links.map { PartChange($0.link, to: $0.change, in: &object.contribution.links) }
+    let places = edit.places.map { PartChange($0.link, to: $0.change, in: &object.contribution.places) }
+    known[reference] = object
+    try changeLinks(links)
+    try changePlaces(places)
   }
 
   /// Moves the layer to another state. It must be equal to the old one in all data that
@@ -79,13 +108,18 @@ final class LayerBuilder {
 
 /// A contribution, and its effect on the layer.
 struct KnownObject {
-  var contribution: ObjectContribution
+  var contribution = ObjectContribution()
+  var row = KnownRow()
+}
+
+/// The effect of a row on the layer.
+struct KnownRow {
   /// The keys in the indexes that rows of the entity feed, before and after; in the order of
   /// `IndexFeeds.keys`. Empty if the row is not changed.
   var keys: [(before: [UInt8]?, after: [UInt8]?)] = []
   /// Like `keys`, for the indexes of sums.
   var terms: [(before: SumTermOfOwner?, after: SumTermOfOwner?)] = []
-  var rowCountDifference = 0
+  var countDifference = 0
 }
 
 struct SumTermOfOwner: Equatable {
@@ -99,6 +133,14 @@ struct LinkState {
   var adds = 0
   var removals = 0
   var effect = Effect.none
+
+  mutating func count(_ change: ObjectContribution.LinkChange?, _ difference: Int) {
+    switch change {
+    case .added: adds += difference
+    case .removed: removals += difference
+    case nil: break
+    }
+  }
 }
 
 struct PlaceState {
@@ -117,54 +159,59 @@ struct OwnerCount: Hashable {
 // MARK: - Rows
 
 extension LayerBuilder {
+  /// - Parameter object: Has the old row, and gets the keys and terms of the new one.
   private func replaceRow(
-    _ reference: ObjectReference, _ old: KnownObject?, _ object: inout KnownObject
+    _ reference: ObjectReference, _ row: ObjectContribution.Row, of object: inout KnownObject
   ) throws {
-    if object.contribution.hasSameRow(as: old?.contribution ?? ObjectContribution()) {
-      if let old {
-        (object.keys, object.terms) = (old.keys, old.terms)
-        object.rowCountDifference = old.rowCountDifference
-      }
-      return
-    }
-    try describeRow(reference, &object)
+    partCount += 1
+    if row.isSame(as: object.contribution.row) { return }
+    let old = object.row
+    object.row = try describeRow(reference, row, isNew: object.contribution.isNew)
     let entity = Int(reference.entityNumber)
-    layer.rowCountDifferences[entity] += object.rowCountDifference - (old?.rowCountDifference ?? 0)
-    switch object.contribution.row {
+    layer.rowCountDifferences[entity] += object.row.countDifference - old.countDifference
+    switch row {
     case .unchanged: layer.rows[entity].remove(LayerRow(reference: reference, row: nil))
     case .put(let row): layer.rows[entity].update(LayerRow(reference: reference, row: row))
     case .removed: layer.rows[entity].update(LayerRow(reference: reference, row: nil))
     }
     revision += 1
-    replaceKeys(reference, old?.keys ?? [], object.keys)
-    replaceTerms(reference, old?.terms ?? [], object.terms)
+    replaceKeys(reference, old.keys, object.row.keys)
+    replaceTerms(reference, old.terms, object.row.terms)
   }
 
-  /// Notes the keys and terms of a changed row, and those of its row in the state below.
-  private func describeRow(_ reference: ObjectReference, _ object: inout KnownObject) throws {
-    if case .unchanged = object.contribution.row { return }
-    if object.contribution.isNew { return describeRow(reference, nil, &object) }
-    try base.withRow(reference) { describeRow(reference, $0, &object) }
+  /// The keys and terms of a changed row, and those of its row in the state below.
+  private func describeRow(
+    _ reference: ObjectReference, _ row: ObjectContribution.Row, isNew: Bool
+  ) throws -> KnownRow {
+    let new: StoredRow?
+    switch row {
+    case .unchanged: return KnownRow()
+    case .put(let row): new = row.stored
+    case .removed: new = nil
+    }
+    if isNew { return describeRow(reference, from: nil, to: new) }
+    return try base.withRow(reference) { describeRow(reference, from: $0, to: new) }
   }
 
   private func describeRow(
-    _ reference: ObjectReference, _ old: StoredRow?, _ object: inout KnownObject
-  ) {
-    let new = object.contribution.pendingRow?.stored
-    object.rowCountDifference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+    _ reference: ObjectReference, from old: StoredRow?, to new: StoredRow?
+  ) -> KnownRow {
+    var row = KnownRow()
+    row.countDifference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
     // A row that cannot be decoded has no entry; a read of the row reports the error.
     let before = old.flatMap { try? schema.rows.view($0.bytes, of: reference) }
     let after = new.flatMap { try? schema.rows.view($0.bytes, of: reference) }
     let feed = feeds[reference.entityNumber]
-    object.keys.reserveCapacity(feed.keys.count)
+    row.keys.reserveCapacity(feed.keys.count)
     for (_, keys) in feed.keys {
       let (first, second) = (before.flatMap { key(keys, $0) }, after.flatMap { key(keys, $0) })
-      object.keys.append(first == second ? (nil, nil) : (first, second))
+      row.keys.append(first == second ? (nil, nil) : (first, second))
     }
     for (_, keys) in feed.sums {
       let (first, second) = (before.flatMap { term(keys, $0) }, after.flatMap { term(keys, $0) })
-      object.terms.append(first == second ? (nil, nil) : (first, second))
+      row.terms.append(first == second ? (nil, nil) : (first, second))
     }
+    return row
   }
 
   private func key(_ keys: IndexKeys, _ row: RowView) -> [UInt8]? {

@@ -10,6 +10,28 @@ struct ObjectContribution {
     case unchanged
     case put(PendingRow)
     case removed
+
+    /// Whether another contribution has the same effect.
+    func isSame(as other: Row) -> Bool {
+      switch (self, other) {
+      case (.unchanged, .unchanged), (.removed, .removed): true
+      case (.put(let mine), .put(let its)): mine === its
+      default: false
+      }
+    }
+  }
+
+  /// The effect on a link.
+  enum LinkChange {
+    case added
+    case removed
+  }
+
+  /// The effect on the place of a member.
+  enum PlaceChange: Equatable {
+    case key(OrderKey)
+    /// The member no longer has a place.
+    case removed
   }
 
   var row = Row.unchanged
@@ -17,31 +39,23 @@ struct ObjectContribution {
   var isNew = false
   /// Whether the object is to be deleted. Links and places of others that lead to it do not count.
   var isDeleted = false
-  var linksAdded: [StoreLink] = []
-  var linksRemoved: [StoreLink] = []
-  /// The order keys of members of the object's ordered relationships.
-  var places: [(link: StoreLink, key: OrderKey)] = []
-  /// Members that no longer have a place.
-  var placesRemoved: [StoreLink] = []
+  var links: [StoreLink: LinkChange] = [:]
+  /// The places of members of the object's ordered relationships; those of a deleted object also
+  /// among the members of others.
+  var places: [StoreLink: PlaceChange] = [:]
 
   /// The new row; nil if none is written.
   var pendingRow: PendingRow? {
     if case .put(let row) = row { row } else { nil }
   }
+}
 
-  /// Whether another contribution has the same effect on the row.
-  func hasSameRow(as other: ObjectContribution) -> Bool {
-    switch (row, other.row) {
-    case (.unchanged, .unchanged), (.removed, .removed): true
-    case (.put(let mine), .put(let its)): mine === its
-    default: false
-    }
-  }
-
-  /// Whether another contribution has the same links and places.
-  func hasSameLinks(as other: ObjectContribution) -> Bool {
-    linksAdded == other.linksAdded && linksRemoved == other.linksRemoved
-      && placesRemoved == other.placesRemoved
-      && places.elementsEqual(other.places) { $0.link == $1.link && $0.key == $1.key }
-  }
+/// New parts of a contribution. The other parts stay.
+struct ContributionEdit {
+  /// The effect on the row; nil if it stays.
+  var row: ObjectContribution.Row?
+  /// The effects on links; nil for none.
+  var links: [(link: StoreLink, change: ObjectContribution.LinkChange?)] = []
+  /// The effects on places; nil for none.
+  var places: [(link: StoreLink, change: ObjectContribution.PlaceChange?)] = []
 }

@@ -1,0 +1,23 @@
+// The changes of an overlay that the layer lacks. An overlay of an owner may have thousands of
+// links, so an edit of one link must not enter all of them again.
+
+internal import PerdurePredicates
+
+/// The parts of an overlay's changes that the layer lacks.
+struct LayerGap: OptionSet {
+  let rawValue: UInt8
+
+  /// The columns.
+  static let row = LayerGap(rawValue: 1)
+  /// The links and places that `ObjectOverlay.editedMembers` names.
+  static let members = LayerGap(rawValue: 2)
+  /// Any part. Edits of single parts are not noted.
+  static let all = LayerGap(rawValue: 7)
+}
+
+/// A member of a relationship with links or with an order. Its link or place was edited.
+struct EditedMember {
+  /// The slot of the relationship.
+  let slot: Int
+  let member: ObjectReference
+}
