@@ -21,6 +21,6 @@ final class ContextActivity {
   /// The cancellation flag of the running `BackgroundContext.perform`; nil at other times.
   var cancellation: CancellationFlag?
 
-  /// Whether nothing is under way that the state of the store must not change beneath.
-  var allowsMerging: Bool { !isSaving && !isValidating && !isPropagating }
+  /// Whether no save, validation or delete rule is under way.
+  var isIdle: Bool { !isSaving && !isValidating && !isPropagating }
 }

@@ -58,7 +58,7 @@ extension ContextCore {
 
   /// Merges what has come, unless the context is pinned or in the midst of something.
   func mergeWaiting() {
-    guard let inbox = eventHub.inbox, !viewState.isPinned, activity.allowsMerging else { return }
+    guard let inbox = eventHub.inbox, !viewState.isPinned, activity.isIdle else { return }
     let waiting = inbox.take()
     if !waiting.isEmpty { merge(waiting.events, isComplete: waiting.isComplete) }
     mergeParent()

@@ -8,7 +8,8 @@ public enum ContextEventKind: Hashable, Sendable {
   case willSave
   /// A save has succeeded. The store, or the parent of a child context, has the reported changes.
   case didSave
-  /// An event with changes has ended, by `processPendingChanges()`, a save or a `perform`.
+  /// An event with changes has ended, by `processPendingChanges()`, a save, a `perform`, the end of
+  /// an `undoGroup`, an undo or a redo.
   ///
   /// The context also posts it after a refresh, a rollback, a reset, or a save that merged and then
   /// failed. A merge posts it before `didMerge`: it reports the instances that other contexts have

@@ -3,7 +3,8 @@
 // Nothing is put together unless somebody listens: an observer in the context, a sequence of its events, or, of
 // saves, another context of the store that merges them.
 //
-//   processPendingChanges, perform   objectsDidChange
+//   processPendingChanges, perform,
+//   undo, redo, end of undoGroup     objectsDidChange
 //   save                             objectsDidChange, willSave, (hooks, validation, commit, didSave of objects), didSave
 //   refresh, rollback, reset         objectsDidChange, with what was given other values
 //   merge                            objectsDidChange (instances with other values), didMerge

@@ -99,7 +99,7 @@ extension ManagedObjectContext {
 
   /// Applies the delete rules of all objects that are marked for deletion, so that the other ends
   /// and `deletedObjects` show the result. Fetches and saves do this too. The current event also
-  /// ends (`ManagedObject.changedValuesForCurrentEvent()`).
+  /// ends: observers are called, and the undo group of the event is complete.
   public func processPendingChanges() {
     core.checkOwner()
     core.mergeWaiting()

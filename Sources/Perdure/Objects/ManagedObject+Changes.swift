@@ -28,8 +28,8 @@ extension ManagedObject {
   /// property without a value has nil. Transient attributes are included as in `changedValues()`.
   /// Transformable attributes without a named transformer have their bytes.
   ///
-  /// An event ends with `processPendingChanges()` of the context, with a successful save, and with
-  /// a `perform` of a background context. If objects have hooks or the context is observed, any
+  /// An event ends with `processPendingChanges()` of the context, with a successful save, with a
+  /// `perform` of a background context, and with an `undoGroup`, an undo or a redo. If objects have hooks or the context is observed, any
   /// save ends it before the first `willSave()`, even one that fails. A rollback and a reset
   /// discard it. For an object that was inserted in the event, the result has the properties that
   /// differ from the defaults, with the defaults.

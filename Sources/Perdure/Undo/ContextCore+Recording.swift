@@ -26,7 +26,7 @@ extension ContextCore {
 
   // MARK: Groups
 
-  /// Ends the group of the event.
+  /// Ends the group of the event, for edits that do not belong to it. The event goes on.
   func endUndoGroupOfEvent() {
     guard let undoManager, let group = undoManager.recorder.endEvent() else { return }
     undoManager.complete(group, self)
@@ -51,7 +51,14 @@ extension ContextCore {
   func endUndoGroup() {
     guard let undoManager else { return }
     editing.deleteRules.propagateDeletes()
-    if let group = undoManager.recorder.endClosure() { undoManager.complete(group, self) }
+    guard let group = undoManager.recorder.endClosure() else { return }
+    undoManager.complete(group, self)
+    endEventOfGroup()
+  }
+
+  /// Ends the event with a group. In a hook, the operation that calls the hook ends it.
+  private func endEventOfGroup() {
+    if activity.isIdle { endEvent() }
   }
 
   /// - Returns: The token of the group; nil if there is no manager, or if a closure of a group is
@@ -69,6 +76,8 @@ extension ContextCore {
   func endUndoTask(_ token: UndoTask) {
     guard let undoManager else { return }
     editing.deleteRules.propagateDeletes()
-    if let group = undoManager.recorder.endTask(token) { undoManager.complete(group, self) }
+    guard let group = undoManager.recorder.endTask(token) else { return }
+    undoManager.complete(group, self)
+    endEventOfGroup()
   }
 }

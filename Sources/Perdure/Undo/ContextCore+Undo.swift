@@ -18,7 +18,7 @@
 internal import PerdurePredicates
 
 extension ContextCore {
-  /// Undoes or redoes the last group of a direction, if there is one.
+  /// Undoes or redoes the last group of a direction, if there is one, and ends the event.
   func takeBack(
     _ direction: UndoHistory.Direction, _ policy: UndoConflictPolicy
   ) throws(PerdureError) {
@@ -29,6 +29,8 @@ extension ContextCore {
     defer { transientState.releaseDropped() }
     editing.deleteRules.propagateDeletes()
     endUndoGroupOfEvent()
+    // Observers hear of earlier edits and of those of the undo together.
+    defer { endEvent() }
     guard let group = undoManager.history.last(direction) else { return }
     let conflicts = saving.conflictFinder.conflicts(of: group) {
       undoManager.history.brings(back: $0, direction)
@@ -48,7 +50,7 @@ extension ContextCore {
     if undoManager.recorder.isInGroup {
       stop("undo() or redo() was called inside undoGroup. Call it after the closure has returned.")
     }
-    if activity.isSaving || activity.isValidating || activity.isPropagating {
+    if !activity.isIdle {
       stop("undo() or redo() was called by a hook of a save or of a deletion. Call it afterwards.")
     }
   }

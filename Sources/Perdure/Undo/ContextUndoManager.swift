@@ -8,9 +8,9 @@
 ///     try context.undo()  // the earlier name
 ///     try context.redo()  // "Ada"
 ///
-/// An undo group has all edits of one closure of `undoGroup`. Edits outside of such closures belong
-/// to the group of their event, which ends with `processPendingChanges()`, a save, a `perform`, an
-/// undo, and the next closure. An undo is itself an unsaved edit of the context, and the next save
+/// An undo group has all edits of one closure of `undoGroup`. The edits of an event outside of such
+/// closures are a group too. An event ends with `processPendingChanges()`, a save, a `perform`, an
+/// undo, a redo, and the end of a closure; then observers of the context are called. An undo is itself an unsaved edit of the context, and the next save
 /// validates it. It can undo edits that were already saved.
 ///
 /// An undo restores attributes (also composite and transient ones), links, and positions in ordered
@@ -85,7 +85,8 @@ public final class ContextUndoManager {
   /// Names the group of the current event or closure.
   public func setActionName(_ name: String) { madeRecorder?.setName(name) }
 
-  /// Undoes the last group; does nothing if there is none.
+  /// Undoes the last group; does nothing if there is none. Ends the event, so observers of the
+  /// context are called before it returns, also before it throws.
   ///
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: `PerdureError` 139003 with all `undoConflicts`, if the policy is `.refuse` and
@@ -96,7 +97,7 @@ public final class ContextUndoManager {
     try context?.takeBack(.undo, policy)
   }
 
-  /// Redoes the last undone group; does nothing if there is none.
+  /// Redoes the last undone group; does nothing if there is none. Ends the event as `undo`.
   ///
   /// - Parameter policy: As for `undo`.
   /// - Throws: As `undo`.

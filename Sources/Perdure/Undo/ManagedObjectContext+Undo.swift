@@ -8,7 +8,7 @@ extension ManagedObjectContext {
     set { core.setUndoManager(newValue) }
   }
 
-  /// Undoes the last group; does nothing without an undo manager or a group.
+  /// Undoes the last group, and ends the event; does nothing without an undo manager.
   ///
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: As `ContextUndoManager.undo`.
@@ -16,7 +16,7 @@ extension ManagedObjectContext {
     try core.takeBack(.undo, policy)
   }
 
-  /// Redoes the last undone group; does nothing without an undo manager or a group.
+  /// Redoes the last undone group, and ends the event; does nothing without an undo manager.
   ///
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: As `ContextUndoManager.redo`.
@@ -33,7 +33,9 @@ extension ManagedObjectContext {
   ///
   /// The delete rules of its deletions are applied before the group ends, and belong to it. A
   /// closure inside another one belongs to the outer group. If the closure throws, its edits stay,
-  /// and the group has them. Without an undo manager, the call only runs the closure.
+  /// and the group has them. The end of the outermost closure ends the event, so observers of the
+  /// context are called before the call returns, except in hooks. Without an undo manager, the call
+  /// only runs the closure.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).
@@ -46,7 +48,7 @@ extension ManagedObjectContext {
 
   /// Runs an asynchronous closure, and makes one undo group of its edits.
   ///
-  /// The group has the edits of the closure's own task. If the closure is suspended, edits of other
+  /// It ends the event as the other overload. The group has the edits of the closure's own task. If the closure is suspended, edits of other
   /// tasks belong to other groups. So two closures can overlap. If both change one property,
   /// undoing one of them can be a conflict. Groups are undone in the reverse of the order in which
   /// they ended.
