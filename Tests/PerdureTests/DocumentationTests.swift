@@ -335,8 +335,12 @@ private enum Examples {
     company.workers = ToMany(try context.fetch(request))
     #expect(company.workers.count == 3)
     for worker in [ada, grace] { context.delete(worker) }
-    let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com")
-    #expect(worker.email == "ann@acme.com" && worker.isInserted)
+    var newCount = 0
+    let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com") { new in
+      new.name = "Ann"
+      newCount += 1
+    }
+    #expect(worker.email == "ann@acme.com" && worker.name == "Ann" && newCount == 1)
     context.delete(worker)
     let data = Data(#"[{"email": "ada@example.org", "name": "Ada"}]"#.utf8)
     try json(context, data)

@@ -403,6 +403,7 @@ private enum PerformanceExample {
   }
   @Entity final class Shop: ManagedObject {
     @Attribute(.unique) var name: String
+    var firstDay: Int = 0
     @Relationship(inverse: "shop", deleteRule: .cascade) var sales: ToMany<Sale>
     @Attribute(.indexed, derived: "sales.amount.@sum") private(set) var total: Int
   }
@@ -425,7 +426,9 @@ private enum PerformanceExample {
         for row in rows[start..<min(start + 1000, rows.count)] {
           let sale = Sale(context: context)
           (sale.day, sale.amount) = (row.day, row.amount)
-          sale.shop = try context.findOrInsert(Shop.self, where: \.name, equals: row.shop)
+          sale.shop = try context.findOrInsert(Shop.self, where: \.name, equals: row.shop) { new in
+            new.firstDay = row.day
+          }
         }
         try context.save()
       }

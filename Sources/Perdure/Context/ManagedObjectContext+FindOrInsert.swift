@@ -6,7 +6,11 @@ extension ManagedObjectContext {
   /// Returns the object of a class's entity with a unique key. If there is none, inserts one with this
   /// key.
   ///
-  ///     let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com")
+  ///     var newCount = 0
+  ///     let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com") { new in
+  ///       new.name = "Ann"
+  ///       newCount += 1
+  ///     }
   ///
   /// Also finds unsaved objects of this context. The inserted object is pending: other contexts see
   /// it after a save. If another context saves an object with the same key first, the save
@@ -16,32 +20,52 @@ extension ManagedObjectContext {
   ///   - type: The class. Objects of sub-entities are found too; the class's own entity is inserted.
   ///   - keyPath: The attribute. It must be the only one of a uniqueness constraint.
   ///   - value: The key. It becomes the value of the attribute of an inserted object.
+  ///   - initialize: Called with an inserted object, which has its key, and not with an object that
+  ///     was found. If it throws, the inserted object is deleted.
   /// - Returns: The object that was found or inserted.
-  /// - Throws: `FetchError` with the code `notUnique` for another attribute; as `fetch(_:)`. Then
-  ///   nothing was inserted.
-  /// - Complexity: O(log n) for n objects, and O(k log n) for k objects that were edited since the
-  ///   last fetch.
+  /// - Throws: `FetchError` with the code `notUnique` for another attribute; as `fetch(_:)`; the
+  ///   error of `initialize`. Then no object was inserted.
+  /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that were
+  ///   edited since the last fetch.
   public func findOrInsert<T: ManagedObject, Key: AttributeValue>(
-    _ type: T.Type, where keyPath: ReferenceWritableKeyPath<T, Key>, equals value: Key
+    _ type: T.Type, where keyPath: ReferenceWritableKeyPath<T, Key>, equals value: Key,
+    initialize: (T) throws -> Void = { _ in }
   ) throws -> T {
     if let object = try core.find(type, keyPath, value.predicateValue) { return object }
-    let object = core.insert(type)
-    object[keyPath: keyPath] = value
-    return object
+    return try core.insert(type) {
+      $0[keyPath: keyPath] = value
+      try initialize($0)
+    }
   }
 
   /// The same as the other overload, for an optional attribute.
   public func findOrInsert<T: ManagedObject, Key: AttributeValue>(
-    _ type: T.Type, where keyPath: ReferenceWritableKeyPath<T, Key?>, equals value: Key
+    _ type: T.Type, where keyPath: ReferenceWritableKeyPath<T, Key?>, equals value: Key,
+    initialize: (T) throws -> Void = { _ in }
   ) throws -> T {
     if let object = try core.find(type, keyPath, value.predicateValue) { return object }
-    let object = core.insert(type)
-    object[keyPath: keyPath] = value
-    return object
+    return try core.insert(type) {
+      $0[keyPath: keyPath] = value
+      try initialize($0)
+    }
   }
 }
 
 extension ContextCore {
+  /// Inserts an object. If `initialize` throws, deletes it.
+  fileprivate func insert<T: ManagedObject>(
+    _ type: T.Type, initialize: (T) throws -> Void
+  ) throws -> T {
+    let object = insert(type)
+    do {
+      try initialize(object)
+    } catch {
+      delete(object)
+      throw error
+    }
+    return object
+  }
+
   /// The object with a unique key; nil if there is none.
   fileprivate func find<T: ManagedObject>(
     _ type: T.Type, _ keyPath: PartialKeyPath<T>, _ key: Value

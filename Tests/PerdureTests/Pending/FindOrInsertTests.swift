@@ -57,6 +57,39 @@ struct FindOrInsertTests {
     #expect(!context.hasChanges)
   }
 
+  @Test("The closure is called for a new object only, also if an earlier call has inserted an object")
+  func initialization() throws {
+    let context = try context()
+    var names: [String?] = []
+    for key in [7, 8, 7, 8] {
+      let customer = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: key) { new in
+        #expect(new.key == key && new.isInserted)
+        new.name = "n\(key)"
+        names.append(new.name)
+      }
+      #expect(customer.isInserted && customer.name == "n\(key)")
+    }
+    #expect(names == ["n7", "n8"])
+    try context.save()
+    let code = try context.findOrInsert(KeyedCustomer.self, where: \.code, equals: "a") { $0.key = 9 }
+    #expect(code.code == "a" && code.key == 9)
+    #expect(try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 9) === code)
+  }
+
+  @Test("If the closure throws, no object is inserted, and the next call calls its closure again")
+  func refusedInitialization() throws {
+    struct Refusal: Error {}
+    let context = try context()
+    #expect(throws: Refusal.self) {
+      try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7) { _ in throw Refusal() }
+    }
+    #expect(try context.count(for: KeyedCustomer.fetchRequest()) == 0)
+    let ada = try context.findOrInsert(KeyedCustomer.self, where: \.key, equals: 7) { $0.name = "Ada" }
+    #expect(ada.name == "Ada")
+    try context.save()
+    #expect(try context.count(for: KeyedCustomer.fetchRequest()) == 1)
+  }
+
   @Test("40,000 calls before a save update the context layer at most once for each edit")
   func many() throws {
     let context = try context()
