@@ -219,6 +219,7 @@ extension PersistentContainer {
   /// - Throws: `PerdureError` with code 134060 if it is not open.
   func openMember(_ store: LoadedStore?) throws(PerdureError) -> OpenStores.Member {
     let members = loaded.withLock { $0?.members } ?? []
+    if members.isEmpty { throw noOpenStore }
     guard let member = store.map({ store in members.first { $0.name == store } }) ?? members.first else {
       throw PerdureError(
         .readFailed, "The container \"\(name)\" does not have this store open. Load it first.")
@@ -226,7 +227,13 @@ extension PersistentContainer {
     return member
   }
 
-  var hasNoStore: String {
+  /// The error of operations that need an open store: the same as for reads of a closed container.
+  private var noOpenStore: PerdureError {
+    if let source = closed.withLock({ $0 }) { return .closed(source.store.identifier) }
+    return PerdureError(.readFailed, hasNoStore)
+  }
+
+  private var hasNoStore: String {
     "The container \"\(name)\" has no open store. Call loadPersistentStores() first."
   }
 
@@ -300,16 +307,14 @@ extension PersistentContainer {
   ///
   /// - Parameter body: The work to do with the context. Unsaved changes are lost when it returns.
   /// - Returns: The result of `body`: ids and values, never objects.
-  /// - Throws: The error of `body`; `PerdureError` with code 134080 if no store is open;
+  /// - Throws: The error of `body`; `PerdureError` with code 134060 if no store is open;
   ///   `CancellationError` if the calling task is cancelled while the task waits, and `body` then
   ///   does not run.
   public func performBackgroundTask<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
     try await backgroundTasks.run {
-      guard let source = loaded.withLock({ $0?.source }) else {
-        throw PerdureError(.openFailed, hasNoStore)
-      }
+      guard let source = loaded.withLock({ $0?.source }) else { throw noOpenStore }
       return try await BackgroundContext(source).perform(body)
     }
   }

@@ -26,7 +26,8 @@ extension ManagedObjectContext {
   /// are skipped.
   ///
   /// - Throws: `PerdureError`, and nothing has changed: 134030 with `objectIDs` if a store had no
-  ///   ids for them; 133010 with `objectIDs` for objects that do not belong to this context.
+  ///   ids for them, or 134060 if the container is closed; 133010 with `objectIDs` for objects that
+  ///   do not belong to this context.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws(PerdureError) {
     try core.saving.stores.obtainPermanentIDs(objects)
   }

@@ -174,7 +174,7 @@ extension ManagedObjectContext {
   /// - Throws: `PerdureError`. Refused changes: 133000 for removed objects, 1550 for values, 1560
   ///   for both, with `details` of at most 100 changes. Validation: 1550 to 1690 with `details`.
   ///   Conflicts with other saves: 133020 or 133021 with `conflicts`. A failure of the store:
-  ///   134030 with its error as `cause`. In each case nothing is saved, and all changes except
+  ///   134030 with its error as `cause`. A closed container: 134060. In each case nothing is saved, and all changes except
   ///   refused ones are still pending; remove the cause and save again, or roll back. If
   ///   `isOutcomeUnknown` is true, only reopening the store shows whether the changes were saved.
   ///   If only some of several stores have saved, the error is 134040, and the changes for the

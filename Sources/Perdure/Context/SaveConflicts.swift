@@ -26,6 +26,8 @@ extension PerdureError {
     _ error: any Error, in context: ContextReading, outcome: String = nothingSaved
   ) -> PerdureError {
     if let conflict = error as? StoreConflict { return .conflict(conflict, in: context, outcome: outcome) }
+    // The container may have been closed during the save.
+    do { try context.viewState.checkIsOpen() } catch { return error }
     return .saveFailed(error, outcome: outcome)
   }
 

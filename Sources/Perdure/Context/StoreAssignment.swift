@@ -167,6 +167,7 @@ final class StoreAssignment {
     let new = objects.filter { $0.overlay?.isNew == true }
     let refused = new.filter { pending.allocator.failure(of: $0.reference) != nil }
     if let first = refused.first {
+      try viewState.checkIsOpen()
       var error = PerdureError.about(
         refused.map(\.objectID), .saveFailed,
         "The store had no ids for these objects when they were inserted.")

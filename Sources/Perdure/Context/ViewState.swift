@@ -101,11 +101,7 @@ final class ViewState {
 
   /// Checks that the container has not been closed, which every read of the save would report.
   func checkIsOpen() throws(PerdureError) {
-    do { try view.checkIsOpen() } catch {
-      var failure = PerdureError(.saveFailed, "The store was closed. Nothing was saved.")
-      failure.cause = error
-      throw failure
-    }
+    do { try view.checkIsOpen() } catch { throw error as? PerdureError ?? .saveFailed(error) }
   }
 
   // MARK: Failed reads
@@ -113,6 +109,10 @@ final class ViewState {
   /// Keeps an error that an accessor cannot throw.
   func noteReadFailure(_ error: any Error, _ reference: ObjectReference) {
     guard readFailure == nil else { return }
+    if let error = error as? PerdureError, error.isOfClosedStore {
+      readFailure = error
+      return
+    }
     let reason =
       error is StoreViewExpired ? ", because the store no longer has the state that the context shows" : ""
     var failure = PerdureError(

@@ -19,6 +19,9 @@ final class ReadPermission: Sendable {
 }
 
 extension PerdureError {
+  /// Whether a read was refused because the container was closed.
+  var isOfClosedStore: Bool { (cause as? StoreError)?.code == .closed }
+
   /// The error of reads after the container was closed.
   @inline(never)
   static func closed(_ path: String) -> PerdureError {

@@ -16,6 +16,16 @@ struct ClosingTests {
     return (container, try #require(container.newContext().core.store as? LogPersistentStore))
   }
 
+  /// Expects the error of a closed container.
+  private func expectClosedError<R>(
+    _ body: () throws -> R, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let error = #expect(throws: PerdureError.self, sourceLocation: sourceLocation) { _ = try body() }
+    #expect(
+      error?.code == .readFailed && (error?.cause as? StoreError)?.code == .closed,
+      sourceLocation: sourceLocation)
+  }
+
   private func save(_ count: Int, _ container: PersistentContainer) throws {
     let context = container.newContext()
     for number in 0..<count {
@@ -67,8 +77,7 @@ struct ClosingTests {
           _ = try context.count(for: FetchRequest<ManagedObject>(entityName: "Note", predicate: predicate))
         },
       ] as [() throws -> Void] {
-        let error = #expect(throws: PerdureError.self) { try read() }
-        #expect(error?.code == .readFailed && (error?.cause as? StoreError)?.code == .closed)
+        expectClosedError { try read() }
       }
     }
     expectClosed(context)
@@ -77,22 +86,24 @@ struct ClosingTests {
       try FetchPredicate(format: "text != nil").evaluate(with: notes[0])
     }
     notes[0]["text"] = "later"
-    #expect(throws: PerdureError.self) { try context.save() }
-    #expect(throws: PerdureError.self) { try background.performAndWait { try $0.count(for: request) } }
+    expectClosedError { try context.save() }
+    expectClosedError { try background.performAndWait { try $0.count(for: request) } }
 
     let late = container.newContext()
     expectClosed(late)
-    #expect(throws: PerdureError.self) { try late.existingObject(with: faults[0]) }
-    late.insertNewObject(forEntityName: "Note")["text"] = "lost"
-    #expect(throws: PerdureError.self) { try late.save() }
+    expectClosedError { try late.existingObject(with: faults[0]) }
+    let lost = late.insertNewObject(forEntityName: "Note")
+    lost["text"] = "lost"
+    expectClosedError { try late.save() }
+    expectClosedError { try late.obtainPermanentIDs(for: [lost]) }
+    expectClosedError { try container.backup(to: directory.file("backup")) }
+    expectClosedError { try container.persistentStoreMetadata() }
     #expect(container.managedObjectID(forURI: faults[0].uri) == faults[0])
     let error = await #expect(throws: PerdureError.self) {
       try await container.performBackgroundTask { try $0.count(for: request) }
     }
-    #expect(error?.code == .openFailed)
-    #expect(throws: PerdureError.self) {
-      try container.newBackgroundContext().performAndWait { try $0.count(for: request) }
-    }
+    #expect(error?.code == .readFailed && (error?.cause as? StoreError)?.code == .closed)
+    expectClosedError { try container.newBackgroundContext().performAndWait { try $0.count(for: request) } }
     try container.close()
 
     try container.loadPersistentStores()

@@ -115,7 +115,7 @@ struct PersistentContainerTests {
     #expect(worker.name == "W")
     worker.salary = 1
     let error = #expect(throws: PerdureError.self) { try context.save() }
-    #expect(error?.code == .saveFailed)
+    #expect(error?.code == .readFailed)
     #expect(worker.isUpdated)
   }
 
@@ -198,7 +198,7 @@ struct PersistentContainerTests {
     let error = await #expect(throws: PerdureError.self) {
       try await container.performBackgroundTask { _ in }
     }
-    #expect(error?.code == .openFailed)
+    #expect(error?.code == .readFailed)
   }
 
   @MainActor

@@ -163,7 +163,7 @@ struct TaskLimiterTests {
         #expect(try await second.value == 0)
       } else {
         let error = await #expect(throws: PerdureError.self) { try await second.value }
-        #expect(error?.code == .openFailed)
+        #expect(error?.code == .readFailed)
         try container.loadPersistentStores()
       }
     }
