@@ -2,7 +2,7 @@
 /// read.
 public struct ModelError: Error, Sendable, Hashable {
   /// The kind of failure, as a number. If Core Data has a number for the case, it is the same.
-  public struct Code: RawRepresentable, Sendable, Hashable {
+  public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     /// The number.
     public let rawValue: Int
     /// Makes a code from its number.
@@ -16,6 +16,14 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let incompatibleModel = Code(rawValue: 134_100)
     /// A store has no unused numbers for entities or layouts: migrate to a new store.
     public static let numbersExhausted = Code(rawValue: 134_110)
+
+    /// The name and the number: `invalidModel (134060)`. An unknown number alone.
+    public var description: String { numberedCode(Self.names[rawValue], rawValue) }
+
+    private static let names = [
+      134_060: "invalidModel", 134_080: "unreadableModel", 134_100: "incompatibleModel",
+      134_110: "numbersExhausted",
+    ]
   }
 
   /// The kind of failure.

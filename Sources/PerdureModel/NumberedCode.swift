@@ -1,0 +1,6 @@
+/// A numbered error code as text: its name and its number, so that both can be searched for.
+///
+/// - Parameter name: nil if the number has no name in this version.
+package func numberedCode(_ name: String?, _ number: Int) -> String {
+  name.map { "\($0) (\(number))" } ?? "\(number)"
+}
