@@ -82,8 +82,15 @@ public final class ContextUndoManager {
   /// The name of the next group to redo; empty if there is no group or it has no name.
   public var redoActionName: String { canRedo ? history.last(.redo)?.name ?? "" : "" }
 
-  /// Names the group of the current event or closure.
-  public func setActionName(_ name: String) { madeRecorder?.setName(name) }
+  /// Names the group of the running closure or of the current event. If the event has no edits,
+  /// names the last group that can be undone, also after a save. Groups that can be redone keep
+  /// their names.
+  ///
+  /// - Parameter name: The name for menus; empty for none.
+  public func setActionName(_ name: String) {
+    if madeRecorder?.setName(name) == true { return }
+    change { history.setLastName(name) }
+  }
 
   /// Undoes the last group; does nothing if there is none. Ends the event, so observers of the
   /// context are called before it returns, also before it throws.
@@ -116,7 +123,7 @@ public final class ContextUndoManager {
   }
 
   /// Calls a closure, for menus, when `canUndo`, `canRedo` or a name may have changed. These times
-  /// are the end of a group, an undo, a redo, and a removal of groups.
+  /// are the end of a group, its naming after the end, an undo, a redo, and a removal of groups.
   ///
   /// - Returns: The observation. The closure is called until the observation is cancelled or
   ///   released.

@@ -155,8 +155,14 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// Names the group of the current edits.
-  func setName(_ name: String) { currentGroup()?.name = name }
+  /// Names the group of the running closure, or else that of the event if it has edits.
+  ///
+  /// - Returns: False if there is no such group.
+  func setName(_ name: String) -> Bool {
+    let group = closureGroup ?? taskGroup ?? (hasEventEdits ? eventGroup : nil)
+    group?.name = name
+    return group != nil
+  }
 
   // MARK: Exclusion
 

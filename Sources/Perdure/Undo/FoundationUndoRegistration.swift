@@ -9,7 +9,8 @@
   /// Each later group becomes an action of Foundation's manager, with the group's name. The menu
   /// items of that manager, and gestures of the system, then call `undo` and `redo` of the
   /// context's manager. Undo these groups only with Foundation's manager. A direct call of `undo`
-  /// leaves an action in it that undoes another group.
+  /// leaves an action in it that undoes another group. An action keeps the name that its group had
+  /// at its end.
   @MainActor public final class FoundationUndoRegistration {
     private let manager: ContextUndoManager
     private let target: UndoManager

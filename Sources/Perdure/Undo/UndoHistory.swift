@@ -76,6 +76,18 @@ struct UndoHistory {
     keepBounds()
   }
 
+  /// Names the last group that can be undone, also among the saved ones.
+  mutating func setLastName(_ name: String) {
+    guard let group = stacks.undo.last else { return }
+    let named = UndoGroup(name: name, changes: group.changes, number: group.number)
+    stacks.undo[stacks.undo.count - 1] = named
+    byteCount += named.byteCount - group.byteCount
+    if let position = saved.undo.lastIndex(where: { $0.number == group.number }) {
+      saved.undo[position] = named
+    }
+    keepBounds()
+  }
+
   mutating func removeLast(_ direction: Direction) -> UndoGroup? {
     let group = direction == .undo ? stacks.undo.popLast() : stacks.redo.popLast()
     byteCount -= group?.byteCount ?? 0

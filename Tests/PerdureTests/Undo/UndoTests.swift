@@ -66,6 +66,53 @@ struct UndoTests {
     #expect(volume.title == "One" && volume.pages == 0)
   }
 
+  @Test("A name that is set after the end of an event or a closure belongs to the last group")
+  func lateName() throws {
+    let scene = try UndoScene()
+    let (context, manager, volume) = (scene.context, scene.manager, try scene.volume("One"))
+    manager.setActionName("Nothing")
+    volume.title = "Two"
+    context.processPendingChanges()
+    var names: [String] = []
+    let observation = manager.observe { names.append($0.undoActionName) }
+    manager.setActionName("First")
+    #expect(names == ["First"] && manager.undoActionName == "First" && manager.undoCount == 1)
+    withExtendedLifetime(observation) {}
+    context.undoGroup("Second") { volume.pages = 2 }
+    manager.setActionName("Pages")
+    #expect(manager.undoActionName == "Pages")
+    volume.pages = 3
+    #expect(manager.undoActionName == "")
+    manager.setActionName("Third")
+    #expect(manager.undoActionName == "Third")
+    try context.undo()
+    #expect(manager.undoActionName == "Pages" && manager.redoActionName == "Third")
+    manager.setActionName("Pages again")
+    #expect(manager.undoActionName == "Pages again" && manager.redoActionName == "Third")
+    #expect(manager.canRedo)
+    try context.undo()
+    #expect(manager.redoActionName == "Pages again" && manager.undoActionName == "First")
+    try context.undo()
+    manager.setActionName("Lost")
+    #expect(manager.undoActionName == "" && manager.redoActionName == "First")
+    volume.title = "Three"
+    #expect(manager.undoActionName == "")
+  }
+
+  @Test("A rollback keeps the name that a saved group got after the save")
+  func lateNameOfSavedGroup() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    volume.title = "Two"
+    try context.save()
+    scene.manager.setActionName("Rename")
+    volume.title = "Three"
+    context.rollback()
+    #expect(scene.manager.undoActionName == "Rename" && scene.manager.undoCount == 1)
+    try context.undo()
+    #expect(volume.title == "One" && scene.manager.redoActionName == "Rename")
+  }
+
   @Test("If a closure throws, its edits stay and are one group")
   func throwing() throws {
     struct Refusal: Error {}
