@@ -88,7 +88,7 @@ private enum GettingStarted {
     // GettingStarted 6
     let id = website.objectID
     let titles = try await container.performBackgroundTask { context in
-      (try context.existingObject(with: id) as? Project)?.issues.map(\.title).sorted() ?? []
+      try context.existingObject(Project.self, with: id)?.issues.map(\.title).sorted() ?? []
     }
     print("titles:", titles)
     try container.close()

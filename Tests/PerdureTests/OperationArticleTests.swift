@@ -629,7 +629,7 @@ private enum ComingExample {
     // end
     // ComingFromOthers 2
     let context = container.newContext()
-    if let todo = try context.existingObject(with: id) as? Todo {
+    if let todo = try context.existingObject(Todo.self, with: id) {
       todo.isDone = true
       try context.save()
     }

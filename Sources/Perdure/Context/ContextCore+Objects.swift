@@ -19,6 +19,15 @@ extension ContextCore {
   }
 
   func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
+    if let object = try objectIfExists(with: id) { return object }
+    throw PerdureError(
+      .objectNotFound,
+      "The state that this context reads has no object \(id). If another context has saved it since, call "
+        + "refreshAllObjects() and ask again.")
+  }
+
+  /// The object with an identity, with its row loaded; nil if the state has no such object.
+  func objectIfExists(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject? {
     checkOwner()
     guard let reference = graph.reference(of: id) else {
       throw PerdureError(.unknownObjectID, "\("\(id)".shortened) \(Self.isUnknown)")
@@ -30,10 +39,7 @@ extension ContextCore {
     if object.overlay?.isNew != true, !editing.hooks.wake(object) {
       // What has no row is gone now. What is not could not be read, whether or not it is the first.
       if !object.header.pointee.isGone { try viewState.throwReadFailure() }
-      throw PerdureError(
-        .objectNotFound,
-        "The state that this context reads has no object \(id). If another context has saved it since, call "
-          + "refreshAllObjects() and ask again.")
+      return nil
     }
     return object
   }

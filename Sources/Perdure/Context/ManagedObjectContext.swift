@@ -119,9 +119,24 @@ extension ManagedObjectContext {
   /// Returns the object with an identity, after a check that it exists. If a context that merges
   /// automatically does not see the object, it first merges waiting saves.
   ///
-  /// - Throws: `PerdureError`: `.objectNotFound`, `.unknownObjectID`, `.readFailed`.
+  /// An object that is marked for deletion exists until the save.
+  ///
+  /// - Returns: The object, with its row loaded.
+  /// - Throws: `PerdureError`: 133000 (`objectNotFound`) if there is no such object, 133010 for an
+  ///   id of another store, 134060 if the store could not be read.
   public func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
     try core.existingObject(with: id)
+  }
+
+  /// Returns the object of a class with an identity; nil if it does not exist.
+  ///
+  /// - Returns: As `existingObject(with:)`; nil also for an object of another class.
+  /// - Throws: `PerdureError`: 133010 for an id of another store, 134060 if the store could not be
+  ///   read.
+  public func existingObject<T: ManagedObject>(
+    _ type: T.Type, with id: ManagedObjectID
+  ) throws(PerdureError) -> T? {
+    try core.objectIfExists(with: id) as? T
   }
 
   /// Returns the instance with an identity, if this context has one. Reads nothing.

@@ -57,6 +57,31 @@ struct StrangerTests {
     try expectWhole(container)
   }
 
+  @Test("The optional form of existingObject returns nil for objects that do not exist or have another class")
+  func optionalForm() throws {
+    let container = try Staff.container()
+    let context = container.newContext()
+    let worker = context.worker("W")
+    try context.save()
+    let other = container.newContext()
+    let id = worker.objectID
+    #expect(try context.existingObject(Employee.self, with: id) === worker)
+    #expect(try context.existingObject(Party.self, with: id) === worker)
+    #expect(try context.existingObject(Company.self, with: id) == nil)
+    #expect(try other.existingObject(Employee.self, with: id)?.name == "W")
+    context.delete(worker)
+    #expect(try context.existingObject(Employee.self, with: id) === worker && worker.isDeleted)
+    try context.save()
+    #expect(try context.existingObject(Employee.self, with: id) == nil)
+    let missing = #expect(throws: PerdureError.self) { try context.existingObject(with: id) }
+    #expect(missing?.code == .objectNotFound)
+    let foreign = try Staff.container().newContext()
+    let stranger = #expect(throws: PerdureError.self) {
+      try foreign.existingObject(Employee.self, with: id)
+    }
+    #expect(stranger?.code == .unknownObjectID)
+  }
+
   @Test("There is no object for an id of an abstract entity")
   func abstractID() throws {
     let container = try Staff.container()
