@@ -209,7 +209,9 @@ extension ManagedObject {
 
 extension ContextCore {
   /// What is changed from now on belongs to another event (`changedValuesForCurrentEvent`).
-  func endEvent() {
+  ///
+  /// - Parameter prepare: Called when the changes of the event are known, before the observers.
+  func endEvent(beforeTelling prepare: () -> Void = {}) {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
     endUndoGroupOfEvent()
@@ -222,6 +224,7 @@ extension ContextCore {
     registry.memory.pointee.eventEdits.begin(count: pending.count)
     pending.eventStarts = [:]
     eventHub.forgetGone()
+    prepare()
     eventHub.tell(news)
   }
 }

@@ -29,8 +29,9 @@ extension ContextCore {
     defer { transientState.releaseDropped() }
     editing.deleteRules.propagateDeletes()
     endUndoGroupOfEvent()
+    var restored: [UndoGroup.Change] = []
     // Observers hear of earlier edits and of those of the undo together.
-    defer { endEvent() }
+    defer { endEvent { saving.undoRestorer.dropStoredValues(of: restored) } }
     guard let group = undoManager.history.last(direction) else { return }
     let conflicts = saving.conflictFinder.conflicts(of: group) {
       undoManager.history.brings(back: $0, direction)
@@ -40,8 +41,9 @@ extension ContextCore {
       throw .undo(conflicts.map { saving.conflictFinder.shown($0) }, direction)
     }
     let kept = policy == .keepCurrent ? Set(conflicts.map(\.place)) : []
+    restored = group.changes.filter { !saving.conflictFinder.isKept($0, kept) }
     undoManager.takeBack(direction, self) {
-      saving.undoRestorer.restore(group.changes.filter { !saving.conflictFinder.isKept($0, kept) }, kept)
+      saving.undoRestorer.restore(restored, kept)
       editing.deleteRules.propagateDeletes()
     }
   }

@@ -405,6 +405,8 @@ struct UndoHookTests {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
     context.undoGroup("Text") { object.text = "a" }
+    // Otherwise the undo would leave nothing to save, and no hook would be called.
+    try context.save()
     try context.undo()
     object.beforeSave = { if $0.text != "a" { $0.text = "a" } }
     try context.save()

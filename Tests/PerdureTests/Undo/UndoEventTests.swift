@@ -63,6 +63,46 @@ struct UndoEventTests {
     #expect(volume.changedValuesForCurrentEvent().isEmpty)
   }
 
+  @Test("After an undo to the saved state, nothing is unsaved, and observers have heard of the object")
+  func savedState() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("One", "Other"))
+    let volume = shelf.volumes[0]
+    var states: [Bool] = []
+    let observation = context.observe { states.append($0.updatedObjects.isEmpty || context.hasChanges) }
+    context.undoGroup("Edit") {
+      volume.title = "Two"
+      volume.format.width = 5
+      volume.pages = 0
+      volume.sequel = shelf.volumes[1]
+      shelf.volumes.move(volume, to: 1)
+      volume.shelf = nil
+    }
+    try context.undo()
+    withExtendedLifetime(observation) {}
+    #expect(states == [true, false] && !context.hasChanges && !volume.hasChanges)
+    #expect(context.updatedObjects.isEmpty && shelf.volumes.map(\.title) == ["One", "Other"])
+    #expect(volume.title == "One" && volume.format == VolumeFormat() && volume.sequel == nil)
+    try context.redo()
+    #expect(context.hasChanges && volume.title == "Two" && volume.sequel != nil && shelf.volumes.count == 1)
+    try context.undo()
+    #expect(!context.hasChanges)
+    volume.title = "Three"
+    context.undoGroup("Pages") { volume.pages = 7 }
+    try context.undo()
+    #expect(context.updatedObjects == [volume] && volume.title == "Three" && volume.pages == 0)
+    try context.save()
+    try scene.changeElsewhere { other in
+      let same = try other.existingObject(UndoVolume.self, with: volume.objectID)
+      try #require(same).pages = 9
+    }
+    #expect(volume.title == "Three" && volume.pages == 9)
+    try context.undo()
+    #expect(volume.title == "One" && context.hasChanges)
+    try context.redo()
+    #expect(volume.title == "Three" && volume.pages == 9 && !context.hasChanges)
+  }
+
   @Test("An undo that is refused ends the event too")
   func refused() throws {
     let scene = try UndoScene()
