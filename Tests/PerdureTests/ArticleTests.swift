@@ -167,6 +167,7 @@ private enum Modelling {
       for detail in error.details { print(detail.property, detail.rule) }
     }
     (issue.title, issue.priority, issue.hours) = ("Broken link", 1, 2.5)
+    try issue.validateForInsert()  // checks this object, and saves nothing
     try context.save()
     print(issue.projectName ?? "", website.issueCount, website.hours)  // Website 1 2.5
     // end
@@ -640,6 +641,10 @@ private enum SearchAndSorting {
     #expect(try context.fetch(request).map(\.title) == ["Élan"])
 
     // SearchAndSorting 4
+    let urgent = try context.fetch(Issue.self, order: [FetchOrder(\Issue.priority)], limit: 10) {
+      $0.closed == nil
+    }
+
     var page = Issue.fetchRequest { $0.closed == nil }
     page.sortDescriptors = [
       FetchOrder(\Issue.priority), FetchOrder(Issue.self, ascending: false) { $0.project.name },
@@ -649,6 +654,7 @@ private enum SearchAndSorting {
     page.fetchLimit = 10
     let issues = try context.fetch(page)  // the third page of ten issues
     // end
+    #expect(urgent.count == 10 && urgent.allSatisfy { $0.priority == 1 && $0.closed == nil })
     #expect(issues.count == 10 && issues.allSatisfy { $0.priority == 2 && $0.closed == nil })
     #expect(issues.compactMap(\.plainTitle) == issues.compactMap(\.plainTitle).sorted())
 

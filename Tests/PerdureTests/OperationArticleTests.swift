@@ -293,17 +293,22 @@ private enum ServerExample {
     }
     let views = try await products(in: container)
     #expect(views.map(\.name) == ["Pen"] && views.map(\.stock) == [11])
-    try backUp(container, folder)
+    try await backUp(container, folder)
     try container.close()
   }
 
-  private static func backUp(_ container: PersistentContainer, _ folder: String) throws {
+  private static func backUp(_ container: PersistentContainer, _ folder: String) async throws {
     let (monday, tuesday) = (folder + "/Monday.perdure", folder + "/Tuesday.perdure")
     // OnAServer 6
     var options = BackupOptions()  // needs `import PerdureLog`
     options.bytesPerSecond = 8 << 20
     try container.backup(to: monday, options: options)
-    try container.backup(to: tuesday, since: monday, options: options)
+
+    // In an asynchronous function: on a thread of its own.
+    let report = try await container.performBackgroundTask { [options] _ in
+      try container.backup(to: tuesday, since: monday, options: options)
+    }
+    print(report.bytesCopied, report.bytesShared)
     // end
     let inspection = try StoreInspection(at: tuesday)
     #expect(inspection.objectCounts.map(\.count) == [1])

@@ -236,7 +236,9 @@ final class ChildIntake {
 
   /// The value for this context: an object of the child becomes this context's instance of it.
   func own(_ held: TransientValues.Held) -> TransientValues.Held {
-    guard case .object(let value) = held, let object = value as? ManagedObject, object.header.pointee.memory != registry.memory else {
+    guard case .object(let value) = held, let object = value as? ManagedObject,
+      object.header.pointee.memory != registry.memory
+    else {
       return held
     }
     return .object(registry.instance(of: object.reference))

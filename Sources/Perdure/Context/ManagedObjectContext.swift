@@ -179,6 +179,8 @@ extension ManagedObjectContext {
   /// values set by name that an attribute cannot hold. It throws before it writes anything. The
   /// error is thrown once: the next save writes all other changes.
   ///
+  /// A save is not cancelled with its task.
+  ///
   /// After the save, the changes have the durability of the container's store description. Other
   /// contexts see them when they advance. The context also advances, and sees earlier saves of
   /// others.

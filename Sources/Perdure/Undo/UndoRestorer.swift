@@ -203,7 +203,9 @@ final class UndoRestorer {
         let layouts = overlay.shape.storage.layouts
       else { continue }
       // The instance's row may have other values, by hooks and primitive setters.
-      if registry.identityMap.object(reference)?.header.pointee.wakefulness.contains(.rewritten) == true { continue }
+      if registry.identityMap.object(reference)?.header.pointee.wakefulness.contains(.rewritten) == true {
+        continue
+      }
       _ = viewState.withStoredRow(reference) { row in
         overlay.unmark { slot, value in layouts.value(slot, of: row) == value }
       }

@@ -43,6 +43,24 @@ struct CancellationTests {
     }
   }
 
+  @Test("A save of a cancelled task saves all changes")
+  func save() async throws {
+    let container = try container()
+    let begun = Mutex(false)
+    let task = Task {
+      try await container.performBackgroundTask { context in
+        context.worker("late")
+        begun.withLock { $0 = true }
+        while !Task.isCancelled {}
+        try context.save()
+      }
+    }
+    while !begun.withLock({ $0 }) { await Task.yield() }
+    task.cancel()
+    try await task.value
+    #expect(try container.newContext().count(for: FetchRequest<Employee>()) == 601)
+  }
+
   @TaskLocal private static var name = ""
 
   @Test("Work in a background context has the cancellation state and the task-local values of its task")
