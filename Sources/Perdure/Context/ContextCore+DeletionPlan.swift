@@ -1,4 +1,4 @@
-// The delete rules as a question: the same walk over indexes and deltas as DeletePropagation.swift, into a plan and not
+// The delete rules as a question: the same walk over indexes and deltas as DeleteRules.swift, into a plan and not
 // into overlays.
 
 internal import PerdureModel

@@ -80,7 +80,7 @@ extension ContextCore {
   }
 
   /// The reference of a new object. Where the store has no id for it, a save refuses the object
-  /// (ContextCore+Stores.swift), and nothing else is the worse for it.
+  /// (StoreAssignment.swift), and nothing else is the worse for it.
   private func newReference(_ entity: UInt16) -> ObjectReference {
     do {
       return try pending.allocator.next(entity, from: store)

@@ -64,22 +64,34 @@ extension ContextCore {
     mergeParent()
   }
 
+  func detectConflicts(_ object: ManagedObject) {
+    checkOwner()
+    guard object.context === self, object.overlay?.isNew != true else { return }
+    do {
+      if let version = try viewState.view.version(of: object.reference) {
+        viewState.watched[object.reference] = version
+      }
+    } catch {
+      viewState.noteReadFailure(error, object.reference)
+    }
+  }
+
   /// - Parameter isComplete: Whether others have saved nothing besides.
   func merge(_ events: [ContextEvent], isComplete: Bool = true) {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
     checkOwner()
-    var news = folded(events)
+    var news = saving.foreignSaves.folded(events)
     if !eventHub.observers.isEmpty {
       // Of what is removed, only who was there is told of.
       for reference in news.deleted { news.objects[reference] = registry.identityMap.object(reference) }
     }
     let before = viewState.view
-    let known = eventHub.isObserved ? knownObjects(news, isComplete: isComplete) : []
+    let known = eventHub.isObserved ? saving.foreignSaves.knownObjects(news, isComplete: isComplete) : []
     viewState.refreshStore()
     let newest = store.view()
-    if concernsNoChanges(events, news, newest) { showUnder(newest) } else { move(to: newest) }
-    let changes = newsOfMerge(known, Set(news.updated), since: before)
+    if saving.foreignSaves.concernsNoChanges(events, news, newest) { showUnder(newest) } else { move(to: newest) }
+    let changes = saving.foreignSaves.newsOfMerge(known, Set(news.updated), since: before)
     // What is put on top of a row that is gone may be over with that.
     let changed = Set(news.updated + news.deleted)
     let concerned =
@@ -94,115 +106,7 @@ extension ContextCore {
     eventHub.tell(news)
   }
 
-  /// Whether a newer state differs from the view only by objects without unsaved changes here, to
-  /// which nothing here leads. Then unsaved changes on top of it are what they are.
-  ///
-  /// - Complexity: O(m) for m objects that others have saved.
-  private func concernsNoChanges(
-    _ events: [ContextEvent], _ news: ContextNews, _ newest: any StoreView
-  ) -> Bool {
-    guard newest.sequence > viewState.view.sequence, !pending.isEmpty, newest.countsCommits,
-      newest.sequence - viewState.view.sequence <= UInt64(events.count), !mayLinkUnseen(news)
-    else { return false }
-    let commits = Set(events.compactMap(\.commitSequence))
-    return (viewState.view.sequence + 1...newest.sequence).allSatisfy(commits.contains)
-      && !(news.inserted + news.updated + news.deleted).contains {
-        pending[$0] != nil || viewState.hasVanished($0)
-      }
-  }
-
-  /// Whether a link may lead from what others have saved to what is deleted here, or from here to
-  /// what others have removed, without a change of its target here.
-  ///
-  /// That needs a relationship without inverse, or one that leaves references to what is deleted.
-  private func mayLinkUnseen(_ news: ContextNews) -> Bool {
-    if pending.mayHaveDeletions, pending.containsEntity(where: { !$0.incoming.isEmpty }) { return true }
-    return Set(news.deleted.map(\.entityNumber)).contains { removed in
-      graph.shape(numbered: removed).relationships.contains { $0.deleteRule == .noAction }
-        || pending.containsEntity { shape in
-          shape.relationships.contains {
-            $0.inverseSlot == nil && graph.isKind(removed, of: $0.destination)
-          }
-        }
-    }
-  }
-
-  /// The instances whose values a merge may change: all instances if the changes are not known.
-  private func knownObjects(_ news: ContextNews, isComplete: Bool) -> [ManagedObject] {
-    let objects =
-      isComplete
-      ? (news.updated + news.deleted).compactMap(registry.identityMap.object)
-      : Array(registry.identityMap.objects)
-    return objects.filter { $0.overlay?.isNew != true }.sorted {
-      $0.reference.rawValue < $1.reference.rawValue
-    }
-  }
-
-  /// The instances whose values differ between two states, for observers.
-  ///
-  /// - Parameter updated: The objects whose attributes or links other contexts have changed.
-  private func newsOfMerge(
-    _ known: [ManagedObject], _ updated: Set<ObjectReference>, since before: any StoreView
-  ) -> ContextNews {
-    var news = ContextNews(kind: .objectsDidChange)
-    for object in known {
-      let reference = object.reference
-      do {
-        let (old, new) = (try before.version(of: reference), try viewState.view.version(of: reference))
-        if new == nil {
-          if old != nil { news.deleted.append(reference) }
-        } else if old != new || updated.contains(reference) {
-          news.refreshed.append(reference)
-        }
-        news.objects[reference] = object
-      } catch {
-        viewState.noteReadFailure(error, reference)
-      }
-    }
-    return news
-  }
-
-  /// What all saves together have done, each object in one way: what one has inserted and another deleted in none.
-  private func folded(_ events: [ContextEvent]) -> ContextNews {
-    var inserted: Set<ManagedObjectID> = []
-    var updated = inserted
-    var deleted = inserted
-    for event in events {
-      inserted.formUnion(event.insertedObjectIDs)
-      updated.formUnion(event.updatedObjectIDs)
-      deleted.formUnion(event.deletedObjectIDs)
-    }
-    func references(_ ids: Set<ManagedObjectID>) -> [ObjectReference] {
-      ids.compactMap(graph.reference).sorted { $0.rawValue < $1.rawValue }
-    }
-    var news = ContextNews(kind: .didMerge)
-    news.inserted = references(inserted.subtracting(deleted))
-    news.updated = references(updated.subtracting(inserted).subtracting(deleted))
-    news.deleted = references(deleted.subtracting(inserted))
-    return news
-  }
-
   // MARK: Conflicts of what is not changed here
-
-  func detectConflicts(_ object: ManagedObject) {
-    checkOwner()
-    guard object.context === self, object.overlay?.isNew != true else { return }
-    do {
-      if let version = try viewState.view.version(of: object.reference) {
-        viewState.watched[object.reference] = version
-      }
-    } catch {
-      viewState.noteReadFailure(error, object.reference)
-    }
-  }
-
-  /// What a save has to ask for objects that it does not write.
-  var watchedPreconditions: [Precondition] {
-    viewState.watched.sorted { $0.key.rawValue < $1.key.rawValue }.filter {
-      pending[$0.key]?.baseVersion == nil
-    }
-    .map { .rowUnchanged($0.key, $0.value) }
-  }
 }
 
 /// A context that is reached on its queue.

@@ -58,7 +58,7 @@ extension ContextCore {
     saving.saveHooks.setSaveTimes()
     endUndoGroupOfEvent()
     try checkMayWrite()
-    let plan = try plan(refusals)
+    let plan = try saving.saveCommit.plan(refusals)
     // First: what is not there any more breaks every rule.
     if let conflict = plan.conflict { return conflict }
     let saved = saving.saveHooks.objectsToTell()
@@ -107,39 +107,13 @@ extension ContextCore {
     if !violations.isEmpty { throw .validation(violations) }
   }
 
-  /// Makes the commit, unless a rule is broken.
-  ///
-  /// - Parameter refusals: What the classes' own validation has found.
-  private func plan(_ refusals: [PerdureError.Detail]) throws(PerdureError) -> SavePlan {
-    activity.isPlanning = true
-    defer { activity.isPlanning = false }
-    var violations: [PerdureError.Detail] = []
-    let changed = pending.ordered
-    var plan = SavePlan(
-      reading, saving.mergeRules, durability: durability, count: changed.reduce(0) { $0 + $1.count })
-    // One change after the other, so that none leaves the cache between being checked and being written.
-    for overlay in changed.joined() {
-      let count = violations.count
-      saving.ruleValidation.addViolations(overlay, to: &violations)
-      // Of what has just been refused no row may be able to hold it.
-      if violations.count == count || overlay.fitsRow { plan.add(overlay) }
-    }
-    plan.watch(watchedPreconditions)
-    plan.finish()
-    try viewState.throwReadFailure()
-    if plan.conflict != nil { return plan }
-    violations.addNew(refusals)
-    if !violations.isEmpty { throw .validation(violations) }
-    return plan
-  }
-
   /// Commits, and follows to what was committed; or says why the store has refused.
   private func commit(
     _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)], _ news: ContextNews?
   ) throws(PerdureError) -> StoreConflict? {
     viewState.statistics.commitRequestCount += 1
     do {
-      let newest = try commitToStore(change)
+      let newest = try saving.saveCommit.commitToStore(change)
       let isNext = newest.countsCommits && newest.sequence == viewState.view.sequence + 1
       follow(newest, isNext ? change.puts : nil)
       viewState.watched = [:]
@@ -149,20 +123,12 @@ extension ContextCore {
     } catch let incomplete as IncompleteCommit {
       let failure = PerdureError.incomplete(incomplete, in: reading)
       follow(incomplete)
-      saving.saveHooks.callDidSave(saved.filter { isCommitted($0.object.reference, by: incomplete) })
-      eventHub.tell(news?.filtered { isCommitted($0, by: incomplete) })
+      saving.saveHooks.callDidSave(saved.filter { saving.saveCommit.isCommitted($0.object.reference, by: incomplete) })
+      eventHub.tell(news?.filtered { saving.saveCommit.isCommitted($0, by: incomplete) })
       throw failure
     } catch {
       throw .refusal(error, in: reading)
     }
-  }
-
-  /// Commits a change to the store. A parent context gets the transient values too.
-  private func commitToStore(_ change: StoreChange) throws -> any StoreView {
-    guard saving.childIntake.changesTransientsOfParent, let parent = store as? ParentStore else {
-      return try store.commit(change)
-    }
-    return try parent.commit(change, saving.childIntake.changedTransients())
   }
 
   /// What was pending is stored now.
@@ -175,61 +141,17 @@ extension ContextCore {
     viewState.vanished = []
     pending.eventStarts = [:]
     viewState.beginEpoch()
-    showSavedRows(settle(pending.removeAll()), rows)
+    saving.saveCommit.showSavedRows(saving.saveCommit.settle(pending.removeAll()), rows)
     viewState.linksChanged()
   }
 
   /// A part of what was pending is stored now, and the rest goes on being pending.
   private func follow(_ incomplete: IncompleteCommit) {
     viewState.view = incomplete.view
-    pending.eventStarts = pending.eventStarts.filter { !isCommitted($0.key, by: incomplete) }
+    pending.eventStarts = pending.eventStarts.filter { !saving.saveCommit.isCommitted($0.key, by: incomplete) }
     viewState.beginEpoch()
-    let settled = pending.removeAll { isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) }
-    showSavedRows(settle(settled), nil)
+    let settled = pending.removeAll { saving.saveCommit.isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) }
+    saving.saveCommit.showSavedRows(saving.saveCommit.settle(settled), nil)
     viewState.linksChanged()
-  }
-
-  private func isCommitted(_ reference: ObjectReference, by incomplete: IncompleteCommit) -> Bool {
-    incomplete.committed.contains(graph.place(ofEntity: reference.entityNumber))
-  }
-
-  /// Forgets changes that were saved.
-  ///
-  /// - Returns: The instances that lack their saved rows.
-  private func settle(_ all: consuming [[ObjectOverlay]]) -> [SavedInstance] {
-    var groups = all
-    var saved: [SavedInstance] = []
-    for position in groups.indices {
-      // Taken out, so that the array is nobody else's and shrinks in place.
-      var overlays: [ObjectOverlay] = []
-      swap(&overlays, &groups[position])
-      while let overlay = overlays.popLast() {
-        if let instance = settle(overlay) { saved.append(instance) }
-      }
-    }
-    return saved
-  }
-
-  private func settle(_ overlay: ObjectOverlay) -> SavedInstance? {
-    transientState.dropTransientsBefore(overlay)
-    transientState.settleTransientLinks(overlay)
-    guard var object = overlay.object else { return nil }
-    overlay.object = nil
-    if overlay.isDeleted {
-      if isKnownUniquelyReferenced(&object) {
-        reading.retirement.retire(object)
-      } else {
-        reading.retirement.retireDeleted(object, overlay)
-      }
-      return nil
-    }
-    object.header.pointee.overlay = nil
-    guard overlay.changesRow else { return nil }
-    // What others have saved before, it has yet to be told.
-    let isDrowsy = object.header.pointee.wakefulness.contains(.drowsy)
-    object.header.pointee.dropRow()
-    // Nobody else holds the instance: it goes at the end of this turn, and needs no row.
-    if isKnownUniquelyReferenced(&object) { return nil }
-    return SavedInstance(object: object, isDrowsy: isDrowsy)
   }
 }

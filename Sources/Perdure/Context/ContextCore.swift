@@ -1,38 +1,26 @@
-// A context: one view of the store, the instances that were made of its objects, and what has been changed.
+// A context: one view of the store, the instances of its objects, and the unsaved changes.
 //
-// Where to look:
-//   ManagedObjectContext  the handle that users hold
-//   +Objects        from an identity to an instance; faults and how they fire
-//   +Insertion      insert and delete
-//   +Siblings       walks over to-many relationships, and faults that fire together
-//   +KeptRelations  where relationships lead, as long as nothing changes
-//   +SiblingRelations  what siblings are related to, got for many of them at once
-//   +Relationships  what is at the other end, with unsaved changes; connecting both ends at once
-//   +Fetch          fetches
-//   +Save           the save, step by step; SavePlan and Validation hold its rules
-//   +Stores         what is different where there are several stores; fetches are in FetchParts
-//   +SaveHooks      what the program's classes do before and after a save
-//   +LifeCycle      what they are told of their rows
-//   +Advancing      how the view moves on: rollback, refresh, reset; QueryGeneration: how it does not
-//   +Registration   which instances are kept, which ids are final
-//   +Events         what the context tells of itself; +Merging: what it does with what others tell
-//   TransientLinks  relationships that no store holds
-//   +Vanished       what others have removed and is changed or linked to here
-//   DeletePropagation  the delete rules
-//   FetchedProperties/  the results of fetched properties
-//   Undo/           undo groups: which edits they have, and how they are taken back
-//   Merging/        what a save makes of what others have saved meanwhile
-//   +PendingLayer   unsaved changes as a layer over the view, for fetches and children; Pending/
-//   Children/       contexts whose store is another context
+//   ManagedObjectContext   the handle that users hold
+//   ContextCore            connects the parts; calls of the program enter here
+//   State/                 what a context holds: instances, view, unsaved changes, transient state, observers
+//   Reading/               the objects as the context shows them: rows, links, siblings, layer, derived values
+//   Editing/               edits: objects, links, positions, delete rules, rebase onto a newer state
+//   Saving/                validation, the commit, merging, changes of children, undo
+//   ContextFetching        fetches
+//
+// Each folder uses only those above it, and each part only those before it in its folder (`ContextReading`,
+// `ContextEditing`, `ContextSaving`). No part uses ContextCore. A test checks this (PartDirectionTests).
 //
 // Invariants:
-//   C3. Deltas of relationships agree with the changed columns (see rebaseDeltas).
-//   C4. A save that fails changes neither the store nor the context, but for what hooks have done.
-//   C5, C6 are about what others have removed: ContextCore+Vanished.swift.
+//   C1   ObjectRegistry.swift
+//   C2   PendingChanges.swift
+//   C3   PendingRebase.swift
+//   C4.  A save that fails changes neither the store nor the context, except for changes by hooks.
+//   C5, C6   LinkEditor.swift
 
 internal import PerdurePredicates
 
-/// What a context is; see ManagedObjectContext, its handle. It wires the parts, and has no state besides.
+/// The implementation of a context; `ManagedObjectContext` is its handle. Connects the parts.
 final class ContextCore {
   let store: any PersistentStore
   let graph: GraphSchema
@@ -41,12 +29,10 @@ final class ContextCore {
   let pending: PendingChanges
   let transientState: TransientState
   let eventHub: EventHub
-  /// What reads the objects as the context shows them.
   let reading: ContextReading
-  /// What changes them.
   let editing: ContextEditing
-  /// What checks, merges and takes over changes.
   let saving: ContextSaving
+  let fetching: ContextFetching
   let activity = ContextActivity()
   let ownership: ContextOwnership
   let durability: Durability
@@ -54,7 +40,7 @@ final class ContextCore {
   @exclusivity(unchecked) var found: [ObjectReference] = []
   /// The reads of a key path that is being probed (KeyPathProbe.swift); nil in other contexts.
   @exclusivity(unchecked) var probedReads: ProbedReads?
-  /// What takes back edits; nil where nothing does.
+  /// The undo manager; nil if there is none.
   @exclusivity(unchecked) var undoManager: ContextUndoManager?
 
   init(_ source: ContextSource, ownership: ContextOwnership) {
@@ -69,7 +55,8 @@ final class ContextCore {
     eventHub = EventHub(source, registry, pending)
     reading = ContextReading(registry, viewState, pending, transientState, eventHub)
     editing = ContextEditing(reading, activity)
-    saving = ContextSaving(reading, editing, activity)
+    fetching = ContextFetching(reading, editing, activity)
+    saving = ContextSaving(reading, editing, activity, durability: durability)
     registry.memory.pointee.core = .passUnretained(self)
   }
 

@@ -9,7 +9,7 @@
 //
 // Invariants:
 //   J1. No reference leads from one store to another: a save that would make one is refused before it gets here
-//       (ContextCore+Stores.swift). So every change, range and link belongs to one store.
+//       (StoreAssignment.swift). So every change, range and link belongs to one store.
 //   J2. A view has a view of each store. They were taken one after the other: each is a consistent state, and all of
 //       them together need not be one that ever was.
 //   J3. A commit over several stores is first judged by all of them, with nothing written. Then they commit in their

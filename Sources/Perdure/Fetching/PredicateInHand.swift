@@ -66,25 +66,14 @@ private struct PredicateInHand {
         entity: object.entity.name)
     }
     let entity = Entity(core: ObjectIdentifier(core), number: object.reference.entityNumber)
-    return try core.answering {
+    core.checkOwner()
+    return try core.fetching.answering {
       let evaluator =
-        try evaluators[entity]?.evaluator ?? core.evaluator(predicate, ofEntity: entity.number)
+        try evaluators[entity]?.evaluator ?? core.fetching.evaluator(predicate, ofEntity: entity.number)
       evaluators[entity] = (core, evaluator)
       // No fetch returns it.
       if core.reading.rows.isRemovedElsewhere(object) { return false }
       return try evaluator.evaluate(with: PendingSource(core.reading.derived, object.reference))
     }
-  }
-}
-
-extension ContextCore {
-  /// The evaluator of a predicate for an entity, after the checks and transformations of a fetch.
-  fileprivate func evaluator(
-    _ predicate: FetchPredicate, ofEntity number: UInt16
-  ) throws -> PredicateEvaluator {
-    var query = FetchQuery(entity: number)
-    query.predicate = predicate
-    let fetch = try graph.prepared(query)
-    return PredicateEvaluator(fetch.predicate, now: fetch.now)
   }
 }

@@ -73,23 +73,3 @@ extension StoreSchema {
     return end == path.endIndex ? names : names.dropLast() + [String(path[end...])]
   }
 }
-
-extension ContextCore {
-  /// The paths that a request prefetches.
-  ///
-  /// - Throws: `FetchError` when one does not fit the model, or a batch has fewer than no objects.
-  func prefetchPaths(_ wanted: ClassedRequest) throws -> [[String]] {
-    let request = wanted.request
-    guard request.fetchBatchSize >= 0 else {
-      throw FetchError(
-        .invalidWindow, "fetchBatchSize is \(request.fetchBatchSize). Use 0, or a positive number.",
-        entity: request.entityName ?? wanted.objectClass._entityName)
-    }
-    if request.relationshipKeyPathsForPrefetching.isEmpty { return [] }
-    let query = try request.query(graph.store, entityOfClass: try entityName(of: wanted))
-    let entity = graph.store.entity(query.entity)
-    return try request.relationshipKeyPathsForPrefetching.map {
-      try graph.store.relationshipNames($0, from: entity)
-    }
-  }
-}

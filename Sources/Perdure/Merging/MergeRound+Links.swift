@@ -82,7 +82,7 @@ extension MergeRound {
         case .error: unresolved.failed.append(precondition)
         case .rollback where !overlay.isNew: add(.asStored(overlay.reference))
         case .storeTrump, .rollback: add(.setBack(overlay.reference, relationship))
-        // Unsaved changes are on top (ContextCore.rebaseDeltas).
+        // Unsaved changes are on top (PendingRebase.rebaseDeltas).
         case .objectTrump, .overwrite: break
         }
       }

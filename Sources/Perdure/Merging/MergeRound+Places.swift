@@ -1,7 +1,7 @@
 // Conflicts about orders: a member that was moved here, and moved or taken out by others.
 //
 // Who takes a member out and who moves another one does not disturb who moves this one. Members that only made room
-// have nothing to lose: they give way to what others have saved (ContextCore.reconcileOrders).
+// have nothing to lose: they give way to what others have saved (OrderEditor.reconcileOrders).
 
 internal import PerdurePredicates
 

@@ -40,7 +40,7 @@ struct ObjectHeader {
   /// One less than the length of the row, which is 1 to 2³² bytes (`FormatLimits.blobLengthMax`).
   private var lastRowOffset: UInt32 = 0
   let slotCount: UInt16
-  /// What the object has been told of its row (W1 in ContextCore+LifeCycle.swift).
+  /// What the object has been told of its row (W1 in ObjectHooks.swift).
   var wakefulness: Wakefulness = []
   /// What `savedState`, `isKept` and `isAskedAgain` say: all that is left of the 80 bytes.
   private var marks = HeaderMarks()

@@ -36,7 +36,7 @@ final class ObjectOverlay {
   /// The version of the row that the changes were made to; nil for new objects and where only links changed.
   @exclusivity(unchecked) var baseVersion: RowVersion?
   /// The row of that version, kept where the context has moved on past it and others have changed the same as is changed
-  /// here (`ContextCore.keepBase`).
+  /// here (`PendingRebase.keepBase`).
   @exclusivity(unchecked) var keptBase: KeptRow?
   /// The object whose deletion has taken this one along; nil where it was deleted by itself.
   @exclusivity(unchecked) var deletedWith: ObjectReference?
@@ -44,7 +44,7 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var isInsertedAgain = false
   @exclusivity(unchecked) var object: ManagedObject?
   /// What the transient attributes of the instance held before the first of them was set; nil when none was.
-  /// Taken away by `ContextCore.dropTransientsBefore` alone, which lets go of it where that may call out (T3).
+  /// Taken away by `TransientState.dropTransientsBefore` alone, which lets go of it where that may call out (T3).
   @exclusivity(unchecked) var transientsBefore: TransientValues?
   /// What they held before the first of them was set in the current event; nil when none was. Taken away as
   /// `transientsBefore` is.
@@ -59,7 +59,7 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var toldState: ObjectState?
   /// What the columns of a new object began with, where that is not the same for all; see `beginning`.
   @exclusivity(unchecked) private var madeBeginning: [Value]?
-  /// What the layer of the context lacks of these changes (`ContextCore.currentLayer`).
+  /// What the layer of the context lacks of these changes (`LayerFollower.currentLayer`).
   @exclusivity(unchecked) private(set) var layerGap = LayerGap.all
   /// The members that were edited since the layer had all changes, perhaps repeatedly.
   @exclusivity(unchecked) private(set) var editedMembers: [EditedMember] = []

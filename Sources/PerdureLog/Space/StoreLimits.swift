@@ -1,7 +1,7 @@
 import PerdureFormat
 
 /// The limits of a store. Input beyond a limit is refused with a `StoreError` before anything is
-/// written, unless a limit says otherwise. ARCHITECTURE.md has all limits in one table, including
+/// written, unless a limit says otherwise. docs/limits.md has all limits in one table, including
 /// the limits of the system.
 public enum StoreLimits {
   /// The maximum length of a key of a byte-string keyspace, in bytes. Longer keys are refused with

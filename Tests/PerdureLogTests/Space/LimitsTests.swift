@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A test for each row of ARCHITECTURE.md, "Limits".
+/// A test for each row of docs/limits.md.
 @Suite("Limits of a store")
 struct LimitsTests {
   private let fileSystem = SimulatedFileSystem()

@@ -52,7 +52,7 @@ func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel)
 }
 
 /// Returns the changed objects that have no row in the view and are not known to have vanished (C5
-/// in ContextCore+Vanished.swift).
+/// in LinkEditor.swift).
 func missedVanished(_ context: ManagedObjectContext) throws -> [ObjectReference] {
   let core = context.core
   return try core.pending.all.filter { !$0.isNew && !$0.isDeleted }.map(\.reference)

@@ -8,7 +8,7 @@
 //   N1. A link of a relationship with an inverse stands under both of its ends; of one without, under its owner.
 //   N2. `leading` has, for each object, the ends that it stands under, and nothing else.
 //   N3. No end has a new object: only a save moves links here. An end may have one whose row others have removed, and
-//       may be one of such an object's: it is shown to nobody (`ContextCore.transientTargets`), and goes when the object
+//       may be one of such an object's: it is shown to nobody (`TransientState.transientTargets`), and goes when the object
 //       is removed or refreshed here, or with the context.
 
 internal import PerdurePredicates
@@ -73,14 +73,4 @@ struct TransientLinks {
 extension RelationshipShape {
   /// An object's end of the relationship, which is transient.
   func end(of owner: ObjectReference) -> TransientLinks.End { TransientLinks.End(owner: owner, slot: slot) }
-}
-
-// MARK: - Reading
-
-extension ContextCore {
-}
-
-// MARK: - Changing
-
-extension ContextCore {
 }

@@ -14,24 +14,6 @@
 
 internal import PerdurePredicates
 
-/// The changes that were refused since the last save.
-struct RefusedChanges {
-  private(set) var details: [PerdureError.Detail] = []
-  private(set) var count = 0
-
-  /// The most changes whose details are kept (R3).
-  static let detailsMax = 100
-
-  var isEmpty: Bool { count == 0 }
-
-  mutating func note(_ detail: PerdureError.Detail) {
-    // Replacing a relationship notes the same refusal several times.
-    if details.last == detail { return }
-    count += 1
-    if details.count < Self.detailsMax { details.append(detail) }
-  }
-}
-
 /// Notes changes that are refused, for the next save.
 final class ChangeRefusal {
   private let viewState: ViewState

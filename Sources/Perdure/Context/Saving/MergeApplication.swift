@@ -100,7 +100,7 @@ final class MergeApplication {
       }
     }
     for (slot, delta) in old.deltas { overlay.changeDelta(slot) { $0 = delta } }
-    // The places in it are the store's no more (ContextCore.reconcileOrders).
+    // The places in it are the store's no more (OrderEditor.reconcileOrders).
     for (slot, delta) in old.orders { overlay.setOrder(delta, slot) }
     overlay.takeOver(from: old)
     (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
@@ -226,7 +226,7 @@ final class MergeApplication {
   /// Makes the instance of a new object the instance of the object that it was merged into.
   ///
   /// - Returns: False, without a change, if the context has an instance of that object: two
-  ///   instances must not have one identity (C1 in ContextCore.swift).
+  ///   instances must not have one identity (C1 in ObjectRegistry.swift).
   private func moveInstance(of overlay: ObjectOverlay, to other: ObjectReference) -> Bool {
     guard registry.identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
       let object = registry.identityMap.object(overlay.reference)

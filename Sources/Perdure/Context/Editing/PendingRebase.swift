@@ -1,11 +1,12 @@
-// Unsaved changes on top of a newer state of the store, or discarded (C3 in ContextCore.swift).
+// Unsaved changes on top of a newer state of the store, or discarded.
 //
-// The rows that unsaved changes were made to, for the three-way comparison.
+// Invariants:
+//   C3. Deltas of relationships agree with the changed columns (see `rebaseDeltas`).
 //
-// While the context sees the state that a change was made in, the row is there to be read. Moving
-// on, by a refresh of something else, it would be lost. So each change is looked at when the
-// context moves on: where others have not changed the same columns, it counts as made to the newest
-// row from then on; only where they have, the row is kept.
+// While the context shows the state that a change was made in, the row can be read. If the context advances, by a
+// refresh of another object, the row would be lost. So each change is examined when the context advances. If others
+// have not changed the same columns, the change counts as made to the newest row from then on. Only if they have, the
+// row is kept.
 
 internal import PerdurePredicates
 

@@ -8,10 +8,12 @@ struct ContextSaving {
   let classValidation: ClassValidation
   let saveHooks: SaveHookCaller
   let childIntake: ChildIntake
+  let foreignSaves: ForeignSaves
+  let saveCommit: SaveCommit
   let conflictFinder: UndoConflictFinder
   let undoRestorer: UndoRestorer
 
-  init(_ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity) {
+  init(_ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity, durability: Durability) {
     stores = StoreAssignment(reading, editing.recording)
     mergeRules = MergeRules(reading.pending)
     mergeApplication = MergeApplication(reading, editing, mergeRules, stores)
@@ -19,6 +21,9 @@ struct ContextSaving {
     classValidation = ClassValidation(reading, editing.deleteRules, ruleValidation, activity)
     saveHooks = SaveHookCaller(reading, editing.deleteRules, classValidation, editing.objectEditor, activity)
     childIntake = ChildIntake(reading, editing)
+    foreignSaves = ForeignSaves(reading)
+    saveCommit = SaveCommit(
+      reading, editing, mergeRules, ruleValidation, foreignSaves, childIntake, activity, durability: durability)
     conflictFinder = UndoConflictFinder(reading)
     undoRestorer = UndoRestorer(reading, editing, conflictFinder)
   }

@@ -3,7 +3,7 @@
 // Accessors cannot throw. A read that fails is noted here, and the next fetch or save throws the error.
 //
 // Invariants:
-//   C5 and C6 are about `vanished`: ContextCore+Vanished.swift.
+//   C5 and C6 are about `vanished`: LinkEditor.swift.
 
 internal import PerdurePredicates
 

@@ -25,6 +25,3 @@ struct StoredLinks {
     found[Key(index: index, owner: owner)] = references
   }
 }
-
-extension ContextCore {
-}

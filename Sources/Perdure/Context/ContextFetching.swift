@@ -1,0 +1,226 @@
+// Fetches: planned and run on the view with the unsaved changes laid over it (LayeredView). So
+// membership, order and window are those of the objects as the context shows them. (Core Data cuts
+// the window from the saved rows first.)
+
+internal import PerdurePredicates
+
+/// Runs the fetches of a context.
+final class ContextFetching {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let reading: ContextReading
+  private let editing: ContextEditing
+  private let activity: ContextActivity
+
+  init(_ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    self.reading = reading
+    self.editing = editing
+    self.activity = activity
+  }
+
+  func fetch(_ wanted: ClassedRequest) throws -> [ManagedObject] {
+    let request = wanted.request
+    let paths = try prefetchPaths(wanted)
+    let objects = try found(wanted)
+    let batchCount = request.fetchBatchSize == 0 ? SiblingGroup.blockCount : request.fetchBatchSize
+    let siblings = reading.siblings.makeSiblings(
+      objects, blockCount: batchCount, isPrefetching: !paths.isEmpty)
+    if let siblings {
+      for path in paths { reading.siblings.prefetch(path[...], of: siblings) }
+    }
+    if !request.returnsObjectsAsFaults {
+      for object in objects where object.overlay?.isNew != true { _ = editing.hooks.wake(object) }
+    }
+    try viewState.throwReadFailure()
+    return objects
+  }
+
+  private func found(_ wanted: ClassedRequest) throws -> [ManagedObject] {
+    let takesRows = wanted.request.includesPropertyValues && wanted.request.fetchBatchSize == 0
+    return try reading {
+      let (fetch, shown) = try compiled(wanted)
+      var objects: [ManagedObject] = []
+      try shown.visit(fetch, needsRows: takesRows) { reference, row in
+        objects.append(instance(of: reference, wanted, takesRows ? row : nil))
+        return true
+      }
+      return objects
+    }
+  }
+
+  func fetchIDs(_ wanted: ClassedRequest) throws -> [ManagedObjectID] {
+    try reading {
+      let (fetch, shown) = try compiled(wanted)
+      var ids: [ManagedObjectID] = []
+      try shown.visit(fetch, needsRows: false) { reference, _ in
+        ids.append(pending.objectID(of: reference))
+        return true
+      }
+      return ids
+    }
+  }
+
+  func count(_ wanted: ClassedRequest) throws -> Int {
+    try reading {
+      let (fetch, shown) = try compiled(wanted)
+      return try shown.count(fetch)
+    }
+  }
+
+  func explain(_ wanted: ClassedRequest) throws -> String {
+    try reading {
+      let (fetch, shown) = try compiled(wanted)
+      let plans = try FetchRun(fetch, shown).descriptions()
+      if graph.stores.count == 1, wanted.request.affectedStores == nil { return plans[0] }
+      if plans.isEmpty { return "no store" }
+      return zip(fetch.entities, plans).map { entity, plan in
+        "store \(graph.shape(numbered: entity).identity.storeIdentifier): \(plan)"
+      }.joined(separator: "\n")
+    }
+  }
+
+  /// Runs a fetch. What is wrong with the request is thrown as it is, everything else as a store that cannot
+  /// be read.
+  private func reading<R>(_ body: () throws -> R) throws -> R {
+    viewState.statistics.fetchRequestCount += 1
+    return try translatingErrors(body)
+  }
+
+  /// Runs an evaluation of a predicate for objects in hand, with the checks and errors of a fetch.
+  func answering<R>(_ body: () throws -> R) throws -> R {
+    editing.deleteRules.propagateDeletes()
+    return try translatingErrors {
+      try viewState.view.checkIsOpen()
+      return try body()
+    }
+  }
+
+  private func translatingErrors<R>(_ body: () throws -> R) throws -> R {
+    let result: R
+    do {
+      result = try body()
+    } catch let error as PredicateEvaluationError where error.code == .sourceFailed {
+      throw Self.failure(of: error.cause ?? error)
+    } catch let error as PredicateEvaluationError {
+      throw error
+    } catch let error where error is FetchError || error is PerdureError || error is CancellationError {
+      throw error
+    } catch {
+      throw Self.failure(of: error)
+    }
+    try viewState.throwReadFailure()
+    return result
+  }
+
+  private static func failure(of cause: any Error) -> any Error {
+    if cause is FetchError { return cause }
+    var failure = PerdureError(
+      .readFailed,
+      cause is StoreViewExpired
+        ? "The store no longer has the state that the context shows. Refresh the context and fetch again."
+        : "The store could not be read. Fetch again, or verify the store and restore it from a backup.")
+    failure.cause = cause
+    return failure
+  }
+
+  /// The fetch of a request, and the reader to ask: the state with the unsaved changes if they count.
+  private func compiled(_ wanted: ClassedRequest) throws -> (fetch: CompiledFetch, shown: any StateReader) {
+    let request = wanted.request
+    var query = try query(wanted)
+    let entities = try entities(query.entity, in: request.affectedStores)
+    for entity in entities {
+      try viewState.throwRefreshFailure(ofPlace: graph.place(ofEntity: entity))
+      try checkClass(wanted, of: entity)
+    }
+    if let first = entities.first { query.entity = first }
+    let cancellation = FetchCancellation(flag: activity.cancellation)
+    let fetch = CompiledFetch(query, entities: entities, graph, cancellation)
+    return (fetch, request.includesPendingChanges ? try reading.layerFollower.shownView() : viewState.view)
+  }
+
+  /// An entity in the stores that a request asks.
+  private func entities(_ entity: UInt16, in affected: [LoadedStore]?) throws(FetchError) -> [UInt16] {
+    let entities = graph.entities(like: entity)
+    guard let affected else { return entities }
+    for store in affected where !graph.stores.contains(where: { $0.identifier == store.identifier }) {
+      throw FetchError(
+        .unknownStore,
+        "affectedStores names the store \(store.identifier), which this context does not have. Name stores of its "
+          + "container.", entity: graph.shape(numbered: entity).name)
+    }
+    let identifiers = Set(affected.map(\.identifier))
+    return entities.filter { identifiers.contains(graph.shape(numbered: $0).identity.storeIdentifier) }
+  }
+
+  private func query(_ wanted: ClassedRequest) throws -> FetchQuery {
+    let request = wanted.request
+    if request.includesPendingChanges { editing.deleteRules.propagateDeletes() }
+    // A rollback does not help where the store is closed, so this is reported first.
+    try viewState.view.checkIsOpen()
+    try viewState.throwReadFailure()
+    return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
+  }
+
+  /// The name of the entity that a request means when it names none.
+  func entityName(of wanted: ClassedRequest) throws(FetchError) -> String {
+    if let shape = graph.shape(of: wanted.objectClass) { return shape.name }
+    if wanted.request.entityName != nil { return "" }
+    guard !wanted.objectClass._entityName.isEmpty else { throw .noEntity }
+    return wanted.objectClass._entityName
+  }
+
+  /// Objects of other classes than the request's could not be handed out.
+  func checkClass(_ wanted: ClassedRequest, of entity: UInt16) throws(FetchError) {
+    for number in graph.store.entity(entity).concrete {
+      let shape = graph.shape(numbered: number)
+      if wanted.accepts(shape.objectClass) { continue }
+      throw FetchError.otherClass(shape.objectClass, than: wanted.objectClass, entity: shape.name)
+    }
+  }
+
+  /// The one instance of a reference, as the class that the request promises. A fault gets the row
+  /// that the fetch has at hand.
+  @inline(__always)
+  private func instance(
+    of reference: ObjectReference, _ wanted: ClassedRequest, _ row: StoredRow?
+  ) -> ManagedObject {
+    let object = registry.instance(of: reference)
+    wanted.check(object)
+    if let row { reading.rows.adopt(row, object) }
+    return object
+  }
+
+  /// The paths that a request prefetches.
+  ///
+  /// - Throws: `FetchError` when one does not fit the model, or a batch has fewer than no objects.
+  func prefetchPaths(_ wanted: ClassedRequest) throws -> [[String]] {
+    let request = wanted.request
+    guard request.fetchBatchSize >= 0 else {
+      throw FetchError(
+        .invalidWindow, "fetchBatchSize is \(request.fetchBatchSize). Use 0, or a positive number.",
+        entity: request.entityName ?? wanted.objectClass._entityName)
+    }
+    if request.relationshipKeyPathsForPrefetching.isEmpty { return [] }
+    let query = try request.query(graph.store, entityOfClass: try entityName(of: wanted))
+    let entity = graph.store.entity(query.entity)
+    return try request.relationshipKeyPathsForPrefetching.map {
+      try graph.store.relationshipNames($0, from: entity)
+    }
+  }
+
+  /// The evaluator of a predicate for an entity, after the checks and transformations of a fetch.
+  func evaluator(
+    _ predicate: FetchPredicate, ofEntity number: UInt16
+  ) throws -> PredicateEvaluator {
+    var query = FetchQuery(entity: number)
+    query.predicate = predicate
+    let fetch = try graph.prepared(query)
+    return PredicateEvaluator(fetch.predicate, now: fetch.now)
+  }
+}
