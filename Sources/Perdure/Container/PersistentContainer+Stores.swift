@@ -144,9 +144,10 @@ extension PersistentContainer {
   /// Closes the open stores, and ends the use of their contexts.
   ///
   /// From then on, fetches, saves, backups and `performBackgroundTask` throw 134060 with a
-  /// `StoreError` of the code `closed` as `cause`. Objects show the loaded values; a property that is not loaded reads as having
-  /// no value. Contexts may still be made; their fetches and saves throw too. So a task that works
-  /// while another one closes the container gets an error. A fetch that is running ends or throws.
+  /// `StoreError` of the code `closed` as `cause`. Objects show the loaded values; a property that
+  /// is not loaded reads as having no value. Contexts may still be made; their fetches and saves
+  /// throw too. So a task that works while another one closes the container gets an error. A fetch
+  /// that is running ends or throws.
   ///
   /// - Throws: `PerdureError` with code 134030 when the commits could not be made durable.
   public func close() throws(PerdureError) {

@@ -117,23 +117,7 @@ final class ObjectOverlay {
 
   var hasDeltas: Bool { !deltas.isEmpty }
 
-  /// Whether links are changed that the store keeps.
-  var hasStoredDeltas: Bool { deltas.contains { !shape.relationship($0.slot).isTransient } }
-
   var hasOrders: Bool { !orders.isEmpty }
-
-  /// Whether a save has to ask the store for anything.
-  var isToBeWritten: Bool {
-    isNew || isDeleted || changesRow || hasOrders || hasStoredDeltas
-  }
-
-  /// Whether a transient attribute was set since the last save.
-  var changesTransients: Bool { transientsBefore != nil }
-
-  var state: ObjectState {
-    if isDeleted { return isNew ? .gone : .deleted }
-    return isNew ? .inserted : .updated
-  }
 
   /// The changed value of a column, or nil when it has not changed.
   @inline(__always)
@@ -188,12 +172,6 @@ final class ObjectOverlay {
     if editedMembers.count >= 64, editedMembers.count >= 2 * memberCount { return noteEdit() }
     noteEdit(.members)
     editedMembers.append(EditedMember(slot: slot, member: member))
-  }
-
-  /// The number of links and places with changes.
-  private var memberCount: Int {
-    deltas.reduce(0) { $0 + $1.delta.added.count + $1.delta.removed.count }
-      + orders.reduce(0) { $0 + $1.delta.count }
   }
 
   private func noteEventEdit() {

@@ -48,10 +48,10 @@ extension ManagedObjectContext {
 
   /// Runs an asynchronous closure, and makes one undo group of its edits.
   ///
-  /// It ends the event as the other overload. The group has the edits of the closure's own task. If the closure is suspended, edits of other
-  /// tasks belong to other groups. So two closures can overlap. If both change one property,
-  /// undoing one of them can be a conflict. Groups are undone in the reverse of the order in which
-  /// they ended.
+  /// It ends the event as the other overload. The group has the edits of the closure's own task. If
+  /// the closure is suspended, edits of other tasks belong to other groups. So two closures can
+  /// overlap. If both change one property, undoing one of them can be a conflict. Groups are undone
+  /// in the reverse of the order in which they ended.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).

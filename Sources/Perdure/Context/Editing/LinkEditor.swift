@@ -95,7 +95,7 @@ final class LinkEditor {
 
   /// Changes how a relationship differs from the store by one object at the other end.
   func changeDelta(
-    _ owner: ObjectReference, _ slot: Int, _ target: ObjectReference,
+    _ owner: ObjectReference, _ slot: Int, of target: ObjectReference,
     _ change: (inout LinkDelta, ObjectReference) -> Void
   ) {
     let overlay = pending.overlay(for: owner)
@@ -108,11 +108,11 @@ final class LinkEditor {
     _ change: (inout LinkDelta, ObjectReference) -> Void
   ) {
     recording.recordLink(owner, relationship, target)
-    changeDelta(owner, relationship.slot, target, change)
+    changeDelta(owner, relationship.slot, of: target, change)
     followLink(owner, relationship, target)
     guard let inverse = graph.inverse(of: relationship, at: target) else { return }
     if owner == target, inverse.slot == relationship.slot { return }
-    changeDelta(target, inverse.slot, owner, change)
+    changeDelta(target, inverse.slot, of: owner, change)
     followLink(target, inverse, owner)
   }
 
@@ -158,7 +158,7 @@ final class LinkEditor {
     } else {
       forgetDangling(target, inverse)
       if viewState.hasVanished(target) { return }
-      if !viewState.hasVanished(source) { changeDelta(target, inverse.slot, source) { $0.remove($1) } }
+      if !viewState.hasVanished(source) { changeDelta(target, inverse.slot, of: source) { $0.remove($1) } }
       if inverse.order != nil { orderEditor.didLeave(source, target, inverse) }
     }
   }
@@ -185,9 +185,9 @@ final class LinkEditor {
       objectEditor.setColumn(target, inverse.slot, .reference(source))
     case .inverseToOne:
       leaveAll(target, relationship, but: source)
-      changeDelta(target, inverse.slot, source) { $0.add($1) }
+      changeDelta(target, inverse.slot, of: source) { $0.add($1) }
     case .inverseToMany:
-      changeDelta(target, inverse.slot, source) { $0.add($1) }
+      changeDelta(target, inverse.slot, of: source) { $0.add($1) }
       if inverse.order != nil { orderEditor.didEnter(source, target, inverse) }
     case .links, .transient: break
     }
@@ -198,7 +198,7 @@ final class LinkEditor {
     guard let inverse = graph.inverse(of: relationship, at: target) else { return }
     for previous in reading.links.targets(of: target, inverse) where previous != source {
       objectEditor.setColumn(previous, relationship.slot, .null)
-      changeDelta(target, inverse.slot, previous) { $0.remove($1) }
+      changeDelta(target, inverse.slot, of: previous) { $0.remove($1) }
     }
   }
 

@@ -265,11 +265,11 @@ final class PendingRebase {
       if let stored, let inverse = graph.inverse(of: relationship, at: stored), inverse.form != .column {
         linkEditor.forgetDangling(stored, inverse)
         if !viewState.hasVanished(stored) {
-          linkEditor.changeDelta(stored, inverse.slot, overlay.reference) { $0.remove($1) }
+          linkEditor.changeDelta(stored, inverse.slot, of: overlay.reference) { $0.remove($1) }
         }
       }
       if let current, !viewState.hasVanished(current), let slot = deltaSlot(relationship, at: current) {
-        linkEditor.changeDelta(current, slot, overlay.reference) { $0.add($1) }
+        linkEditor.changeDelta(current, slot, of: overlay.reference) { $0.add($1) }
       }
     }
   }
