@@ -90,7 +90,11 @@ extension ContextCore {
     let known = eventHub.isObserved ? saving.foreignSaves.knownObjects(news, isComplete: isComplete) : []
     viewState.refreshStore()
     let newest = store.view()
-    if saving.foreignSaves.concernsNoChanges(events, news, newest) { showUnder(newest) } else { move(to: newest) }
+    if saving.foreignSaves.concernsNoChanges(events, news, newest) {
+      showUnder(newest)
+    } else {
+      move(to: newest)
+    }
     let changes = saving.foreignSaves.newsOfMerge(known, Set(news.updated), since: before)
     // What is put on top of a row that is gone may be over with that.
     let changed = Set(news.updated + news.deleted)

@@ -123,7 +123,8 @@ extension ContextCore {
     } catch let incomplete as IncompleteCommit {
       let failure = PerdureError.incomplete(incomplete, in: reading)
       follow(incomplete)
-      saving.saveHooks.callDidSave(saved.filter { saving.saveCommit.isCommitted($0.object.reference, by: incomplete) })
+      saving.saveHooks.callDidSave(
+        saved.filter { saving.saveCommit.isCommitted($0.object.reference, by: incomplete) })
       eventHub.tell(news?.filtered { saving.saveCommit.isCommitted($0, by: incomplete) })
       throw failure
     } catch {
@@ -148,9 +149,13 @@ extension ContextCore {
   /// A part of what was pending is stored now, and the rest goes on being pending.
   private func follow(_ incomplete: IncompleteCommit) {
     viewState.view = incomplete.view
-    pending.eventStarts = pending.eventStarts.filter { !saving.saveCommit.isCommitted($0.key, by: incomplete) }
+    pending.eventStarts = pending.eventStarts.filter {
+      !saving.saveCommit.isCommitted($0.key, by: incomplete)
+    }
     viewState.beginEpoch()
-    let settled = pending.removeAll { saving.saveCommit.isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete) }
+    let settled = pending.removeAll {
+      saving.saveCommit.isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete)
+    }
     saving.saveCommit.showSavedRows(saving.saveCommit.settle(settled), nil)
     viewState.linksChanged()
   }

@@ -34,10 +34,15 @@ extension ContextCore {
     }
   }
 
-  /// Keeps where a to-many relationship leads, if everything there is in memory.
+  /// Caches where a to-many relationship leads, if all its objects are in memory. Returns nil if it
+  /// has no object, or if nothing was cached.
   @inline(never)
   func keep(_ found: [ObjectReference], _ slot: Int, of owner: ManagedObject) -> KeptTargets? {
     guard viewState.readFailure == nil, owner.header.keptTargets(slot) == nil else { return nil }
+    if found.isEmpty {
+      owner.header.keep(slot, isToMany: true, nil)
+      return nil
+    }
     return withUnsafeTemporaryAllocation(of: Unmanaged<ManagedObject>.self, capacity: found.count) {
       objects in
       for (place, reference) in found.enumerated() {

@@ -1,7 +1,7 @@
 // What a field of a row holds, and how many bytes of the fixed section it takes.
 
 /// The form in which one property lies in a row. The order of cases is not stored anywhere.
-package enum FieldKind: UInt8, Sendable, CaseIterable {
+@usableFromInline package enum FieldKind: UInt8, Sendable, CaseIterable {
   /// The layout has no such property: it reads as its default.
   case absent
   case bool
@@ -17,6 +17,13 @@ package enum FieldKind: UInt8, Sendable, CaseIterable {
   case string
   case data
   case url
+
+  // Inlinable, which the derived operator is not (ManagedObject+InlinedReading.swift).
+  /// Whether both are the same kind.
+  @inlinable @inline(__always)
+  package static func == (left: FieldKind, right: FieldKind) -> Bool {
+    unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
+  }
 
   /// Bytes in the fixed section; 0 for what lies in the variable section.
   package var fixedSizeBytes: Int {

@@ -37,22 +37,22 @@ package struct RowColumn: Hashable, Sendable {
 }
 
 /// Where one slot lies in the rows of one layout. Sixteen bytes, no pointers.
-package struct RowField: Sendable {
+@usableFromInline package struct RowField: Sendable {
   /// `absent` when the layout has no such property.
-  package var kind: FieldKind = .absent
+  @usableFromInline package var kind: FieldKind = .absent
   /// Whether a variable property is the first of its section, so that it starts at 0.
-  package var isFirstVariable = false
+  @usableFromInline package var isFirstVariable = false
   /// Bit in the presence bitmap.
-  package var presenceBit: UInt16 = 0
+  @usableFromInline package var presenceBit: UInt16 = 0
   /// Bit in the ASCII bitmap, counted from the start of that bitmap; for variable properties. For references
   /// `entityOffset`.
   package var asciiBit: UInt16 = 0
   /// Where the ASCII bitmap starts in the row.
   package var asciiOffset: UInt16 = 0
   /// Where the value (fixed) or the end offset (variable) lies in the row.
-  package var offset: UInt32 = 0
+  @usableFromInline package var offset: UInt32 = 0
   /// Where the variable section starts in the row.
-  package var variableOffset: UInt32 = 0
+  @usableFromInline package var variableOffset: UInt32 = 0
 
   /// For references: what is added to the entity numbers of the store to get those of a container with several
   /// (JoinedStore.swift).
@@ -139,7 +139,7 @@ package final class RowLayout: @unchecked Sendable {
 }
 
 /// Sizes of the parts of a row.
-package struct RowShape: Sendable, Hashable {
+@usableFromInline package struct RowShape: Sendable, Hashable {
   package let columnCount: Int
   package let variableCount: Int
   package let asciiOffset: Int
@@ -147,7 +147,7 @@ package struct RowShape: Sendable, Hashable {
   package let endsOffset: Int
   package let variableOffset: Int
 
-  package static let presenceOffset = 4
+  @inlinable package static var presenceOffset: Int { 4 }
 
   init(_ columns: [RowColumn]) {
     columnCount = columns.count

@@ -43,10 +43,10 @@ extension RowError: CustomStringConvertible {
 
 /// A checked row, read field by field in place.
 // Borrowed pointers; whoever made the view keeps their owners alive.
-package struct RowView {
-  package let base: UnsafeRawPointer
-  package let count: Int
-  package let fields: UnsafePointer<RowField>
+@usableFromInline package struct RowView {
+  @usableFromInline package let base: UnsafeRawPointer
+  @usableFromInline package let count: Int
+  @usableFromInline package let fields: UnsafePointer<RowField>
 
   /// Checks the parts of a row. Any bytes give a view or an error.
   package init(checking bytes: UnsafeRawBufferPointer, _ layouts: RowLayouts) throws(RowError) {
@@ -93,7 +93,7 @@ package struct RowView {
   }
 
   /// Whether the slot has a value in this row.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func isPresent(_ field: RowField) -> Bool {
     guard field.kind != .absent else { return false }
     let byte = base.load(
@@ -101,19 +101,19 @@ package struct RowView {
     return byte >> (field.presenceBit & 7) & 1 != 0
   }
 
-  @inline(__always)
-  private func load<T: BitwiseCopyable>(_ field: RowField, _ type: T.Type) -> T {
+  @inlinable @inline(__always)
+  func load<T: BitwiseCopyable>(_ field: RowField, _ type: T.Type) -> T {
     base.loadUnaligned(fromByteOffset: Int(field.offset), as: T.self)
   }
 
   /// A present bool.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func bool(_ field: RowField) -> Bool {
     load(field, UInt8.self) != 0
   }
 
   /// A present whole number of any width.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func integer(_ field: RowField) -> Int64 {
     switch field.kind {
     case .int16: Int64(Int16(littleEndian: load(field, Int16.self)))
@@ -123,7 +123,7 @@ package struct RowView {
   }
 
   /// A present double, float (widened) or date (seconds since the reference date).
-  @inline(__always)
+  @inlinable @inline(__always)
   package func double(_ field: RowField) -> Double {
     if field.kind == .float {
       return Double(Float(bitPattern: UInt32(littleEndian: load(field, UInt32.self))))
@@ -148,7 +148,7 @@ package struct RowView {
   }
 
   /// The bytes of a string, URL or data; empty when it is not present.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func bytes(_ field: RowField) -> UnsafeRawBufferPointer {
     let end = UInt32(littleEndian: load(field, UInt32.self))
     let start =
@@ -158,6 +158,18 @@ package struct RowView {
         littleEndian: base.loadUnaligned(fromByteOffset: Int(field.offset) - 4, as: UInt32.self))
     return UnsafeRawBufferPointer(
       start: base + Int(field.variableOffset) + Int(start), count: Int(end &- start))
+  }
+
+  /// A present string.
+  package func text(_ field: RowField) -> String { String(decoding: bytes(field), as: UTF8.self) }
+
+  // Calls no code of the program, so an inlined read needs no retain around it. Takes two pointers
+  // instead of a view, because that is less code at each call.
+  /// The present string of a field of a checked row.
+  @_effects(releasenone) @usableFromInline @inline(never)
+  static func text(of row: UnsafeRawPointer, _ field: UnsafePointer<RowField>) -> String {
+    // Only copying a row uses its length.
+    RowView(base: row, count: 0, fields: field).text(field.pointee)
   }
 
   /// Whether a string or URL is known to be ASCII, so that its bytes may be compared as they are.
@@ -181,7 +193,7 @@ package struct RowView {
     case .uuid: return .uuid(uuid(field))
     case .decimal: return .decimal(decimal(field).decimal)
     case .reference: return .reference(reference(field))
-    case .string: return .string(String(decoding: bytes(field), as: UTF8.self))
+    case .string: return .string(text(field))
     case .data: return .data(Data(bytes(field)))
     case .url: return URL(string: String(decoding: bytes(field), as: UTF8.self)).map(Value.url) ?? .null
     }

@@ -20,17 +20,19 @@
 internal import PerdurePredicates
 
 /// The beginning of a block with what an object keeps; its entries follow.
+@usableFromInline
 struct KeptRelations {
   /// What the entries are true of (L1).
-  let stamp: UInt64
-  let count: Int
+  @usableFromInline let stamp: UInt64
+  @usableFromInline let count: Int
 
   /// Where one relationship leads.
+  @usableFromInline
   struct Entry {
-    let slot: UInt32
-    let isToMany: Bool
-    /// An instance or nil, or retained `KeptTargets`.
-    let target: UnsafeMutableRawPointer?
+    @usableFromInline let slot: UInt32
+    @usableFromInline let isToMany: Bool
+    /// An instance, or retained `KeptTargets`. Nil if there is no object.
+    @usableFromInline let target: UnsafeMutableRawPointer?
   }
 
   static func byteCount(_ count: Int) -> Int {
@@ -39,12 +41,12 @@ struct KeptRelations {
 }
 
 extension UnsafeMutablePointer<KeptRelations> {
-  @inline(__always)
+  @inlinable @inline(__always)
   var entries: UnsafeMutablePointer<KeptRelations.Entry> {
     UnsafeMutableRawPointer(self + 1).assumingMemoryBound(to: KeptRelations.Entry.self)
   }
 
-  @inline(__always)
+  @inlinable @inline(__always)
   func find(_ slot: Int) -> KeptRelations.Entry? {
     let (entries, count) = (entries, pointee.count)
     var place = 0
@@ -58,24 +60,24 @@ extension UnsafeMutablePointer<KeptRelations> {
 
 extension UnsafeMutablePointer<ObjectHeader> {
   /// What is kept of a relationship, if it holds (L1).
-  @inline(__always)
-  private func kept(_ slot: Int) -> KeptRelations.Entry? {
+  @inlinable @inline(__always)
+  func kept(_ slot: Int) -> KeptRelations.Entry? {
     guard let kept = pointee.kept, kept.pointee.stamp == pointee.memory.pointee.linkStamp else { return nil }
     return kept.find(slot)
   }
 
   /// The object that a to-one relationship is known to lead to; nil inside: to none.
-  @inline(__always)
+  @inlinable @inline(__always)
   func keptTarget(_ slot: Int) -> Unmanaged<ManagedObject>?? {
     guard let entry = kept(slot), !entry.isToMany else { return nil }
     return .some(entry.target.map { .fromOpaque($0) })
   }
 
-  /// What a to-many relationship is known to lead to.
-  @inline(__always)
-  func keptTargets(_ slot: Int) -> Unmanaged<KeptTargets>? {
-    guard let entry = kept(slot), entry.isToMany, let target = entry.target else { return nil }
-    return .fromOpaque(target)
+  /// What a to-many relationship is known to lead to; nil inside: to none.
+  @inlinable @inline(__always)
+  func keptTargets(_ slot: Int) -> Unmanaged<KeptTargets>?? {
+    guard let entry = kept(slot), entry.isToMany else { return nil }
+    return .some(entry.target.map { .fromOpaque($0) })
   }
 
   /// Keeps where a relationship leads at the present stamp, of which nothing is kept at this stamp.
@@ -111,17 +113,18 @@ extension ObjectHeader {
 }
 
 /// What a to-many relationship leads to: shared by the object and by walks that go on while things change.
+@usableFromInline
 final class KeptTargets {
   // No cycle: the object that has it ends before the context.
   let core: ContextCore
-  let stamp: UInt64
+  @usableFromInline let memory: UnsafeMutablePointer<ObjectMemory>
+  @usableFromInline let stamp: UInt64
   let references: UnsafeMutableBufferPointer<ObjectReference>
-  let objects: UnsafeMutablePointer<Unmanaged<ManagedObject>>
+  @usableFromInline let objects: UnsafeMutablePointer<Unmanaged<ManagedObject>>
   // Not checked for exclusivity at run time: it belongs to one context, and is set by one step of a walk at a time.
   /// How far the newest walk has come.
-  @exclusivity(unchecked) var position = 0
-
-  var count: Int { references.count }
+  @usableFromInline @exclusivity(unchecked) var position = 0
+  @usableFromInline let count: Int
 
   /// Of instances that are marked (L3).
   init(
@@ -129,7 +132,9 @@ final class KeptTargets {
     _ instances: UnsafeBufferPointer<Unmanaged<ManagedObject>>
   ) {
     self.core = core
+    memory = core.registry.memory
     stamp = core.registry.memory.pointee.linkStamp
+    count = found.count
     let block = UnsafeMutableRawPointer.allocate(byteCount: Self.byteCount(found.count), alignment: 8)
     let references = block.bindMemory(to: ObjectReference.self, capacity: found.count)
     for (place, reference) in found.enumerated() { (references + place).initialize(to: reference) }
@@ -140,29 +145,38 @@ final class KeptTargets {
   }
 
   deinit {
-    core.registry.recentWalks.remove(self)
+    memory.pointee.recentWalks.remove(self)
     UnsafeMutableRawPointer(references.baseAddress)?.deallocate()
   }
 
   private static func byteCount(_ count: Int) -> Int {
-    max(1, count) * (MemoryLayout<ObjectReference>.stride + MemoryLayout<Unmanaged<ManagedObject>>.stride)
+    count * (MemoryLayout<ObjectReference>.stride + MemoryLayout<Unmanaged<ManagedObject>>.stride)
   }
 }
 
 /// The last walks over what is kept, which note no siblings: who turns out to need them looks here.
+@usableFromInline
 struct RecentWalks {
   private static let count = 16
-  private var walks = [Unmanaged<KeptTargets>?](repeating: nil, count: count)
-  private var next = 0
+  @usableFromInline let walks: UnsafeMutableBufferPointer<Unmanaged<KeptTargets>?>
+  @usableFromInline var next = 0
 
-  @inline(__always)
+  init() {
+    walks = .allocate(capacity: Self.count)
+    walks.initialize(repeating: nil)
+  }
+
+  /// Frees the list; it must not be used afterwards.
+  func deallocate() { walks.deallocate() }
+
+  @inlinable @inline(__always)
   mutating func add(_ walk: Unmanaged<KeptTargets>) {
     walks[next] = walk
-    next = (next &+ 1) & (Self.count &- 1)
+    next = (next &+ 1) & (walks.count &- 1)
   }
 
   /// Called when what is kept goes.
-  mutating func remove(_ targets: KeptTargets) {
+  func remove(_ targets: KeptTargets) {
     for place in walks.indices where walks[place]?.toOpaque() == Unmanaged.passUnretained(targets).toOpaque()
     {
       walks[place] = nil

@@ -5,8 +5,9 @@
 //       set { _set(_Slot.name, newValue) }
 //     }
 //
-// The frequent types have functions of their own (ManagedObject+FrequentTypes.swift), so that a clean object's field
-// costs a call, a comparison and a load. The others go through `AttributeValue`.
+// The frequent types and to-one relationships have getters of their own (ManagedObject+InlinedReading.swift), so that a
+// clean object's field costs a comparison and a load. The setters of the frequent types are in
+// ManagedObject+FrequentTypes.swift. The other types go through `AttributeValue`.
 
 internal import PerdurePredicates
 
@@ -51,19 +52,6 @@ extension ManagedObject {
 // MARK: - Relationships
 
 extension ManagedObject {
-  /// Reads a to-one relationship.
-  @inlinable
-  public final func _get<T: ManagedObject>(_ slot: Int) -> T? {
-    related(slot)?.typed(T.self)
-  }
-
-  /// Reads a to-one relationship that is never nil.
-  @inlinable
-  public final func _get<T: ManagedObject>(_ slot: Int) -> T {
-    guard let object: T = _get(slot) else { return absentTarget(slot, T.self).typed(T.self) }
-    return object
-  }
-
   /// The value of a required relationship without an object: the program has not set it, a delete
   /// rule or another context has removed the object, or the store could not be read. Data may cause
   /// any of these, so the program does not stop. A save throws 1570.
@@ -85,6 +73,13 @@ extension ManagedObject {
     if Swift.type(of: self) == type { return unsafeDowncast(self, to: type) }
     guard let typed = self as? T else { stopAsOtherClass(type) }
     return typed
+  }
+
+  // Releases nothing: a cast to a class calls no code of the program.
+  /// Stops the program if this object is not of a class.
+  @_effects(releasenone) @usableFromInline @inline(never)
+  final func checkIsOf<T: ManagedObject>(_ type: T.Type) {
+    if !(self is T) { stopAsOtherClass(type) }
   }
 
   @usableFromInline

@@ -2,6 +2,8 @@
 //
 // What a generic function does not know costs more than the reading or the change itself: the value's type, how it is
 // made of a `Value`, and memory for values whose size it does not know. So these say it all again, each for one type.
+//
+// Reads come here only if the inlined accessors (ManagedObject+InlinedReading.swift) cannot read the row at once.
 
 internal import PerdurePredicates
 
@@ -49,76 +51,88 @@ extension ManagedObject {
   private func slowOptional<T: AttributeValue>(_ slot: Int) -> T? { convert(attributeValue(slot), slot) }
 }
 
-// MARK: - Reading
+// MARK: - Reading rows that are not ready
 
 extension ManagedObject {
-  /// Reads a whole number.
-  public final func _get(_ slot: Int) -> Int64 { value(slot, .int64) { $0.integer($1) } }
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Int64 { value(slot, .int64) { $0.integer($1) } }
 
-  /// Reads a whole number; nil when there is none.
-  public final func _get(_ slot: Int) -> Int64? { optional(slot, .int64) { $0.integer($1) } }
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Int64? { optional(slot, .int64) { $0.integer($1) } }
 
-  /// Reads a whole number.
-  public final func _get(_ slot: Int) -> Int {
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Int {
     value(slot, .int64) { Int(truncatingIfNeeded: $0.integer($1)) }
   }
 
-  /// Reads a whole number; nil when there is none.
-  public final func _get(_ slot: Int) -> Int? {
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Int? {
     optional(slot, .int64) { Int(truncatingIfNeeded: $0.integer($1)) }
   }
 
-  /// Reads a whole number.
-  public final func _get(_ slot: Int) -> Int32 {
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Int32 {
     value(slot, .int32) { Int32(truncatingIfNeeded: $0.integer($1)) }
   }
 
-  /// Reads a whole number; nil when there is none.
-  public final func _get(_ slot: Int) -> Int32? {
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Int32? {
     optional(slot, .int32) { Int32(truncatingIfNeeded: $0.integer($1)) }
   }
 
-  /// Reads a whole number.
-  public final func _get(_ slot: Int) -> Int16 {
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Int16 {
     value(slot, .int16) { Int16(truncatingIfNeeded: $0.integer($1)) }
   }
 
-  /// Reads a whole number; nil when there is none.
-  public final func _get(_ slot: Int) -> Int16? {
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Int16? {
     optional(slot, .int16) { Int16(truncatingIfNeeded: $0.integer($1)) }
   }
 
-  /// Reads a truth value.
-  public final func _get(_ slot: Int) -> Bool { value(slot, .bool) { $0.bool($1) } }
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Bool { value(slot, .bool) { $0.bool($1) } }
 
-  /// Reads a truth value; nil when there is none.
-  public final func _get(_ slot: Int) -> Bool? { optional(slot, .bool) { $0.bool($1) } }
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Bool? { optional(slot, .bool) { $0.bool($1) } }
 
-  /// Reads a floating-point number.
-  public final func _get(_ slot: Int) -> Double { value(slot, .double) { $0.double($1) } }
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Double { value(slot, .double) { $0.double($1) } }
 
-  /// Reads a floating-point number; nil when there is none.
-  public final func _get(_ slot: Int) -> Double? { optional(slot, .double) { $0.double($1) } }
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Double? { optional(slot, .double) { $0.double($1) } }
 
-  /// Reads text.
-  public final func _get(_ slot: Int) -> String {
-    value(slot, .string) { String(decoding: $0.bytes($1), as: UTF8.self) }
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> String {
+    value(slot, .string) { $0.text($1) }
   }
 
-  /// Reads text; nil when there is none.
-  public final func _get(_ slot: Int) -> String? {
-    optional(slot, .string) { String(decoding: $0.bytes($1), as: UTF8.self) }
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> String? {
+    optional(slot, .string) { $0.text($1) }
   }
 
-  /// Reads a date.
-  public final func _get(_ slot: Int) -> Date {
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Date {
     value(slot, .date) { Date(timeIntervalSinceReferenceDate: $0.double($1)) }
   }
 
-  /// Reads a date; nil when there is none.
-  public final func _get(_ slot: Int) -> Date? {
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Date? {
     optional(slot, .date) { Date(timeIntervalSinceReferenceDate: $0.double($1)) }
   }
+
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Float { value(slot, .float) { Float($0.double($1)) } }
+
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> Float? { optional(slot, .float) { Float($0.double($1)) } }
+
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> UUID { value(slot, .uuid) { $0.uuid($1) } }
+
+  @usableFromInline @inline(never)
+  final func loaded(_ slot: Int) -> UUID? { optional(slot, .uuid) { $0.uuid($1) } }
 }
 
 // MARK: - Changing

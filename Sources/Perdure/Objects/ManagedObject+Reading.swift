@@ -1,6 +1,7 @@
 // How a property is read and written.
 //
-// Reading: one comparison (H1 in ObjectHeader.swift), the field of the slot, the presence bit, the value.
+// Reading: one comparison (H1 in ObjectHeader.swift), the field of the slot, the presence bit, the value. That is inlined
+// into the program (ManagedObject+InlinedReading.swift).
 // Everything else goes the slow way: a fault fires, a row is checked against a newer view, an unsaved
 // change is looked up. Writing: the row is loaded, the object gets an overlay, the value goes there.
 
@@ -222,7 +223,7 @@ extension Value {
 
 extension ManagedObject {
   /// The object at the other end of a to-one relationship.
-  @usableFromInline
+  @usableFromInline @inline(never)
   final func related(_ slot: Int) -> ManagedObject? {
     if let kept = header.keptTarget(slot) {
       core.checkOwner()
@@ -301,14 +302,10 @@ extension ManagedObject {
     return context?.reading.links.targets(of: reference, shape.relationship(slot)) ?? []
   }
 
-  /// A walk over the objects at the other end of a to-many relationship.
-  @usableFromInline
-  final func siblings(_ slot: Int) -> SiblingWalk {
+  /// As `siblings(_:)`, where nothing valid is cached.
+  @usableFromInline @inline(never)
+  final func siblingsAnew(_ slot: Int) -> SiblingWalk {
     checkSlot(slot)
-    if let kept = header.keptTargets(slot) {
-      core.checkOwner()
-      return SiblingWalk(kept.takeUnretainedValue())
-    }
     return uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
       return header.pointee.isGone ? core.walkOfGone() : core.walk(over: slot, of: self)
@@ -319,7 +316,7 @@ extension ManagedObject {
   @usableFromInline
   final func relatedCount(_ slot: Int) -> Int {
     core.checkOwner()
-    if let kept = header.keptTargets(slot) { return kept._withUnsafeGuaranteedRef { $0.count } }
+    if let kept = header.keptTargets(slot) { return kept?._withUnsafeGuaranteedRef { $0.count } ?? 0 }
     if header.pointee.groupNumber != 0, let known = core.reading.siblings.knownCount(of: self, slot) {
       return known
     }

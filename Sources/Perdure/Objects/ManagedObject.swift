@@ -43,7 +43,7 @@ extension ObjectSeed: Sendable {}
 /// equal if they are the same instance. Two contexts have separate instances for one identity.
 open class ManagedObject {
   // All that an instance has of its own is this pointer: there are many of them.
-  let header: UnsafeMutablePointer<ObjectHeader>
+  @usableFromInline let header: UnsafeMutablePointer<ObjectHeader>
 
   /// Makes the instance for an identity. Only contexts call it.
   public required init(_ seed: ObjectSeed) {

@@ -20,26 +20,27 @@
 internal import PerdurePredicates
 
 /// The state of an object that its accessors read.
+@usableFromInline
 struct ObjectHeader {
   /// The epoch in which `row` was last compared with the view (H1), with `shutBit` if the row may not
   /// be read at once; 0 without a row.
-  var epoch: UInt64 = 0
-  let memory: UnsafeMutablePointer<ObjectMemory>
+  @usableFromInline var epoch: UInt64 = 0
+  @usableFromInline let memory: UnsafeMutablePointer<ObjectMemory>
   // The context keeps it alive.
   private(set) var shape: Unmanaged<EntityShape>
   private(set) var reference: ObjectReference
   /// In its block, behind its version and the address of its layout's fields.
-  private(set) var row: UnsafeMutableRawPointer?
+  @usableFromInline private(set) var row: UnsafeMutableRawPointer?
   var overlay: Unmanaged<ObjectOverlay>?
   /// What the transient attributes hold; nil while all have their defaults. The instance releases it.
   var transients: Unmanaged<TransientValues>?
   /// Where its relationships lead, as far as that is kept.
-  var kept: UnsafeMutablePointer<KeptRelations>?
+  @usableFromInline var kept: UnsafeMutablePointer<KeptRelations>?
   var groupNumber: UInt32 = 0
   var groupPosition: UInt32 = 0
   /// One less than the length of the row, which is 1 to 2³² bytes (`FormatLimits.blobLengthMax`).
-  private var lastRowOffset: UInt32 = 0
-  let slotCount: UInt16
+  @usableFromInline var lastRowOffset: UInt32 = 0
+  @usableFromInline let slotCount: UInt16
   /// What the object has been told of its row (W1 in ObjectHooks.swift).
   var wakefulness: Wakefulness = []
   /// What `savedState`, `isKept` and `isAskedAgain` say: all that is left of the 80 bytes.
@@ -90,25 +91,23 @@ struct ObjectHeader {
   @inline(__always)
   mutating func isAskedAgain(_ slot: Int) -> Bool { marks.ask(slot, at: memory.pointee.linkStamp) }
 
-  private var rowLength: Int {
+  @inlinable var rowLength: Int {
     @inline(__always) get { Int(lastRowOffset) + 1 }
   }
 
-  /// What stands before a row: the address of the fields, and the version.
-  private static var prefixByteCount: Int {
-    MemoryLayout<UnsafePointer<RowField>>.size + MemoryLayout<RowVersion>.size
-  }
+  /// What stands before a row: the version, and the address of the fields.
+  private static var prefixByteCount: Int { fieldsOffset + MemoryLayout<UnsafePointer<RowField>>.size }
 
-  private static var versionOffset: Int { MemoryLayout<UnsafePointer<RowField>>.size }
+  private static var fieldsOffset: Int { MemoryLayout<RowVersion>.size }
 
   /// The version of the row that was loaded; there must be one.
   var version: RowVersion {
     guard let row else { preconditionFailure("A row that was not loaded has no version here.") }
-    return (row - Self.prefixByteCount + Self.versionOffset).load(as: RowVersion.self)
+    return (row - Self.prefixByteCount).load(as: RowVersion.self)
   }
 
   /// Whether the row may be read as it is (H1).
-  @inline(__always)
+  @inlinable @inline(__always)
   var isReady: Bool { epoch == memory.pointee.epoch }
 
   /// Set in the epoch of a row that accessors may not read at once. No epoch of a context has it.
@@ -123,10 +122,10 @@ struct ObjectHeader {
   mutating func shut() { if epoch != 0 { epoch |= Self.shutBit } }
 
   /// The row that was loaded, whatever its age.
-  @inline(__always)
+  @inlinable @inline(__always)
   var loadedRow: RowView? {
     guard let row else { return nil }
-    let fields = (row - Self.prefixByteCount).load(as: UnsafePointer<RowField>.self)
+    let fields = (row - MemoryLayout<UnsafePointer<RowField>>.size).load(as: UnsafePointer<RowField>.self)
     return RowView(base: UnsafeRawPointer(row), count: rowLength, fields: fields)
   }
 
@@ -141,8 +140,8 @@ struct ObjectHeader {
   mutating func setRow(_ view: RowView, version: RowVersion) {
     if row != nil { dropRow() }
     let block = memory.pointee.allocate(byteCount: Self.prefixByteCount + view.count)
-    block.storeBytes(of: view.fields, as: UnsafePointer<RowField>.self)
-    block.storeBytes(of: version, toByteOffset: Self.versionOffset, as: RowVersion.self)
+    block.storeBytes(of: version, as: RowVersion.self)
+    block.storeBytes(of: view.fields, toByteOffset: Self.fieldsOffset, as: UnsafePointer<RowField>.self)
     let copy = block + Self.prefixByteCount
     copy.copyMemory(from: view.base, byteCount: view.count)
     row = copy
@@ -195,7 +194,7 @@ extension UnsafeMutablePointer<ObjectHeader> {
 
 extension RowView {
   /// A row that was checked before.
-  @inline(__always)
+  @inlinable @inline(__always)
   init(base: UnsafeRawPointer, count: Int, fields: UnsafePointer<RowField>) {
     self.base = base
     self.count = count

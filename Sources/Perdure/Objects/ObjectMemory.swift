@@ -12,6 +12,7 @@
 
 /// The memory of a context's objects, and what all of them lead to: their context, and the number that tells which of
 /// their rows are the view's.
+@usableFromInline
 struct ObjectMemory {
   /// Sizes are multiples of this.
   static let unitByteCount = 16
@@ -21,9 +22,10 @@ struct ObjectMemory {
   static let chunkByteCountMax = 64 * 1024
 
   /// What H1 in ObjectHeader.swift compares with. Never 0.
-  var epoch: UInt64 = 1
+  @usableFromInline var epoch: UInt64 = 1
   /// What L1 in KeptRelations.swift compares with. Never 0.
-  var linkStamp: UInt64 = 1
+  @usableFromInline var linkStamp: UInt64 = 1
+  @usableFromInline var recentWalks = RecentWalks()
   /// The context, as long as it has instances. Set by the context when it is made.
   var core: Unmanaged<ContextCore>?
   /// The objects that the layer of unsaved changes has to follow.
@@ -54,6 +56,7 @@ struct ObjectMemory {
   func deallocate() {
     for chunk in chunks { chunk.deallocate() }
     free.deallocate()
+    recentWalks.deallocate()
   }
 
   @inline(__always)

@@ -1,115 +1,153 @@
 internal import PerdurePredicates
 
 /// A walk over the objects at the other end of a to-many relationship, as they were when it began.
+///
+/// A walk over cached targets is inlined into the program (ManagedObject+InlinedReading.swift). So
+/// a walk has five words. What other walks need is in a `WalkedObjects`.
 @usableFromInline
 struct SiblingWalk {
-  // Held here; the steps use the plain pointers below, so that none of them counts references.
-  private let core: ContextCore?
-  private var group: SiblingGroup?
-  private let relation: SiblingRelation?
-  private let kept: KeptTargets?
-  private let uncountedCore: Unmanaged<ContextCore>?
-  private var uncountedGroup: Unmanaged<SiblingGroup>?
-  private var uncountedKept: Unmanaged<KeptTargets>?
-  private let uncountedRelation: Unmanaged<SiblingRelation>?
-  /// The objects of a walk over a list.
-  private let listed: [ManagedObject]?
-  /// The only object, where there is no group.
-  private var only: ObjectReference
-  private let end: Int
-  private var position: Int
+  /// Retains what one of the next two variables points to.
+  @usableFromInline var owner: AnyObject?
+  // Unmanaged, so that a step retains and releases nothing.
+  /// The cached targets; nil for other walks, and after a change.
+  @usableFromInline var uncountedKept: Unmanaged<KeptTargets>?
+  @usableFromInline var uncountedObjects: Unmanaged<WalkedObjects>?
+  @usableFromInline var position: Int
+  @usableFromInline let end: Int
 
-  private init(
-    _ core: ContextCore?, _ group: SiblingGroup?, _ relation: SiblingRelation? = nil,
-    only: ObjectReference = ObjectReference(rawValue: 0), over range: Range<Int>
-  ) {
-    self.core = core
-    self.group = group
-    self.relation = relation
-    (kept, listed) = (nil, nil)
+  /// A walk over cached targets; nil for no objects.
+  @inlinable @inline(__always)
+  init(_ kept: KeptTargets?) {
+    owner = kept
+    uncountedKept = kept.map { .passUnretained($0) }
+    uncountedObjects = nil
+    position = 0
+    end = kept?.count ?? 0
+    if let kept { kept.memory.pointee.recentWalks.add(.passUnretained(kept)) }
+  }
+
+  private init(_ objects: WalkedObjects, over range: Range<Int>) {
+    owner = objects
     uncountedKept = nil
-    uncountedCore = core.map(Unmanaged.passUnretained)
-    uncountedGroup = group.map(Unmanaged.passUnretained)
-    uncountedRelation = relation.map(Unmanaged.passUnretained)
-    self.only = only
+    uncountedObjects = .passUnretained(objects)
     position = range.lowerBound
     end = range.upperBound
   }
 
-  /// A walk over nothing.
-  init() { self.init(nil, nil, over: 0..<0) }
+  /// A walk over no objects.
+  init() { self.init(nil) }
 
   /// A walk over objects that a program has listed.
-  init(_ objects: [ManagedObject]) {
-    listed = objects
-    (core, group, relation, kept) = (nil, nil, nil, nil)
-    (uncountedCore, uncountedGroup, uncountedRelation, uncountedKept) = (nil, nil, nil, nil)
-    only = ObjectReference(rawValue: 0)
-    position = 0
-    end = objects.count
-  }
+  @usableFromInline
+  init(_ objects: [ManagedObject]) { self.init(WalkedObjects(.listed(objects)), over: 0..<objects.count) }
 
   init(_ core: ContextCore, only reference: ObjectReference) {
-    self.init(core, nil, only: reference, over: 0..<1)
+    self.init(WalkedObjects(.one(reference, core)), over: 0..<1)
   }
 
   init(_ core: ContextCore, _ group: SiblingGroup) {
-    self.init(core, group, over: 0..<group.references.count)
+    self.init(WalkedObjects(.group(group, core)), over: 0..<group.references.count)
   }
 
   /// A walk over what one of several siblings leads to.
   init(_ core: ContextCore, _ relation: SiblingRelation, _ range: Range<Int>) {
-    self.init(core, relation.group, relation, over: relation.group == nil ? 0..<0 : range)
-  }
-
-  /// A walk over what an object keeps.
-  @inline(__always)
-  init(_ kept: KeptTargets) {
-    self.kept = kept
-    uncountedKept = .passUnretained(kept)
-    listed = nil
-    (core, group, relation) = (nil, nil, nil)
-    uncountedCore = .passUnretained(kept.core)
-    (uncountedGroup, uncountedRelation) = (nil, nil)
-    only = ObjectReference(rawValue: 0)
-    position = 0
-    end = kept.count
-    kept.core.registry.recentWalks.add(.passUnretained(kept))
-  }
-
-  @usableFromInline
-  mutating func next() -> ManagedObject? {
-    guard position < end else { return nil }
-    let place = position
-    position = place &+ 1
-    guard let uncountedCore else { return listed?[place] }
-    if let uncountedKept {
-      let object = uncountedKept._withUnsafeGuaranteedRef { kept -> ManagedObject? in
-        guard kept.stamp == kept.core.registry.memory.pointee.linkStamp else { return nil }
-        kept.position = place
-        return kept.objects[place].takeUnretainedValue()
-      }
-      if let object { return object }
-      leaveKept()
+    guard let group = relation.group else {
+      self.init()
+      return
     }
-    return uncountedCore._withUnsafeGuaranteedRef { core in
-      guard let uncountedGroup else { return core.registry.instance(of: only) }
-      let member = uncountedRelation?._withUnsafeGuaranteedRef { Int($0.places[place]) } ?? place
-      return uncountedGroup._withUnsafeGuaranteedRef { core.reading.siblings.instance(at: member, of: $0) }
+    self.init(WalkedObjects(.related(relation, group, core)), over: range)
+  }
+
+  @inlinable @inline(__always)
+  mutating func next<T: ManagedObject>(as type: T.Type) -> T? {
+    guard position < end else {
+      if uncountedKept == nil { releaseObject() }
+      return nil
+    }
+    let object = keptObject(position) ?? objectAnew(position)
+    position &+= 1
+    // Both functions return an unretained object. So there is one retain, and the compiler can omit
+    // it.
+    return object?.typed(type)
+  }
+
+  /// The object at a position, if this walks over cached targets that are still valid.
+  @inlinable @inline(__always)
+  func keptObject(_ position: Int) -> Unmanaged<ManagedObject>? {
+    uncountedKept?._withUnsafeGuaranteedRef { kept in
+      guard kept.stamp == kept.memory.pointee.linkStamp else { return nil }
+      kept.position = position
+      return kept.objects[position]
     }
   }
 
-  /// Something has changed: the rest of what there was when the walk began is found by reference.
-  @inline(never)
+  /// As `keptObject(_:)`, for all other walks. The walk retains the object until the next call.
+  @usableFromInline @inline(never)
+  mutating func objectAnew(_ position: Int) -> Unmanaged<ManagedObject>? {
+    leaveKept()
+    return uncountedObjects?._withUnsafeGuaranteedRef { $0.advance(to: position) }
+  }
+
+  @usableFromInline @inline(never)
+  func releaseObject() { uncountedObjects?._withUnsafeGuaranteedRef { $0.releaseObject() } }
+
+  /// Continues by the references of the cached targets, after a change.
   private mutating func leaveKept() {
-    guard let kept else { return }
+    guard let kept = uncountedKept?.takeUnretainedValue() else { return }
+    let objects = WalkedObjects(kept)
+    owner = objects
     uncountedKept = nil
+    uncountedObjects = .passUnretained(objects)
+  }
+}
+
+/// The objects of a walk that looks up one object at a time.
+@usableFromInline
+final class WalkedObjects {
+  enum Source {
+    /// Objects that a program has listed.
+    case listed([ManagedObject])
+    /// A single object.
+    case one(ObjectReference, ContextCore)
+    /// All objects of a group.
+    case group(SiblingGroup, ContextCore)
+    /// The objects of a group that one of several siblings is related to.
+    case related(SiblingRelation, SiblingGroup, ContextCore)
+  }
+
+  private let source: Source
+  // Not checked for exclusivity at run time: a walk is used in one isolation.
+  /// Retained until the next step.
+  @exclusivity(unchecked) private var current: ManagedObject?
+
+  init(_ source: Source) { self.source = source }
+
+  /// The objects of targets that were cached until now.
+  convenience init(_ kept: KeptTargets) {
     if kept.count == 1 {
-      only = kept.references[0]
+      self.init(.one(kept.references[0], kept.core))
     } else {
-      let walk = kept.core.registry.siblingGroups.makeWalk(
-        Array(kept.references), in: kept.core.registry.memoryOwner)
-      (group, uncountedGroup) = (walk, .passUnretained(walk))
+      let registry = kept.core.registry
+      let group = registry.siblingGroups.makeWalk(Array(kept.references), in: registry.memoryOwner)
+      self.init(.group(group, kept.core))
+    }
+  }
+
+  func advance(to place: Int) -> Unmanaged<ManagedObject>? {
+    let object = object(at: place)
+    current = object
+    return .passUnretained(object)
+  }
+
+  func releaseObject() { current = nil }
+
+  private func object(at place: Int) -> ManagedObject {
+    switch source {
+    case .listed(let objects): objects[place]
+    case .one(let reference, let core): core.registry.instance(of: reference)
+    case .group(let group, let core): core.reading.siblings.instance(at: place, of: group)
+    case .related(let relation, let group, let core):
+      core.reading.siblings.instance(at: Int(relation.places[place]), of: group)
     }
   }
 }

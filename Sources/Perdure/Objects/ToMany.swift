@@ -31,7 +31,7 @@ public struct ToMany<Element: ManagedObject> {
     self.source = source
   }
 
-  @usableFromInline
+  @inlinable
   init(_ owner: ManagedObject, _ slot: Int) {
     source = .relationship(owner, slot)
   }
@@ -181,14 +181,14 @@ extension ToMany: Sequence {
   public struct Iterator: IteratorProtocol {
     @usableFromInline var walk: SiblingWalk
 
-    @usableFromInline
+    @inlinable
     init(_ walk: SiblingWalk) {
       self.walk = walk
     }
 
     /// The next object, as a fault unless it was loaded before or together with another one.
-    @inlinable
-    public mutating func next() -> Element? { walk.next()?.typed(Element.self) }
+    @inlinable @inline(__always)
+    public mutating func next() -> Element? { walk.next(as: Element.self) }
   }
 
   /// The objects that are connected now; changes during the iteration do not affect it.

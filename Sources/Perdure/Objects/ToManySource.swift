@@ -39,7 +39,7 @@ enum ToManySource {
     }
   }
 
-  @usableFromInline
+  @inlinable @inline(__always)
   func makeWalk() -> SiblingWalk {
     switch self {
     case .relationship(let owner, let slot): owner.siblings(slot)

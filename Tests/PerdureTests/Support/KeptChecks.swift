@@ -14,7 +14,7 @@ func askTwice(_ objects: [ManagedObject], _ core: ContextCore) {
       for relationship in object.shape.relationships {
         if relationship.isToMany {
           var walk = object.siblings(relationship.slot)
-          while walk.next() != nil {}
+          while walk.next(as: ManagedObject.self) != nil {}
         } else {
           _ = object.related(relationship.slot)
         }

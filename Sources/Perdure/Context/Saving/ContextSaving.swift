@@ -13,7 +13,9 @@ struct ContextSaving {
   let conflictFinder: UndoConflictFinder
   let undoRestorer: UndoRestorer
 
-  init(_ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity, durability: Durability) {
+  init(
+    _ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity, durability: Durability
+  ) {
     stores = StoreAssignment(reading, editing.recording)
     mergeRules = MergeRules(reading.pending)
     mergeApplication = MergeApplication(reading, editing, mergeRules, stores)
@@ -23,7 +25,8 @@ struct ContextSaving {
     childIntake = ChildIntake(reading, editing)
     foreignSaves = ForeignSaves(reading)
     saveCommit = SaveCommit(
-      reading, editing, mergeRules, ruleValidation, foreignSaves, childIntake, activity, durability: durability)
+      reading, editing, mergeRules, ruleValidation, foreignSaves, childIntake, activity,
+      durability: durability)
     conflictFinder = UndoConflictFinder(reading)
     undoRestorer = UndoRestorer(reading, editing, conflictFinder)
   }

@@ -21,7 +21,11 @@ final class SaveCommit {
   private let activity: ContextActivity
   private let durability: Durability
 
-  init(_ reading: ContextReading, _ editing: ContextEditing, _ mergeRules: MergeRules, _ ruleValidation: RuleValidation, _ foreignSaves: ForeignSaves, _ childIntake: ChildIntake, _ activity: ContextActivity, durability: Durability) {
+  init(
+    _ reading: ContextReading, _ editing: ContextEditing, _ mergeRules: MergeRules,
+    _ ruleValidation: RuleValidation, _ foreignSaves: ForeignSaves, _ childIntake: ChildIntake,
+    _ activity: ContextActivity, durability: Durability
+  ) {
     graph = reading.graph
     viewState = reading.viewState
     pending = reading.pending

@@ -15,7 +15,6 @@ final class ObjectRegistry {
   // anything that could come back to the context.
   @exclusivity(unchecked) var identityMap = IdentityMap()
   @exclusivity(unchecked) var siblingGroups = SiblingGroups()
-  @exclusivity(unchecked) var recentWalks = RecentWalks()
   /// The number of instances in memory, those of removed objects included. While there are any, the context keeps
   /// itself alive.
   @exclusivity(unchecked) var instanceCount = 0
@@ -126,7 +125,8 @@ final class ObjectRegistry {
   /// The siblings of an object, also where it was handed out by a walk that noted none.
   func siblingGroup(of object: ManagedObject) -> SiblingGroup? {
     if let group = siblingGroups.group(of: object.header) { return group }
-    guard object.header.pointee.isKept, let walk = recentWalks.walk(at: object.reference), walk.count > 1
+    guard object.header.pointee.isKept, let walk = memory.pointee.recentWalks.walk(at: object.reference),
+      walk.count > 1
     else { return nil }
     let group = siblingGroups.makeWalk(Array(walk.references), in: memoryOwner)
     for (position, reference) in group.references.enumerated() {
