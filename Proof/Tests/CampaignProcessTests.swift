@@ -89,7 +89,9 @@ struct CampaignProcessTests {
     withExtendedLifetime(notes) {}
   }
 
-  @Test("Another process reads beats and notes; ended notes are removed, and surplus notes are not written")
+  @Test(
+    "A desk shows beats and current steps to another process, keeps at most 63 notes, and drops released notes"
+  )
   func desk() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("desk")

@@ -8,15 +8,16 @@ struct ModelGenerateCommand: ConsoleCommand {
     discussion: """
       The file is called Notes+Generated.swift for Notes.xcdatamodeld. It has the classes of the entities, the types of \
       composite attributes, the names as constants, the model, and functions for its fetch request templates. The same \
-      model gives the same bytes, and a file that has them is not written. For example:
+      model gives the same bytes. If the file already has these bytes, it is not written. For example:
 
         perdure model generate Notes.xcdatamodeld --output Sources/Notes
 
       Packages need no generated file in their sources: the plugin PerdureModelPlugin generates the code in each build, \
-      with the kind of code that the model file says.
+      with the kind of code that the model file sets for each entity.
 
-      The file Notes.perdure.json beside the model has choices for the plugin and for this command: a JSON object with \
-      the members style, entities, access, scalars, module, imports and names. Options of the command replace them.
+      The file Notes.perdure.json beside the model has options for the plugin and for this command. It is a JSON object \
+      with the members style, entities, access, scalars, module, imports and names. Options of the command replace those \
+      of the file.
 
       Exit codes: 0 done; 2 the model has problems, which are all listed, or the file could not be written.
       """)
@@ -38,27 +39,32 @@ struct ModelGenerateCommand: ConsoleCommand {
   @Option(help: "The version of the model. (default: the current one)")
   var modelVersion: String?
 
-  @Option(help: "How properties are written. Accessors express every model. (default: accessors)")
+  @Option(
+    help: "How properties are written. With accessors, every model can be generated. (default: accessors)")
   var style: ModelCodeStyle?
 
   @Option(
     help: """
-      The code for each entity: its class; an extension of a class of the program; only the description, for a \
-      class that the program writes; or as the model file says. (default: class)
+      The code for each entity. class: its class; extension: an extension of the program's class; manual: only the \
+      description; file: the kind in the model file. (default: class)
       """)
   var entities: Entities?
 
   @Option(
     help: """
-      The types of attributes: exact for optional types of optional attributes, file for those of Xcode, which read \
-      an absent number as 0, and are optional for required texts. (default: exact)
+      The types of attributes. exact: optional only for optional attributes. file: as in Xcode, so an absent number \
+      reads as 0, and a required text is optional. (default: exact)
       """)
   var scalars: ModelCodeScalars?
 
   @Option(help: "The access level of the code. (default: internal)")
   var access: ModelCodeAccess?
 
-  @Option(help: "The module of the code. Classes of other modules are imported. (default: generate all)")
+  @Option(
+    help: """
+      The module of the generated code. Classes of other modules are imported instead of generated. \
+      (default: all classes are generated)
+      """)
   var module: String?
 
   @Option(name: .customLong("import"), help: "A module to import; may be given several times.")

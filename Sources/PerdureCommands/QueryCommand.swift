@@ -19,16 +19,17 @@ struct QueryCommand: ConsoleCommand {
           --columns name,salary,company.name --limit 20
 
       A column is a path of properties, with @count, @sum, @min, @max or @avg at the end of a path through a to-many \
-      relationship. The column objectID is the object itself. Without --columns there are objectID and all properties \
-      but to-many relationships. Property names are those of the stored model (`perdure model show`).
+      relationship. The column objectID prints the object, for example Worker/p1. By default, the columns are \
+      objectID and all properties except to-many relationships. Property names are those of the stored model \
+      (`perdure model show`).
 
       --template runs a fetch request template of the stored model, for example:
 
         perdure query Staff.perdure --template rich --variable least=1000
 
-      Each variable of the template needs a value, which is written as in CSV: a number, a text, true, a date such as \
-      2026-01-31T12:00:00Z, 0x00ff, an object such as Worker/p1. The name alone is nil. A list has --variable for each \
-      element. --order, --limit and --offset replace those of the template.
+      Each variable of the template needs a value. Write it as in CSV: a number, a text, true, a date such as \
+      2026-01-31T12:00:00Z, 0x00ff, or an object such as Worker/p1. A name without "=value" passes nil. For a list, repeat \
+      --variable once for each element. --order, --limit and --offset replace those of the template.
 
       A table truncates long values. JSON has one object per line, with whole values; bytes are {"hex": "…"}. \
       CSV has whole values too; bytes are 0x and hexadecimal digits, an absent value is an empty field, and an \
@@ -86,7 +87,9 @@ struct QueryCommand: ConsoleCommand {
     switch (entity, template) {
     case (nil, nil): throw ValidationError("Name an entity, or a fetch request template with --template.")
     case (_?, _?):
-      throw ValidationError("A template has an entity and a predicate. Write only --template, or only those.")
+      throw ValidationError(
+        "The template already has an entity and a predicate. Write either --template, or an entity and a predicate."
+      )
     case (_?, nil) where !variable.isEmpty:
       throw ValidationError("--variable is for a template. Write the value in the predicate.")
     default: break

@@ -8,7 +8,7 @@ import PerdureText
   import Foundation
 #endif
 
-/// The value of a variable on the command line: `name=value`. The name alone is nil.
+/// The value of a variable on the command line: `name=value`. A name without "=value" passes nil.
 struct TemplateVariable: ExpressibleByArgument {
   let name: String
   let text: String?

@@ -10,8 +10,8 @@ struct VerifyCommand: ConsoleCommand {
     discussion: """
       Findings are grouped by invariant: \(Invariants.all.map { "\($0.name) \($0.title)" }.joined(separator: "; ")).
 
-      If damage prevents an opening of the store, such as a bad header of a segment, the files of the log are \
-      still checked, and every damaged place is a finding. `perdure salvage` makes a new store from the readable \
+      If damage prevents the store from opening, for example a bad segment header, the files of the log are still \
+      checked. Every damaged place is a finding. `perdure salvage` makes a new store from the readable \
       records.
 
       Exit codes: 0 clean; 1 findings; 2 the store could not be opened for a reason other than damage.
@@ -58,8 +58,8 @@ struct VerifyCommand: ConsoleCommand {
       try Store.survey(at: path, progress: $0)
     }
     var found = report.damages.map { ShownFinding($0) }
-    // If the survey found nothing, the damage is in an index, or in a record that only opening
-    // reads.
+    // If the survey found nothing, the damage is in an index, or in a record that is read only when
+    // the store opens.
     if found.isEmpty {
       found = [ShownFinding(invariant: "V1", place: failure.place ?? path, message: failure.message)]
     }

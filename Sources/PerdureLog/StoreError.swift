@@ -115,8 +115,8 @@ extension StoreError {
     if cause.code == .notAFile || cause.code == .isADirectory {
       return StoreError(
         .io,
-        "\(action) found a directory or a pipe, for example, in place of one of the store's files; "
-          + "move it away, and restore the file from a backup if the store had this file",
+        "\(action) found a directory or a pipe, for example, in place of one of the store's files. "
+          + "Move it away. If the store had this file, restore it from a backup",
         at: cause.path, cause: cause)
     }
     return unsure(cause, action)
@@ -173,8 +173,8 @@ extension StoreError {
   static func forked(at path: String) -> StoreError {
     StoreError(
       .forked,
-      "The store was opened before this process was forked, and only the parent may use that store object; open the store "
-        + "here once the parent has closed it, or fork before opening",
+      "This process was forked after the store was opened, and only the parent may use that store object. "
+        + "Open the store here after the parent has closed it, or fork before opening",
       at: path)
   }
 

@@ -203,10 +203,10 @@ struct ModelComparison {
         ? "The property was added."
         : !isPresent
           ? "An element that is required or has a default was added to a composite that may be absent in"
-            + " existing objects: make it optional, without a default (a variable of the struct is optional, without an"
+            + " existing objects. Make the element optional, without a default (in a struct: `var name: T?` without an"
             + " initial value)."
-          : "A required property was added without a value for existing objects: make it optional"
-            + " or give it a default that is the same for all."
+          : "A required property was added without a value for existing objects. Make it optional,"
+            + " or give it a default that is the same for all objects."
       note(.propertyAdded, entity, prefix + property.name, isCompatible, message)
     }
   }

@@ -41,9 +41,9 @@ extension ModelValidation {
 
 /// The cascades between the entities of a model.
 ///
-/// They are a graph with four nodes for each entity: an object of it is deleted (`arrival`), the
-/// entity is an ancestor of such an object's entity (`above`) or a descendant (`below`), and its
-/// cascades begin (`start`).
+/// They are a graph with four nodes for each entity. `arrival`: an object of the entity is deleted.
+/// `above` and `below`: the entity is an ancestor, or a descendant, of an entity in `arrival`.
+/// `start`: the cascades of the entity begin.
 private struct CascadeSearch {
   private let parents: [Int?]
   private let components: StrongComponents
@@ -83,8 +83,8 @@ private struct CascadeSearch {
     return false
   }
 
-  /// Whether a cascade of an entity leads back to it. The cascade is an edge of the graph, so it
-  /// does if both of its ends are in one component.
+  /// Whether a cascade of an entity leads back to it. The cascade is an edge of the graph. It leads
+  /// back if both ends are in one strongly connected component.
   func returns(to index: Int, from target: Int) -> Bool {
     components.numbers[Self.start(index)] == components.numbers[Self.arrival(target)]
   }

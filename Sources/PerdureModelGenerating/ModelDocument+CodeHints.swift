@@ -2,12 +2,13 @@ public import PerdureModelCode
 public import PerdureModelFiles
 
 extension ModelDocument {
-  /// Information in the file about code: the kind of code for each entity, types of transformable
-  /// attributes, scalar types, the names of composites, and lines for problems.
+  /// The hints of the file for generated code: the kind of code of each entity, the types of
+  /// attributes, the names of composites, and line numbers for problems.
   ///
-  /// The hints suit the model of a document without errors.
+  /// The hints are correct only if the document has no errors.
   ///
-  /// - Complexity: O(n) for n elements, and for the elements of composites each time they are used.
+  /// - Complexity: O(n) for n elements. The elements of a composite count once for each use of the
+  ///   composite.
   public func codeHints() -> ModelCodeHints {
     var hints = ModelCodeHints()
     let composites = Dictionary(

@@ -91,7 +91,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
         : "the workload has acknowledged \(acknowledgedCount) steps, but all checked disks were from before these steps. "
           + "Look at checksMax and operationsOneIn."
       mistakes.append(
-        SuiteMistake(.noAcknowledgement, "This suite would pass whatever data a power cut loses: \(cause)"))
+        SuiteMistake(.noAcknowledgement, "This suite would pass even if a power cut lost all data: \(cause)"))
     }
     if let canary, violation == nil { mistakes.append(.unnoticed("The canary \(canary)")) }
     return mistakes
@@ -129,9 +129,9 @@ public struct CrashReport: Sendable, CustomStringConvertible {
       \(name): \(operationCount) operations, \(begunCount) steps begun, \(acknowledgedCount) acknowledged; \
       \(imageCount) disks (\(losses.joined(separator: ", "))), \
       \(distinctImageCount) distinct\(recovered), \(checkedCount) checked, \
-      \(promisingCheckCount) of them against something acknowledged; all after \
-      \(exhaustedOperationCount) operations, some after \(sampledOperationCount)\
-      \(isComplete ? "" : "; ended before all was tried")\
+      \(promisingCheckCount) of them with acknowledged steps; every possible disk after \
+      \(exhaustedOperationCount) operations, a choice of disks after \(sampledOperationCount)\
+      \(isComplete ? "" : "; ended before every disk was checked")\
       \(canary.map { "; with the canary \($0)" } ?? ""), \(words)
       """
   }

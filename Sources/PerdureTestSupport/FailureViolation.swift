@@ -24,7 +24,7 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
 
   /// The reason, the failure, the last changes, and the command that repeats the run.
   public var description: String {
-    let hiding = hidesFailedSyncs ? ", and no failed sync says so" : ""
+    let hiding = hidesFailedSyncs ? ", with failed syncs that report success" : ""
     let what = (strike.map { "\($0)" } ?? "without a failure") + hiding
     let lines = trace.suffix(60).map { "  \($0)\n" }.joined()
     let setting = hidesFailedSyncs ? "sweep.hidesFailedSyncs = true; " : ""
@@ -34,7 +34,7 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// A failure of a sweep: one of a kind, or one that the caller described.
+/// An injected failure of a sweep. Either a `FailureKind` generates it, or the caller supplies it.
 struct FailureStrike: Sendable, CustomStringConvertible {
   let kind: FailureKind?
   let failure: InjectedFailure

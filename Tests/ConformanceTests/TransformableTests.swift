@@ -113,7 +113,7 @@ private final class VaryingTransformer: ValueTransformer {
   override class var validatedKeys: [String] { ["tags", "table"] }
 
   override func validateValue(_ value: inout Any?, forKey key: String) throws {
-    // Equal texts, of which one has an accent as a scalar of its own.
+    // Replaces a text by an equal one that has the accent as a separate scalar.
     if value as? [String] == ["\u{E9}"] { value = ["e\u{301}"] }
     if (value as? [String: Any])?["k"] as? String == "old" { value = ["k": "new"] as [String: Any] }
   }
@@ -424,7 +424,8 @@ struct TransformableTests {
     try context.save()
     let read = try #require(try container.newContext().fetch(Parcel.fetchRequest()).first)
     #expect(read.tags == ["a", "b"] && read.table?["k"] as? String == "v")
-    // Validation replaces a text by an equal one with other scalars, and a part of a table.
+    // Validation replaces a text by an equal text with other scalars, and replaces one value of the
+    // table.
     (parcel.tags, parcel.table) = (["\u{E9}"], ["k": "old"])
     try context.save()
     #expect(parcel.tags?.first?.unicodeScalars.count == 2 && parcel.table?["k"] as? String == "new")

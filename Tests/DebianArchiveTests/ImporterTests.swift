@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "When a later archive has a package with a virtual name, the package keeps the name's dependents")
+    "If a later archive has a package whose name was virtual, dependencies on the name lead to the package")
   func virtualNameBecomesReal() throws {
     let container = try container()
     let first = try records(

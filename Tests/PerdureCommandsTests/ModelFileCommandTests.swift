@@ -95,7 +95,7 @@ struct ModelFileCommandTests {
     #expect(wrong.code == .failed && wrong.errors.hasPrefix("\(text):1: error: "))
   }
 
-  @Test("Marks of text direction and line ends in names of a file are escapes in all formats")
+  @Test("Text-direction marks and line breaks in the names of a model file are escaped in all formats")
   func escapes() throws {
     try write(
       """

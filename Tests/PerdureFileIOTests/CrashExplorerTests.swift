@@ -177,7 +177,7 @@ struct CrashExplorerTests {
     explorer.checksMax = 3
     let early = try report()
     #expect(!early.isComplete && early.checkedCount == 3)
-    #expect(early.description.contains("ended before all was tried"))
+    #expect(early.description.contains("ended before every disk was checked"))
   }
 
   @Test("A recovery depth without a recovery closure stops the process")

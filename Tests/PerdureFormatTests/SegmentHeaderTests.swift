@@ -18,7 +18,7 @@ struct SegmentHeaderTests {
     #expect(header.generation == 0 && header.cleanedThrough == 0)
   }
 
-  @Test("A segment of another store or number is misplaced")
+  @Test("A header with another store id or segment number is reported as misplaced")
   func misplaced() throws {
     let header = Sample.segmentHeader
     try header.check(store: Sample.store, number: header.number)

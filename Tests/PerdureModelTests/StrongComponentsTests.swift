@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Strongly connected components")
 struct StrongComponentsTests {
-  /// The nodes that are reached from a node, by a search of its own.
+  /// The nodes that can be reached from `start`. Searches separately for each node, without
+  /// `StrongComponents`.
   private func reached(from start: Int, _ edges: [[Int]]) -> Set<Int> {
     var seen: Set<Int> = [start]
     var open = [start]
@@ -15,7 +16,8 @@ struct StrongComponentsTests {
     return seen
   }
 
-  @Test("Two nodes are in one component if each is reached from the other, and each edge is followed once")
+  @Test(
+    "Two nodes are in one component if each can be reached from the other, and each edge is followed once")
   func random() {
     var random = SeededGenerator.forTest("strongly connected components")
     for _ in 0..<200 {

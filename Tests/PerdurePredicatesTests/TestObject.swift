@@ -7,7 +7,7 @@ final class TestObject: PropertySource {
   var values: [String: Value] = [:]
   var toOne: [String: TestObject?] = [:]
   var toMany: [String: [TestObject]] = [:]
-  /// The names of the to-many relationships of destinations, as far as the tests use them.
+  /// The to-many relationships of destination objects that the tests use.
   var manyBehind: Set<String> = ["employees", "tags"]
 
   init(_ number: UInt64, _ values: [String: Value] = [:]) {

@@ -15,7 +15,7 @@ struct PartDirectionTests {
     var groups = [("State", Self.state)]
     for name in ["Reading", "Editing", "Saving"] {
       let text = try Repository.text(of: "\(Self.folder)\(name)/Context\(name).swift")
-      let parts = text.matches(of: /(?m)^ {2}let \w+: (\w+)$/).map { String($0.output.1) }
+      let parts = text.matches(of: #/(?m)^ {2}let \w+: (\w+)$/#).map { String($0.output.1) }
       groups.append((name, parts.filter { $0 != "GraphSchema" && !Self.state.contains($0) }))
     }
     return groups
@@ -58,11 +58,15 @@ struct PartDirectionTests {
     let bodies = try Repository.swiftFiles(in: "Sources/Perdure").map { code($0.text) }
     for part in try groups().flatMap(\.parts) {
       let declaration = try Regex("(?m)^(?:final class|extension) \(part)\\b[^\\n]*\\{\\n((?:(?!\\}).*\\n)*)")
-      let members = bodies.flatMap { text in
+      let found: [String] = bodies.flatMap { text in
         text.matches(of: declaration).map { String($0.output[1].substring ?? "") }
-      }.joined().split(separator: "\n").map(String.init)
-      let stored = members.count { $0.contains(/^ {2}(?:@\S+ )*(?:private(?:\(set\))? |weak )*(?:let|var) \w+(?:: [^{]+| = .+)?$/) }
-      let methods = members.count { $0.contains(/^ {2}(?:@\S+ )*(?:private |static )*func /) }
+      }
+      let members: [Substring] = found.joined().split(separator: Character("\n"))
+      let stored = members.count {
+        $0.contains(
+          #/^ {2}(?:@\S+ )*(?:private(?:\(set\))? |weak )*(?:let|var) \w+(?:: [^{]+| = .+)?$/#)
+      }
+      let methods = members.count { $0.contains(#/^ {2}(?:@\S+ )*(?:private |static )*func /#) }
       #expect(stored <= 12 && methods <= 25, "\(part): \(stored) stored properties, \(methods) methods")
       #expect(stored + methods > 0)
     }

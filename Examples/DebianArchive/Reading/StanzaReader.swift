@@ -97,7 +97,7 @@ public struct StanzaReader: ~Copyable {
 }
 
 extension ArraySlice<UInt8> {
-  /// The index after the first line feed, or the end.
+  /// The position after the first line feed, or the end.
   fileprivate var endOfLine: Int {
     withUnsafeBytes { bytes in
       bytes.firstIndex(of: UInt8(ascii: "\n")).map { startIndex + $0 + 1 } ?? endIndex

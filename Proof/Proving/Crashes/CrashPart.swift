@@ -12,7 +12,8 @@ struct CrashPart: Hashable, Sendable {
   var operationsOneIn: Int
   var recoveriesOneIn: Int
 
-  static let form = "kind|seed|bytes of a sector|disks of an operation|operations, one in|recoveries, one in"
+  static let form =
+    "kind|seed|sector length|max disks per operation|check one in n operations|check one in n recoveries"
 
   init(_ subject: String, _ explorer: CrashExplorer) {
     self.subject = subject
@@ -47,8 +48,8 @@ struct CrashPart: Hashable, Sendable {
     explorer.makesStaleBytes = true
     explorer.recoveryDepth = CrashCampaign.recoveryDepth
     explorer.imagesPerRecoveryMax = CrashCampaign.imagesPerRecoveryMax
-    // The explorer need not write its next step to a file, or print how to repeat a test: the
-    // violation contains the command of the campaign.
+    // The violation contains the command of the campaign. So the explorer need not write its next
+    // step to a file, or print how to repeat a test.
     explorer.leavesNote = false
     return explorer
   }

@@ -9,7 +9,7 @@ package enum CrashWay: Sendable {
   case overtaken
   /// A commit with preconditions of every kind. All of them are true.
   case required
-  /// A commit, followed by other commits that preconditions of every kind refuse. The preconditions
+  /// A commit. Then other commits are refused, by preconditions of every kind. The preconditions
   /// were true before the first commit.
   case refused
   /// A commit with one more value, which is written in pieces.
@@ -27,7 +27,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
   package var blobOneIn = 24
   /// One commit in this many is replaced by another operation, which is refused, is aborted or
   /// changes the catalog; 0 for none.
-  package var mishapOneIn = 0
+  package var replacedOneIn = 0
   /// The program makes a checkpoint after one commit in this many, and at each close; 0 for no
   /// checkpoints.
   package var checkpointOneIn = 0
@@ -83,10 +83,10 @@ package struct CrashShape: Sendable, CustomStringConvertible {
     CrashShape(
       description: "rotation", commits: 50, operations: 1...2, valueLengthMax: 1200, blobOneIn: 0,
       durabilities: [.relaxed, .ordered, .powerLoss]),
-    CrashShape(description: "preconditions that fail, and mishaps", commits: 60, mishapOneIn: 2),
+    CrashShape(description: "preconditions that fail, and replaced commits", commits: 60, replacedOneIn: 2),
     CrashShape(description: "opened and closed again and again", commits: 40, reopensEvery: 2),
     CrashShape(
-      description: "three writers", commits: 20, writers: 3, mishapOneIn: 6, isAsynchronous: true,
+      description: "three writers", commits: 20, writers: 3, replacedOneIn: 6, isAsynchronous: true,
       sectorLength: 128),
     CrashShape(description: "compaction", commits: 50, blobOneIn: 12, reopensEvery: 13, compactsOneIn: 4),
     CrashShape(
@@ -96,14 +96,15 @@ package struct CrashShape: Sendable, CustomStringConvertible {
       description: "compaction and checkpoints", commits: 40, blobOneIn: 12, checkpointOneIn: 4,
       reopensEvery: 7, compactsOneIn: 4),
     CrashShape(
-      description: "compaction beside three writers", commits: 20, writers: 3, mishapOneIn: 9,
+      description: "compaction beside three writers", commits: 20, writers: 3, replacedOneIn: 9,
       compactsOneIn: 8, sectorLength: 128),
     CrashShape(
       description: "nothing promised until the end", commits: 60, reopensEvery: 30,
       durabilities: [.relaxed, .processCrash, .ordered]),
     CrashShape(description: "checkpoints", commits: 36, checkpointOneIn: 2, reopensEvery: 9),
     CrashShape(
-      description: "checkpoints, blob files and mishaps", commits: 30, blobOneIn: 4, mishapOneIn: 3,
+      description: "checkpoints, blob files and replaced commits", commits: 30, blobOneIn: 4,
+      replacedOneIn: 3,
       checkpointOneIn: 3, reopensEvery: 4),
     CrashShape(
       description: "checkpoints beside three writers", commits: 12, writers: 3, blobOneIn: 0,
@@ -115,7 +116,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
       description: "compaction into groups", commits: 40, blobOneIn: 12, checkpointOneIn: 6, reopensEvery: 9,
       compactsOneIn: 3, groups: true),
     CrashShape(
-      description: "segments prepared ahead of time", commits: 60, mishapOneIn: 8,
+      description: "segments prepared ahead of time", commits: 60, replacedOneIn: 8,
       reopensEvery: 13, compactsOneIn: 12, durabilities: [.relaxed, .processCrash, .powerLoss],
       syncAheadBytes: 500),
     CrashShape(

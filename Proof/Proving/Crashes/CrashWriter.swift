@@ -74,8 +74,8 @@ struct CrashWriter {
     if shape.trainsOneIn > 0, Int.random(in: 0..<shape.trainsOneIn, using: &random) == 0 {
       try train()
     }
-    if shape.mishapOneIn > 0, Int.random(in: 0..<shape.mishapOneIn, using: &random) == 0 {
-      try mishap()
+    if shape.replacedOneIn > 0, Int.random(in: 0..<shape.replacedOneIn, using: &random) == 0 {
+      try runReplacement()
       return false
     }
     return true
@@ -172,7 +172,7 @@ struct CrashWriter {
   }
 
   /// Runs an operation that must not change any value. Some of these operations change the catalog.
-  private mutating func mishap() throws {
+  private mutating func runReplacement() throws {
     let id = CrashKey(keyspace: "rows", key: .id(number * 100 + 50))
     let twin = CrashKey(keyspace: "rows", key: .id(number * 100 + 51))
     let value = value(group: 1)

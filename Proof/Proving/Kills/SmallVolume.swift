@@ -40,8 +40,8 @@ enum SmallVolume {
 }
 
 extension KillChild {
-  /// Fills a volume with rows, and then the rest. Checks that no row is lost, that rows can be
-  /// removed, and that compaction frees space for other rows.
+  /// Fills a volume with rows, and the remaining space with another file. Checks that no row is
+  /// lost, that rows can be removed, and that compaction frees space for other rows.
   package static func fill(_ directory: String) throws {
     let path = storePath(directory)
     var options = StoreOptions()

@@ -189,7 +189,7 @@ public final class PersistentContainer: Sendable {
 // MARK: - The default directory
 
 extension PersistentContainer {
-  /// The folder of stores for which a program names no path.
+  /// The folder for stores without a path.
   ///
   /// | platform | folder |
   /// |---|---|
@@ -237,9 +237,9 @@ extension PersistentContainer {
     "The container \"\(name)\" has no open store. Call loadPersistentStores() first."
   }
 
-  /// The id with a URI, as this container's stores know it. Nil when it belongs to another store,
-  /// also to a removed one, or to an entity that the store does not have. The object's existence is
-  /// not checked.
+  /// The id of the object that `uri` identifies, if it belongs to a store of this container. Nil if
+  /// the id belongs to another store, to a store that was removed, or to an entity that its store
+  /// does not have. The existence of the object is not checked.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     loadedSource(file: #fileID, line: #line).graph.managedObjectID(ManagedObjectID(uri: uri))
   }
@@ -308,8 +308,8 @@ extension PersistentContainer {
   /// - Parameter body: The work to do with the context. Unsaved changes are lost when it returns.
   /// - Returns: The result of `body`: ids and values, never objects.
   /// - Throws: The error of `body`; `PerdureError` with code 134060 if no store is open;
-  ///   `CancellationError` if the calling task is cancelled while the task waits, and `body` then
-  ///   does not run.
+  ///   `CancellationError` if the calling task is cancelled before `body` starts. `body` then does
+  ///   not run.
   public func performBackgroundTask<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {

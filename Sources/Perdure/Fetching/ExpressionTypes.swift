@@ -206,7 +206,7 @@ extension PathType {
     switch self {
     case .any: return "a value"
     case .many: return "a collection"
-    case .object(let entity): return "a \(entity.name)"
+    case .object(let entity): return "an object of the entity \(entity.name)"
     case .value(let kind): return kind.words
     case .either(let types):
       var words: [String] = []

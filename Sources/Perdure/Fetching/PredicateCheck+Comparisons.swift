@@ -187,7 +187,7 @@ extension PredicateCheck {
     guard case .reference(let reference) = value else { return value.kindName }
     let number = Int(reference.entityNumber)
     let other = number < schema.entities.count ? schema.entities[number] : nil
-    return other.map { "a \($0.name)" } ?? value.kindName
+    return other.map { "an object of the entity \($0.name)" } ?? value.kindName
   }
 }
 

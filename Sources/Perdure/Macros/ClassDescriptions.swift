@@ -21,8 +21,8 @@ enum ClassDescriptions {
     if asked.contains(where: { $0 == type }) {
       stop(
         "The description of \(type) calls itself: \(type).entityDescription calls "
-          + "EntityDescription(from: \(type).self), which calls it again. Make it there with "
-          + "EntityDescription(\"\(type)\", properties: [...]).")
+          + "EntityDescription(from: \(type).self), which calls it again. In entityDescription, call "
+          + "EntityDescription(\"\(type)\", properties: [...]) instead.")
     }
     return $asked.withValue(asked + [type]) { DescriptionWatch.during([type]) { type.entityDescription } }
   }

@@ -1,6 +1,6 @@
 extension ManagedObject {
-  // Inverses are found by name. A class without `@Entity` has no list of them, so any name is
-  // accepted.
+  // Inverses are found by name. A class without `@Entity` has no list of property names, so any
+  // name is accepted.
 
   /// The range of the slots of this class's own properties. Each class of an entity has its own
   /// range, which `@Entity` generates. It follows that of the superclass.

@@ -2,8 +2,8 @@
 
 internal import PerdurePredicates
 
-/// The data that a save would write and remove for one object. It contains links and places even if
-/// the state below lacks them.
+/// The data that a save would write and remove for one object. It lists removed links and order
+/// keys even if the state below does not have them.
 struct ObjectContribution {
   /// The effect on the row.
   enum Row {
@@ -37,11 +37,12 @@ struct ObjectContribution {
   var row = Row.unchanged
   /// Whether the state below cannot have a row, because the object is new.
   var isNew = false
-  /// Whether the object is to be deleted. Links and places of others that lead to it do not count.
+  /// Whether the object is to be deleted. Links of other objects to it, and its order keys in their
+  /// relationships, remain in their contributions.
   var isDeleted = false
   var links: [StoreLink: LinkChange] = [:]
-  /// The places of members of the object's ordered relationships; those of a deleted object also
-  /// among the members of others.
+  /// The places of members of the object's ordered relationships. A deleted object also has its own
+  /// places among the members of other objects.
   var places: [StoreLink: PlaceChange] = [:]
 
   /// The new row; nil if none is written.

@@ -8,9 +8,9 @@
   ///
   /// Each later group becomes an action of Foundation's manager, with the group's name. The menu
   /// items of that manager, and gestures of the system, then call `undo` and `redo` of the
-  /// context's manager. Undo these groups only with Foundation's manager. A direct call of `undo`
-  /// leaves an action in it that undoes another group. An action keeps the name that its group had
-  /// at its end.
+  /// context's manager. Undo these groups only with Foundation's manager. After a direct call of
+  /// `undo`, Foundation's manager keeps that group's action, which then undoes another group. An
+  /// action keeps the name that its group had at its end.
   @MainActor public final class FoundationUndoRegistration {
     private let manager: ContextUndoManager
     private let target: UndoManager
@@ -59,8 +59,8 @@
       target.setActionName(name)
     }
 
-    /// Called by Foundation's manager. It adds actions that are registered during the call to its
-    /// opposite stack.
+    /// Called by Foundation's manager. Foundation's manager pushes actions registered during this
+    /// call onto its opposite stack.
     private func takeBack(_ direction: UndoHistory.Direction, _ name: String) {
       isTakingBack = true
       defer {

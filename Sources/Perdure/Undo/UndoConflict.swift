@@ -34,7 +34,7 @@ extension UndoConflict: CustomStringConvertible {
   }
 }
 
-/// The treatment of values that have changed since a group, by `undo` and `redo`.
+/// How `undo` and `redo` treat values that have changed since the group was recorded.
 public enum UndoConflictPolicy: Hashable, Sendable {
   /// Throws an error with all conflicts, and changes nothing.
   case refuse

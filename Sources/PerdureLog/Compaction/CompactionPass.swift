@@ -21,8 +21,8 @@ import PerdureFormat
 //  CM2  The commit that made a record dead is durable before the removal of the record can become
 //       durable (step 2 precedes step 3).
 //  CM3  A tombstone is dropped only after all files that could contain the shadowed record were
-//       replaced and the replacement is durable: `CleanedSegments` is updated after the directory
-//       was synced. FORMAT.md, T3.
+//       durably replaced. So `CleanedSegments` is updated after the sync of the directory.
+//       FORMAT.md, T3.
 //  CM4  At any moment, a crash leaves each segment in its old or its new form. Both have the same
 //       meaning.
 

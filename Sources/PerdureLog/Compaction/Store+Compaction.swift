@@ -44,26 +44,25 @@ extension Store {
   /// short times later. Readers never wait. Segments are compacted oldest first. Each finished
   /// segment stays compacted if the run is cancelled, if it fails or if power is lost.
   ///
-  /// The last segment is closed and compacted too. If eight or more segments are shorter than half
-  /// of a full one, it is closed only in three cases: background compaction would close it, a
-  /// quarter of its capacity is garbage, or the medium has no space. The reason is that each closed
-  /// segment stays a separate file as long as it contains a record. `CompactionReport.bytesLeft` is
-  /// the garbage that remains.
+  /// The last segment is closed and compacted too. If eight or more segments are less than half
+  /// full, `compact` closes the last segment only in three cases. Background compaction would close
+  /// it, at least a quarter of its capacity is garbage, or the medium has no space. The reason is
+  /// that each closed segment stays a separate file as long as it contains a record.
+  /// `CompactionReport.bytesLeft` is the garbage that remains.
   ///
   /// If the option `CompressionOptions.groupsColdRecords` is set, segments without garbage are also
   /// rewritten if their records are old and not in groups yet.
   ///
-  /// On a full medium it uses the reserve (`StoreOptions.reserveBytes`), and restores the reserve
-  /// when it has freed enough space.
+  /// On a full medium, compaction uses the reserve (`StoreOptions.reserveBytes`), and restores the
+  /// reserve when it has freed enough space.
   ///
   /// - Parameter progress: Called between segments, on this thread. The result false stops the
-  ///   compaction. It must neither close nor compact the store: both would wait for this
-  ///   compaction, without end.
+  ///   compaction. The closure must not close or compact the store: either call would deadlock.
   ///
   /// - Throws: `StoreError`: `.diskFull` when even the reserve is not enough, `.io` when the disk
   ///   fails, `.corruption` when a segment is damaged (it is left unchanged), `.closed`,
-  ///   `.poisoned`, `.readOnly`. After `.io` the remaining segments are unchanged. If a sync of
-  ///   names failed, the store is poisoned. Otherwise it can still be used.
+  ///   `.poisoned`, `.readOnly`. After `.io` the remaining segments are unchanged. If a sync of the
+  ///   directory failed, the store is poisoned. Otherwise it can still be used.
   /// - Complexity: reads the segments that have garbage, and writes their live records; memory for
   ///   one slice and one map, about 4 MiB.
   @discardableResult

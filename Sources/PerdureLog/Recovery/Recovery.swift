@@ -105,7 +105,8 @@ enum Recovery {
 
   private static func prepareDirectory(_ path: String, _ options: StoreOptions) throws {
     if path.isEmpty {
-      throw StoreError(.invalidArgument, "The path of the store is empty; give the one of its directory")
+      throw StoreError(
+        .invalidArgument, "The path of the store is empty; give the path of the store's directory")
     }
     switch try options.fileSystem.kind(of: path) {
     case .directory: return

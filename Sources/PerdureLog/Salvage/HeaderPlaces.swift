@@ -4,11 +4,11 @@ import PerdureFormat
 // position. Hostile bytes may look like a header at every 64th offset, and a store has as many
 // sectors as its length allows.
 //
-// The method: a header's checksum leaves one offset for each segment (`FrameHeader.placeImplied`),
-// and some bits of that offset are known. Sectors are moved as a whole, so the header's offset
-// within its sector is unchanged. The offset is also less than the segment's length. The known bits
-// of the offset determine the same bits of the segment's seed, and segments are looked up by these
-// bits. So only the few matching segments are tried.
+// The method: in each segment, a header's checksum is valid at one offset only
+// (`FrameHeader.placeImplied`), and some bits of that offset are known. Sectors are moved as a
+// whole, so the header's offset within its sector is unchanged. The offset is also less than the
+// segment's length. The known bits of the offset determine the same bits of the segment's seed, and
+// segments are looked up by these bits. So only the few matching segments are tried.
 
 /// The positions of a store where headers can be.
 struct HeaderPlaces {

@@ -42,8 +42,8 @@ struct SalvageSource {
   }
 
   let directory: any Directory
-  /// The identity of the store. If only frames are left, it is an id that is equivalent for their
-  /// checksums.
+  /// The identity of the store. If only frames are left, it is an id with which their checksums are
+  /// valid. It may differ from the original id.
   private(set) var store: StoreID?
   /// The superblock in the newest intact slot; nil if there is none.
   private(set) var superblock: Superblock?
@@ -170,7 +170,7 @@ struct SalvageSource {
     if !named.contains(name) { report.add(.segmentMissing, in: name, 0, 0) }
   }
 
-  /// Finds segments of an older generation than the newest checkpoint notes.
+  /// Finds segments whose generation is older than the one in the newest checkpoint.
   private mutating func findOutdated(_ report: inout SalvageReport) throws {
     let counted = try generationsCounted()
     for place in segments.indices {

@@ -74,7 +74,7 @@ struct EntityExpansion {
   /// override these members again.
   var overrideAccess: String { type.modifiers.contains("open") ? "open " : access }
 
-  /// Makes the slots of a visible class constants in other modules too.
+  /// `@inlinable` if other modules can see the class, so that its slots are constants there too.
   private var inlinable: String {
     type.keyword == "class" && (access == "public " || access == "package ") ? "@inlinable " : ""
   }

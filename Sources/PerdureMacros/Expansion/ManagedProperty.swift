@@ -27,7 +27,8 @@ struct ManagedProperty: Hashable, Sendable {
     return isTransformed ? "Transformed" : isTransient ? "Transient" : ""
   }
 
-  /// The default that is made for each object, if the initial value is one.
+  /// The default value that is computed for each new object, such as `.now`; nil if the initial
+  /// value is not of this kind.
   var madeDefault: String? {
     isComposite || isTransformed ? nil : MadeDefault.of(defaultValue, type: type)
   }
@@ -110,14 +111,14 @@ struct ManagedProperty: Hashable, Sendable {
       || variable.bindings.allSatisfy { if case .computed = $0.accessors { true } else { false } }
   }
 
-  /// Whether a marker or modifier leaves the variable to Swift.
+  /// Whether a marker or modifier excludes the variable from Perdure's properties.
   private static func isOutside(_ variable: VariableSyntax) -> Bool {
     variable.attribute("Transient") != nil
       || !Set(variable.modifiers).isDisjoint(with: ["static", "class", "lazy", "override"])
   }
 
-  /// What to write instead of observers: accessors of the program, where the property can have
-  /// some.
+  /// The remedy for a property with observers: accessors written by the program, if the property
+  /// may have them.
   private static func insteadOfObservers(
     _ name: String, _ binding: BindingSyntax, _ variable: VariableSyntax
   ) -> String {

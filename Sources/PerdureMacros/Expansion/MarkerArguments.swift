@@ -65,7 +65,7 @@ struct MarkerArguments {
     return nil
   }
 
-  /// The name of the case of `AttributeOption` that an argument is; nil for any other argument.
+  /// If an argument is a case of `AttributeOption`, the name of the case; otherwise nil.
   private static func option(_ argument: ArraySlice<Token>) -> String? {
     var words = argument.map { $0.kind == .literal ? "" : $0.text }[...]
     if words.starts(with: ["Perdure", "."]) { words = words.dropFirst(2) }

@@ -61,7 +61,7 @@ enum Conversion {
 
   @Sendable private static func decimal(_ value: Value) -> Value {
     if case .string(let text) = value { return Value.decimal(text).map(Value.decimal) ?? .null }
-    // A number beyond a Decimal's range becomes null, but not a NaN decimal.
+    // A number outside the range of Decimal becomes null. A NaN stays NaN.
     guard let decimal = try? Arithmetic.decimal(value), !decimal.isNaN || value.isNaN else { return .null }
     return .decimal(decimal)
   }

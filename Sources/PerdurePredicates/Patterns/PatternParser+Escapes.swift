@@ -50,7 +50,9 @@ extension PatternParser {
     case "h": test = .horizontalSpace
     case "H": test = .not(.horizontalSpace)
     case "v", "R": test = .newline
-    case "N" where peek(1) == "{": throw PatternError("has \\N{, a character by its name: write \\u{…}")
+    case "N" where peek(1) == "{":
+      throw PatternError(
+        "has \\N{, a character by its name, which is not supported. Write its number: \\u{…}")
     case "V", "N": test = .not(.newline)
     case "p", "P":
       position += 1
@@ -63,7 +65,9 @@ extension PatternParser {
 
   /// Parses an escape for one scalar, from the character after the backslash.
   mutating func parseEscapedScalar() throws(PatternError) -> Unicode.Scalar {
-    guard let character = next() else { throw PatternError("ends in a backslash") }
+    guard let character = next() else {
+      throw PatternError("ends in a backslash. Write \\\\ for the character")
+    }
     switch character {
     case "t": return "\t"
     case "n": return "\n"
@@ -75,7 +79,9 @@ extension PatternParser {
     case "x": return try parseScalar(digits: 2)
     case "u": return try parseScalar(digits: 4)
     case "U": return try parseScalar(digits: 8)
-    case "a"..."z", "A"..."Z", "0"..."9": throw PatternError("has \\\(character), which is not known")
+    case "a"..."z", "A"..."Z", "0"..."9":
+      throw PatternError(
+        "has the unknown escape \\\(character). Remove the backslash if the character itself is meant")
     default: return character
     }
   }
@@ -89,7 +95,7 @@ extension PatternParser {
       code = 0x10000 + (high - 0xD800) << 10 + (low - 0xDC00)
     }
     guard let scalar = code.flatMap(Unicode.Scalar.init) else {
-      throw PatternError("has an escape without the number of a character")
+      throw PatternError("has an escape without the number of a character. Write a number such as \\u{E9}")
     }
     return scalar
   }
@@ -117,7 +123,8 @@ extension PatternParser {
     }
     let isInverted = name.hasPrefix("^")
     guard let test = CharacterTest(property: isInverted ? String(name.dropFirst()) : name) else {
-      throw PatternError("has \\p{\(name.shortened)}: only general categories such as Lu are known")
+      throw PatternError(
+        "has \\p{\(name.shortened)}, which is not supported. Write a general category such as \\p{Lu}")
     }
     return isNegative != isInverted ? .not(test) : test
   }

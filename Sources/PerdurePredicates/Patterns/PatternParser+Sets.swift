@@ -14,7 +14,8 @@ extension PatternParser {
       } else if accept("--") {
         result = .intersection(result, .not(try parseMembers()))
       } else {
-        throw PatternError("has a [ that is not closed")
+        throw PatternError(
+          "has a [ that is not closed. Write ] at the end of the set, or \\[ for the character")
       }
     }
     return isInverted ? .not(result) : result
@@ -37,16 +38,21 @@ extension PatternParser {
     if accept("[:") { return try parsePosix() }
     if accept("[") { return try parseSet() }
     guard let low = try parseEnd() else {
-      guard let test = try parseClass() else { throw PatternError("ends in a backslash") }
+      guard let test = try parseClass() else {
+        throw PatternError("ends in a backslash. Write \\\\ for the character")
+      }
       return test
     }
     guard peek() == "-", let after = peek(1), after != "]", after != "-", after != "[" else {
       return .union(member(low))
     }
     position += 1
-    guard let high = try parseEnd() else { throw PatternError("has a range that ends in a class") }
+    guard let high = try parseEnd() else {
+      throw PatternError("has a range that ends in a class. Write a character at each end of the range")
+    }
     guard let first = scalar(low), let last = scalar(high), first <= last else {
-      throw PatternError("has the range \(low)-\(high)")
+      throw PatternError(
+        "has the invalid range \(low)-\(high). Write two single characters, the smaller one first")
     }
     return .range(first...last, ignoresCase: options.ignoresCase)
   }
@@ -100,11 +106,13 @@ extension PatternParser {
     let isInverted = accept("^")
     var name = ""
     while !accept(":]") {
-      guard let character = next() else { throw PatternError("has a [: that is not closed") }
+      guard let character = next() else {
+        throw PatternError("has a [: that is not closed. Write :] at the end of the class")
+      }
       name.unicodeScalars.append(character)
     }
     guard let test = CharacterTest(posix: name) else {
-      throw PatternError("has [:\(name.shortened):], which is not known")
+      throw PatternError("has the unknown class [:\(name.shortened):]. Write a class such as [:alpha:]")
     }
     return isInverted ? .not(test) : test
   }

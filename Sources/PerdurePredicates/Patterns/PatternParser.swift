@@ -36,7 +36,9 @@ struct PatternParser {
 
   mutating func parse() throws(PatternError) -> PatternNode {
     let node = try parseAlternatives()
-    if peek() != nil { throw PatternError("has a ) without a (") }
+    if peek() != nil {
+      throw PatternError("has a ) without a (. Write the missing (, or \\) for the character")
+    }
     return node
   }
 
@@ -73,14 +75,15 @@ struct PatternParser {
       if scalar == closing { return text }
       text.unicodeScalars.append(scalar)
     }
-    throw PatternError("has a \(opening) that is not closed")
+    throw PatternError("has a \(opening) that is not closed. Write the missing \(closing)")
   }
 
   /// Enters a nesting level; the caller leaves it with `ascend()`.
   mutating func descend() throws(PatternError) {
     depth += 1
     guard depth <= RegularExpression.nestingLimit else {
-      throw PatternError("is nested deeper than \(RegularExpression.nestingLimit)")
+      throw PatternError(
+        "is nested deeper than \(RegularExpression.nestingLimit) levels. Use fewer nested groups and sets")
     }
   }
 
@@ -153,7 +156,10 @@ struct PatternParser {
     guard let counts = try parseCounts() else { return nil }
     // Skips a lazy quantifier's `?`: it does not change whether the text matches.
     if !accept("?"), accept("+") { throw PatternError.unsupported("a possessive quantifier") }
-    guard try parseCounts() == nil else { throw PatternError("has a quantifier after a quantifier") }
+    guard try parseCounts() == nil else {
+      throw PatternError(
+        "has a quantifier after a quantifier. Write a group around the first, such as (?:a*)+")
+    }
     return counts
   }
 
@@ -172,7 +178,9 @@ struct PatternParser {
       position = start
       return nil
     }
-    if let low, let high, low > high { throw PatternError("has a repetition {\(low),\(high)}") }
+    if let low, let high, low > high {
+      throw PatternError("has the repetition {\(low),\(high)}. Write the smaller count first")
+    }
     return (low ?? 0, high)
   }
 
@@ -196,7 +204,10 @@ struct PatternParser {
     case "^": return .node(.assertion(options.anchorsAtLines ? .lineStart : .textStart))
     case "$": return .node(.assertion(options.anchorsAtLines ? .lineEnd : .textEnd))
     case "\\": return try parseEscape()
-    case "*", "+", "?": throw PatternError("has the quantifier \(character) without an element to repeat")
+    case "*", "+", "?":
+      throw PatternError(
+        "has the quantifier \(character) without an element to repeat. Write \\\(character) for the character"
+      )
     default: return .scalar(character)
     }
   }
@@ -232,7 +243,9 @@ struct PatternParser {
     try descend()
     defer { ascend() }
     let node = try parseAlternatives()
-    guard accept(")") else { throw PatternError("has a ( that is not closed") }
+    guard accept(")") else {
+      throw PatternError("has a ( that is not closed. Write the missing ), or \\( for the character")
+    }
     return node
   }
 
@@ -251,9 +264,9 @@ struct PatternParser {
         let node = try parseRestOfGroup()
         options = outside
         return node
-      default: throw PatternError("has a group (?\(character), which is not known")
+      default: throw PatternError("has the unknown group (?\(character). Write (?: for a plain group")
       }
     }
-    throw PatternError("has a ( that is not closed")
+    throw PatternError("has a ( that is not closed. Write the missing ), or \\( for the character")
   }
 }

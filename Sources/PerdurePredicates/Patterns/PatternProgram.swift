@@ -57,7 +57,7 @@ struct PatternProgram: Sendable {
   private mutating func add(_ instruction: Instruction, _ room: inout Int) throws(PatternError) {
     room -= 1
     guard room >= 0 else {
-      throw PatternError("is too large: repetitions such as {1000} are written out")
+      throw PatternError("is too large: each repetition such as {1000} is expanded. Use smaller counts")
     }
     instructions.append(instruction)
   }

@@ -52,9 +52,15 @@ extension PredicateParser {
       throw failure(
         .unexpectedToken, at: place,
         expected: "\(counts.count == 1 ? "" : "at least ")\(counts.lowerBound) arguments",
-        found: "\(arguments.count)", remedy: "Give \(function.rawValue) as many arguments as it takes.")
+        found: "\(arguments.count)", remedy: "Write \(Self.example(of: function)).")
     }
     return try grow(.function(function, arguments.map(\.node)), over: arguments.map(\.height))
+  }
+
+  /// A call with the least number of arguments, as in `add:to:(a, b)`.
+  private static func example(of function: FetchFunction) -> String {
+    let arguments = ["a", "b"].prefix(function.argumentCounts.lowerBound).joined(separator: ", ")
+    return "\(function.rawValue)(\(arguments))"
   }
 
   private mutating func parseSubquery() throws(PredicateSyntaxError) -> Grown<FetchExpression> {

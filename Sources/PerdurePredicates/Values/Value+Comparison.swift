@@ -16,8 +16,8 @@
 //              |                              |                            | date, uuid, data, url, object, list
 //
 // Numbers are bool (0 or 1), integer, double and decimal. NumberOrder.swift describes how different
-// kinds compare, and why the comparison is exact. "None" makes every ordering comparison false;
-// `!=` is the negation of `==` and so is true.
+// kinds compare, and why the comparison is exact. "None" makes every ordering comparison false.
+// `!=` is always the negation of `==`.
 //
 // VC1. `sortOrder` is a total order. `equals` without options is true if and only if `sortOrder`
 //      returns same.

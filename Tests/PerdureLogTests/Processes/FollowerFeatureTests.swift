@@ -46,7 +46,7 @@ struct FollowerFeatureTests {
     try expectRefusal(reader, log, 5, in: .segment)
   }
 
-  @Test("A follower continues if its writer sets a feature that only writers must have")
+  @Test("A follower continues if its writer sets a feature that only writers must support")
   func readOnlyCompatible() throws {
     for bit in [1, 40] {
       var log = try HandmadeLog()

@@ -233,7 +233,7 @@ struct GenericQueryTests {
     return container.newContext()
   }
 
-  @Test("Key paths of a protocol find properties of a class and a subclass, even in orders")
+  @Test("Key paths of a protocol resolve to properties of a class and a subclass, also in sort descriptors")
   func found() throws {
     let context = try context()
     let (place, harbour) = (Place(context: context), Harbour(context: context))
@@ -254,7 +254,7 @@ struct GenericQueryTests {
     #expect("\(nicked(Place.self).predicate ?? .false)" == "nick BEGINSWITH \"n\" AND nick != NULL")
   }
 
-  @Test("An order comparison of an optional date finds objects with a date only")
+  @Test("`>` and `<=` on an optional date match only objects that have a date")
   func optionalDates() throws {
     let context = try context()
     let day = { Date(timeIntervalSince1970: $0) }
@@ -308,7 +308,7 @@ struct GenericQueryTests {
     #expect(Hooked.insertions.withLock { $0 } == 1)
   }
 
-  @Test("A computed property that reads relationships or changes only rare values is an error")
+  @Test("A query throws for a computed property that reads relationships, or transforms only rare values")
   func unusual() throws {
     let container = try PersistentContainer(
       name: "Ships", classes: [Ship.self, Quay.self], description: .inMemory)
@@ -339,7 +339,7 @@ struct GenericQueryTests {
     }
   }
 
-  @Test("Key paths of a protocol find numbers, data, ids and enumerations with several cases")
+  @Test("Key paths of a protocol compare numbers, data, ids and enumerations with several cases")
   func enumerations() throws {
     let container = try PersistentContainer(
       name: "Ships", classes: [Ship.self, Quay.self], description: .inMemory)
@@ -361,7 +361,7 @@ struct GenericQueryTests {
     #expect(try found(Ship.self) == [ship])
   }
 
-  @Test("Typed queries and orders work for a class whose accessors use names")
+  @Test("Typed predicates and sort descriptors work for a class whose accessors call value(forKey:)")
   func accessorsByName() throws {
     let wide = EntityDescription(
       "Plain",

@@ -127,7 +127,9 @@ struct ObjectIDFetchTests {
     ] {
       let found = error(context, try FetchPredicate(format: format, company))
       #expect(found?.code == .typeMismatch, "\(format)")
-      #expect(found?.message.contains("is a Employee and is compared with a Company") == true)
+      #expect(
+        found?.message.contains(
+          "is an object of the entity Employee and is compared with an object of the entity Company") == true)
       #expect(
         try context.fetch(FetchRequest<Employee>(predicate: FetchPredicate(format: format, worker))) != [
           company

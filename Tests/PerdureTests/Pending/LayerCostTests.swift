@@ -75,7 +75,7 @@ struct LayerCostTests {
     if edited.isStored { try scene.saveWhole() }
     list.setValue(String(repeating: "text ", count: 1000), forKey: "text")
     try fetchAll(scene)
-    let builder = try #require(scene.context.core.contextLayer).builder
+    let builder = try #require(scene.context.core.reading.layerFollower.contextLayer).builder
     var counts = [builder.partCount]
     for target in targets {
       add(target, to: list, edited.key)
@@ -91,7 +91,7 @@ struct LayerCostTests {
     try expectLayer(scene.context)
     let differences = zip(counts.dropFirst(), counts).map { $0 - $1 }
     #expect(differences.allSatisfy { (1...partCountMax).contains($0) }, "\(differences)")
-    #expect(scene.context.core.contextLayer?.builder === builder)
+    #expect(scene.context.core.reading.layerFollower.contextLayer?.builder === builder)
   }
 
   @Test("A fetch after an edit of a column of an owner enters its row only")
@@ -100,7 +100,7 @@ struct LayerCostTests {
     let list = scene.new("List")
     for _ in 0..<100 { list.ordered("tags").append(scene.new("Tag")) }
     try fetchAll(scene)
-    let builder = try #require(scene.context.core.contextLayer).builder
+    let builder = try #require(scene.context.core.reading.layerFollower.contextLayer).builder
     let count = builder.partCount
     list.setValue("name", forKey: "name")
     try fetchAll(scene)
@@ -118,7 +118,7 @@ struct LayerCostTests {
       remove(word, from: list, "words")
     }
     add(word, to: list, "words")
-    let overlay = try #require(scene.context.core.tracker[list.reference])
+    let overlay = try #require(scene.context.core.pending[list.reference])
     #expect(overlay.editedMembers.count <= 64)
     try fetchAll(scene)
     try expectLayer(scene.context)

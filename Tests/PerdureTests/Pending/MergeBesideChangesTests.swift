@@ -35,7 +35,8 @@ struct MergeBesideChangesTests {
     ada.address = address
     try here.save()
     ada.company = acme
-    // Set back: the row leads to the address, and the rule no action leaves it as it is.
+    // The reference is set back to its saved value, so the row still refers to the address. The
+    // rule `.noAction` does not clear it.
     ada.address = nil
     ada.address = address
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "salary == 1000"))
@@ -133,7 +134,7 @@ private final class MergeScene {
     try expectLayer(here)
   }
 
-  /// Everything that the context shows, by a name.
+  /// All values that the context shows, each with a description as its key.
   private func content() throws -> [String: String] {
     findLeftBehind()
     var content: [String: String] = [:]
@@ -151,8 +152,8 @@ private final class MergeScene {
     return content
   }
 
-  /// The context learns of references to deleted objects, which the rule no action leaves, when it
-  /// reads them. A merge that visits all changes forgets them.
+  /// The context detects a reference that `.noAction` left to a deleted object only when it reads
+  /// the reference. A merge that visits all changes discards what was detected.
   private func findLeftBehind() {
     for object in objects(here) {
       for relationship in here.core.graph.shape(of: object.reference).columns {
@@ -202,7 +203,7 @@ private final class MergeScene {
     guard let target = targets.randomElement(using: &random) else { return }
     note(context, "\(object.reference).\(end.name) and \(target.reference)")
     guard end.isToMany else {
-      // Also back to the earlier value.
+      // Sometimes sets the property back to its earlier value.
       let was = object.value(forKey: end.name)
       object.setValue(random.chance(25) ? nil : target, forKey: end.name)
       if random.chance(20) { object.setValue(was, forKey: end.name) }

@@ -2,7 +2,7 @@ import Measuring
 import Perdure
 
 extension Scenario {
-  /// Saves with and without other changes, and opening.
+  /// Scenarios that save one change or many, and that open a store.
   static var saves: [Scenario] {
     [
       Scenario("insert and save an object", repetitions: 50) { bench in
@@ -41,7 +41,7 @@ extension Scenario {
 
   /// Counts one save of 5,000 objects and one of 10,000.
   private static var bulkInsert: Scenario {
-    Scenario("bulk insert of 10,000, an object", repetitions: 5_000) { bench in
+    Scenario("bulk insert of 10,000 objects, per object", repetitions: 5_000) { bench in
       var next = BaseGraph.workerCount
       return { count in
         let context = bench.container.newContext()
@@ -57,7 +57,7 @@ extension Scenario {
 
   /// Counts one save of 1,000 changed objects and one of 2,000.
   private static var updateAll: Scenario {
-    Scenario("update 2,000 in one save, an object", repetitions: 1_000) { bench in
+    Scenario("update of 2,000 objects in one save, per object", repetitions: 1_000) { bench in
       { count in
         let context = bench.container.newContext()
         let workers = try context.fetch(Worker.self, limit: count)

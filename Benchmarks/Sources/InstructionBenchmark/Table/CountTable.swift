@@ -51,7 +51,7 @@ struct CountTable: Equatable {
     return groups
   }
 
-  /// A count with separators of thousands; a tenth is shown below 1,000.
+  /// A count with thousands separators. Counts below 1,000 have one decimal digit.
   static func text(_ instructions: Double?) -> String {
     guard let instructions else { return "–" }
     if abs(instructions) < 1_000 { return String(format: "%.1f", instructions) }

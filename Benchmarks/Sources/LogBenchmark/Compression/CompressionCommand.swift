@@ -65,7 +65,7 @@ struct CompressionFigure: Codable {
   /// The table, with a row for each figure.
   static func table(_ figures: [CompressionFigure]) -> String {
     let head = """
-      | | bytes | times shorter | log bytes a record | write, ns | read, ns | unpack, ns |
+      | | bytes | compression ratio | log bytes per record | write, ns | read, ns | decompress, ns |
       |---|--:|--:|--:|--:|--:|--:|
       """
     return figures.reduce(head) { $0 + "\n" + $1.row }

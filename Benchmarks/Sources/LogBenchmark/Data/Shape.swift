@@ -20,7 +20,7 @@ enum Shape: String, CaseIterable, ExpressibleByArgument, Codable {
 
   var valueLength: Int { self == .hashed100 || self == .dense100 ? 100 : 1024 }
 
-  /// The number of records for this shape, so that all shapes have about as many bytes.
+  /// The number of records for this shape. It gives all shapes about the same number of bytes.
   func recordCount(forSmallValues count: Int) -> Int { valueLength == 100 ? count : max(count / 4, 1) }
 
   func key(_ ordinal: Int) -> log_key {

@@ -83,10 +83,10 @@ extension Goal {
   /// Goals whose bounds are ratios to other engines in the same run.
   private static var durable: [Goal] {
     [
-      Goal(title: "\(Workload.durable1.title), beside the floor", bound: 1.2, format: Format.ratio) {
+      Goal(title: "\(Workload.durable1.title), relative to the floor", bound: 1.2, format: Format.ratio) {
         $0.ratio(.durable1, $1, to: [FloorEngine.name])
       },
-      Goal(title: "\(Workload.durable8.title), beside the best peer", bound: 1.3, format: Format.ratio) {
+      Goal(title: "\(Workload.durable8.title), relative to the best peer", bound: 1.3, format: Format.ratio) {
         $0.ratio(.durable8, $1, to: ResultTable.peers)
       },
     ]
@@ -133,7 +133,7 @@ extension Goal {
   private static var writing: [Goal] {
     [
       Goal(
-        title: "log beside live record bytes while overwritten, 10 million, median", bound: 1.25,
+        title: "length of the log / bytes of live records during overwrites, 10 million, median", bound: 1.25,
         format: Format.ratio
       ) {
         $0.large(.steadyOverwrite, $1, .hashed100)?.details["log_ratio_median"]
@@ -159,7 +159,8 @@ extension Goal {
     }
     let shrinking = zip(SmallRecords.Kind.allCases, found).map { kind, figure in
       Goal(
-        title: "dictionary of 16 KiB, \(kind.rawValue), times shorter", bound: kind == .json ? 1.7 : 1.4,
+        title: "compression ratio with a dictionary of 16 KiB, \(kind.rawValue)",
+        bound: kind == .json ? 1.7 : 1.4,
         format: Format.ratio, isLeast: true
       ) {
         $1 == PerdureEngine.name ? figure?.ratio : nil
@@ -167,7 +168,7 @@ extension Goal {
     }
     let unpacking = zip(SmallRecords.Kind.allCases, found).map { kind, figure in
       Goal(
-        title: "dictionary of 16 KiB, \(kind.rawValue), unpacking a value", bound: 500,
+        title: "decompression of a value with a dictionary of 16 KiB, \(kind.rawValue)", bound: 500,
         format: Format.duration
       ) {
         $1 == PerdureEngine.name ? figure?.unpackNanoseconds : nil
