@@ -2,9 +2,9 @@ internal import PerdureFileIO
 
 /// The open stores of a container, under a lock.
 ///
-/// A thread holds the lock for as long as an opening takes, which may include a fork. A forked
-/// child lacks that thread, so it does not wait for the lock. The value is one reference: a child
-/// finds the stores from before or after a change.
+/// A thread holds the lock while it opens stores, and the process may fork meanwhile. The forked
+/// child does not have that thread, so it does not wait for the lock. The value is one reference,
+/// so the child finds the stores of before or of after a change.
 // Unchecked: `stores` is accessed only by `withLock`: under `lock`, or in a child that lacks the
 // thread with the lock.
 final class GuardedStores: @unchecked Sendable {

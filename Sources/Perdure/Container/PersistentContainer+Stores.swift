@@ -96,9 +96,9 @@ extension PersistentContainer {
   /// Opens one more store, and creates it if it is missing.
   ///
   /// Contexts that are made later contain the store. Existing contexts continue without it. The
-  /// next access to `viewContext` makes a new context; if the old one has pending changes, only
-  /// after they are saved or rolled back. Meanwhile a request for a context waits until the store
-  /// is open.
+  /// next access to `viewContext` makes a new context. If the old one has pending changes, it is
+  /// kept until they are saved or rolled back. Meanwhile a request for a context waits until the
+  /// store is open.
   ///
   /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also if
   ///   the container already has the store or a copy of it open.

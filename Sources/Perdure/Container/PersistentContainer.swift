@@ -244,7 +244,7 @@ extension PersistentContainer {
     loadedSource(file: #fileID, line: #line).graph.managedObjectID(ManagedObjectID(uri: uri))
   }
 
-  /// The id with a URI; as `managedObjectID(forURI:)`.
+  /// The id of the object that `url` identifies; like `managedObjectID(forURI:)`.
   public func managedObjectID(forURIRepresentation url: URL) -> ManagedObjectID? {
     loadedSource(file: #fileID, line: #line).graph.managedObjectID(ManagedObjectID(uriRepresentation: url))
   }

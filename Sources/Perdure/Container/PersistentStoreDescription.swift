@@ -23,11 +23,11 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Another process may write it meanwhile. Its saves are visible in new contexts, and in those
   /// that advance: by `rollback()`, `reset()`, `refreshAllObjects()`, `refresh(_:mergeChanges:)`,
   /// and at the start of each `perform`. Each of these reads a few files. If there were saves
-  /// since, it costs as much as loading the store. If the newest state cannot be shown, the
-  /// context's next fetch from it throws, with the reason as `cause`. Error 134100 says that the
-  /// writer has changed the model, and that a container with that model can read the store. While
-  /// that lasts, the first fetch of every `perform` and of every new context throws. Later fetches
-  /// read the earlier state. Each time the context should advance, it tries again.
+  /// since, the advance costs as much as loading the store. If the newest state cannot be shown,
+  /// the context's next fetch from it throws, with the reason as `cause`. Error 134100 says that
+  /// the writer has changed the model, and that a container with that model can read the store.
+  /// While that lasts, the first fetch of every `perform` and of every new context throws. Later
+  /// fetches read the earlier state. The context tries again each time it is to advance.
   public var isReadOnly: Bool
   /// The durability of a save when it returns.
   public var durability: Durability
@@ -90,7 +90,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// A store in memory, for tests and scratch work.
   public static let inMemory = PersistentStoreDescription(location: .memory)
 
-  /// A store in the default directory of programs, `name.perdure`. Loading it creates the folder.
+  /// The store `name.perdure` in the program's default directory. Loading it creates the folder.
   ///
   /// - Parameters:
   ///   - name: A name without slashes.

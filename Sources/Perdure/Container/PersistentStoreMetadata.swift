@@ -98,9 +98,10 @@ extension PersistentContainer {
   ///   - path: The directory of the store.
   ///   - target: The directory of the copy. It must be absent or empty.
   /// - Throws: `PerdureError` with code 134080 if there is no store, the store is open for writing,
-  ///   or a file cannot be written. Also if `target` has files, or the directory `target` with the
-  ///   suffix `.copy` has files that do not belong to an unfinished copy. No copy exists then. If
-  ///   only the last sync failed, the copy exists, but a power loss may remove it.
+  ///   or a file cannot be written. The same error is thrown if `target` has files. It is also
+  ///   thrown if the directory `target` with the suffix `.copy` has files that do not belong to an
+  ///   unfinished copy. No copy exists then. If only the last sync failed, the copy exists, but a
+  ///   power loss may remove it.
   /// - Complexity: O(n) for n bytes.
   public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be copied to \(target).") {
@@ -122,8 +123,9 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - path: The directory of the store to replace.
   ///   - source: The directory of the store to copy.
-  /// - Throws: `PerdureError` with code 134080 for the reasons that copying and destroying have, or
-  ///   if the directory at `path` has a file that does not belong to the store.
+  /// - Throws: `PerdureError` with code 134080, for the same reasons as copying and destroying. The
+  ///   same error is thrown if the directory at `path` has a file that does not belong to the
+  ///   store.
   /// - Complexity: O(n) for n bytes of the source.
   public static func replacePersistentStore(
     at path: String, withPersistentStoreAt source: String

@@ -35,7 +35,7 @@ final class TaskLimiter: Sendable {
       line.append(id)
     }
 
-    /// Removes the first waiting tasks that the limit allows from the queue.
+    /// Removes from the queue the first waiting tasks that may now run.
     mutating func admit() -> [CheckedContinuation<Void, any Error>] {
       var admitted: [CheckedContinuation<Void, any Error>] = []
       while !waiting.isEmpty, begin() { admitted.append(dequeue()) }

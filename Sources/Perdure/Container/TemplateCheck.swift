@@ -48,12 +48,12 @@ struct TemplateCheck {
     }
   }
 
-  /// Whether a value of a type can equal the operands of a variable.
+  /// Whether a value of a type can equal the operands that the predicate compares with a variable.
   private func fits(_ given: FetchVariableType, _ expected: FetchVariableType) -> Bool {
     switch (given, expected) {
     case (.any, _), (_, .any), (_, .attribute(.undefined)), (.list, .attribute(.transformable)): true
     case (.list(let given), .list(let expected)): fits(given, expected)
-    // `name IN $x` and `$x IN name` look into text.
+    // `name IN $x` and `$x IN name` may search a text.
     case (.attribute(.string), .list(let element)): element == .any || element == .attribute(.string)
     case (.attribute(let given), .attribute(let expected)): given.isComparable(with: expected)
     case (.object(let given), .object(let expected)): areRelated(given, expected)
@@ -62,8 +62,8 @@ struct TemplateCheck {
     }
   }
 
-  /// Whether one of two entities inherits from the other. An entity of another model may have any
-  /// objects.
+  /// Whether one of two entities inherits from the other. True if an entity belongs to another
+  /// model, because its objects are not known.
   private func areRelated(_ left: String, _ right: String) -> Bool {
     guard let left = model.entitiesByName[left], let right = model.entitiesByName[right] else { return true }
     return left.isKind(of: right) || right.isKind(of: left)

@@ -46,7 +46,7 @@ struct FetchVariables {
     case .attribute(let type): return value.isValue(of: type)
     case .object(let entity): return isObject(value, of: entity)
     case .list(let element):
-      // `$x IN name` and `name IN $x` look into text.
+      // `$x IN name` and `name IN $x` may search a text.
       if case .string = value { return element == .any || element == .attribute(.string) }
       guard case .list(let values) = value else { return false }
       return values.allSatisfy { fits($0, element) }

@@ -25,9 +25,9 @@ extension ManagedObjectModel {
   /// - Parameters:
   ///   - name: The name of the template.
   ///   - variables: The value of each variable, by its name without `$`. Nil is a value: write
-  ///     `["name": nil]`, or `variables.updateValue(nil, forKey: "name")`, as `variables["name"] =
-  ///     nil` removes the variable.
-  ///   - type: The class of the fetched objects. A fetch throws if they have another one.
+  ///     `["name": nil]`, or `variables.updateValue(nil, forKey: "name")`, because
+  ///     `variables["name"] = nil` removes the variable.
+  ///   - type: The class of the fetched objects. A fetch throws if the objects have another class.
   /// - Throws: `FetchTemplateError`, with every variable that has no value, a value of another
   ///   type, or does not exist.
   /// - Complexity: O(n) for n nodes of the predicate.

@@ -1,9 +1,9 @@
 // The results of fetched properties.
 //
-//   FP1. A cached result is kept by the reference of its owner, while the owner's instance is
-//        registered and until it is refreshed. A rollback and a reset discard all results.
+//   FP1. A cached result is stored under the reference of its owner, until the owner's instance is
+//        refreshed or no longer registered. A rollback and a reset discard all results.
 //   FP2. A result is kept as references, so it keeps no instances in memory. Objects that the
-//        context sees as deleted are left out when it is read.
+//        context sees as deleted are omitted when the result is read.
 
 internal import PerdurePredicates
 
@@ -18,7 +18,7 @@ extension ContextCore {
   ) -> [ManagedObject] {
     checkOwner()
     guard let property = owner.shape.fetchedProperties[name] else { stop(owner.shape.complaint(about: name)) }
-    // A probe finds the attribute that an accessor reads, and a removed object has no results.
+    // A probe only finds out which attribute an accessor reads. A removed object has no results.
     if probedReads != nil || owner.header.pointee.isGone { return [] }
     do {
       if let flaw = property.flaw { throw FetchError.unusable(flaw, name, of: owner.shape.name) }

@@ -3,10 +3,10 @@ extension ManagedObject {
   ///
   /// A property that is not cached is fetched for each read, so it contains unsaved changes. A
   /// cached one keeps its result until the object is refreshed, or its context is rolled back or
-  /// reset. Objects that have been deleted since are left out. A new object has results too.
+  /// reset. Objects that have been deleted since are omitted. A new object has results too.
   ///
   /// A fetch that fails gives no objects. The next fetch or save of the context throws
-  /// `PerdureError.Code.readFailed` with the error as its cause, and so do later ones until the
+  /// `PerdureError.Code.readFailed` with the error as its cause. Later ones do too, until the
   /// context is rolled back or reset.
   ///
   /// - Parameters:
@@ -17,7 +17,8 @@ extension ManagedObject {
     forKey key: String, as type: T.Type = ManagedObject.self
   ) -> [T] {
     let objects = core.fetched(key, of: self) { ClassedRequest($0, of: T.self) }
-    // Each of them is of the class (`ClassedRequest.check`); a copy would be made by generic code.
+    // `ClassedRequest.check` ensures that each object is of the class. A checked conversion would
+    // copy the array in generic code.
     return unsafeBitCast(objects, to: [T].self)
   }
 

@@ -27,7 +27,7 @@
 /// The entity may have other properties too. The class may be the class of several entities, and
 /// its subclasses may have `@Accessors` as well. For a to-many variable, functions `addToX` and
 /// `removeFromX` are generated. Hooks and validation functions of the class are called as those of
-/// a class with `@Entity`, which a model that is made from its classes needs.
+/// a class with `@Entity`. If the model is made from its classes, they need `@Entity` instead.
 @attached(
   member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_transformedAccessors),
   named(_propertyNamesByKeyPath),

@@ -182,7 +182,7 @@ public enum AttributeOption: Sendable, Hashable {
   case indexed
   /// The attribute may have no value, although its variable is not optional: `var age: Int16`. Then
   /// the variable reads as the zero of its type. Setting the attribute to nil by its name removes
-  /// the value. A comparison in a fetch distinguishes no value from zero.
+  /// the value. In the comparisons of a fetch, an absent value is not equal to zero.
   case optional
   /// An object without a value cannot be saved, although the variable is optional: `var name:
   /// String?`. The variable reads as nil until it is set. A save without a value throws 1570.
@@ -198,11 +198,11 @@ public enum AttributeOption: Sendable, Hashable {
   /// when the instance is released, when the deletion of its object is saved, and with the context.
   /// An object that outlives its context has the defaults.
   case transient
-  /// The variable has a `CompositeAttributeValue` type, optional or not. Its initial value is that
-  /// of all its elements. Without an initial value, it begins as nil, or with the elements' own
-  /// values if it is not optional. A variable that begins as nil has no defaults: setting one
-  /// element by name leaves the others without a value, even those with an initial value in the
-  /// struct. Rules belong to the elements.
+  /// The variable has a `CompositeAttributeValue` type, optional or not. Its initial value supplies
+  /// the initial values of all its elements. Without an initial value, it begins as nil, or with
+  /// the elements' own values if it is not optional. A variable that begins as nil has no defaults:
+  /// setting one element by name leaves the others without a value, even those with an initial
+  /// value in the struct. Rules belong to the elements.
   case composite
   /// An optional composite begins with the initial values of its elements, instead of as nil. An
   /// element without an initial value has no value. Unlike an initial value, such as `= Address()`,
@@ -226,9 +226,9 @@ public enum AttributeOption: Sendable, Hashable {
 
 extension AttributeOption {
   /// The minimum number or date. For a variable whose type is written as `Decimal`, a literal is
-  /// exact: `.minimum(0.05)`. If the macro does not see that the type is Decimal, as with a type
-  /// alias, a literal with a point is a Double, and the model refuses it. Then write `.decimal`:
-  /// `.minimum(.decimal(Decimal(string: "0.05")!))`.
+  /// exact: `.minimum(0.05)`. If the macro does not see that the type is Decimal, for example
+  /// because of a type alias, a literal with a point is a Double. The model then refuses it. Write
+  /// `.decimal`: `.minimum(.decimal(Decimal(string: "0.05")!))`.
   public static func minimum(_ value: DefaultValue) -> AttributeOption { .rules([.minimum(value)]) }
 
   /// The maximum number or date.

@@ -16,8 +16,8 @@ internal import PerdurePredicates
 /// adjacent, in the same order for all contexts. If two contexts move the same object, the second
 /// save is a conflict.
 ///
-/// A literal, or `OrderedToMany(found)` of any sequence, lists objects to be assigned to a
-/// relationship, in this order. Such a list can be read only; see `ToMany`.
+/// A literal, or `OrderedToMany(found)` of any sequence, lists objects in the order in which they
+/// are to be assigned to a relationship. Such a list is read-only; see `ToMany`.
 public struct OrderedToMany<Element: ManagedObject> {
   @usableFromInline let source: ToManySource
 

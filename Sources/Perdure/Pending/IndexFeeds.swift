@@ -2,7 +2,8 @@
 
 internal import PerdurePredicates
 
-/// The indexes that follow from rows, links, orders and other indexes. Confined to one context.
+/// The indexes that are derived from rows, links, order keys and other indexes. Confined to one
+/// context.
 final class IndexFeeds {
   /// The indexes that the rows of one entity feed.
   struct EntityFeed {

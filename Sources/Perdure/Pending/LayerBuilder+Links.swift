@@ -1,5 +1,5 @@
-// Links and places in a layer. Several objects may remove the same link: both ends, if both are
-// deleted. So the builder counts how many objects add and remove each link.
+// Links and places in a layer. Several objects may remove the same link, for example both of its
+// ends if both are deleted. So the builder counts how many objects add and remove each link.
 
 internal import PerdurePredicates
 

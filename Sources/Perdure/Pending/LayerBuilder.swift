@@ -1,9 +1,9 @@
 // Keeps a layer up to date: replaces the contributions of single objects, or parts of them.
 //
 // Rows, their index entries and their terms of sums belong to one object. Several objects may
-// remove a link or a place: both ends, if both are deleted. So the builder counts for each link how
-// many objects add and remove it. Counts of owners follow from the changed entries of the counted
-// index, and `finish` updates them.
+// remove a link or a place, for example both ends of a link if both are deleted. So the builder
+// counts for each link how many objects add and remove it. Counts of owners follow from the changed
+// entries of the counted index, and `finish` updates them.
 //
 // Invariants:
 //   BL1. Between `finish` and the next change, the layer equals the one that a new builder makes of
@@ -25,7 +25,7 @@ final class LayerBuilder {
   var known: [ObjectReference: KnownObject] = [:]
   var links: [StoreLink: LinkState] = [:]
   var places: [StoreLink: PlaceState] = [:]
-  /// The links and places that other objects give an object.
+  /// For each object, the links to it and the places of it that other objects contribute.
   var mentions: [ObjectReference: Set<StoreLink>] = [:]
   var counts: [OwnerCount: (before: Int, after: Int)] = [:]
   /// The counts that may have changed since the last `finish`.
@@ -93,7 +93,7 @@ final class LayerBuilder {
     try changePlaces(places)
   }
 
-  /// Moves the layer to another state. It must be equal to the old one in all data that
+  /// Moves the layer to another state. The new state must be equal to the old one in all data that
   /// contributions change.
   func move(to newest: any StoreView) { base = newest }
 

@@ -32,7 +32,7 @@ struct ChangedRows {
   @inline(__always)
   func areBehind(_ reference: ObjectReference) -> Bool { place(of: reference) < next }
 
-  // The next functions are not inlined, so a walk needs no stack space for them at each row.
+  // The functions below are not inlined, so that each row of a walk needs no stack space for them.
 
   /// Reaches a row of the state below. Passes the changed rows before it to `body`, then the row
   /// itself, with its changes.

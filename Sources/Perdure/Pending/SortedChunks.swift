@@ -130,7 +130,7 @@ extension SortedChunks {
     return old
   }
 
-  /// Full chunks stay full if elements come in order.
+  /// If elements are inserted in ascending order, full chunks stay full.
   private mutating func append(_ element: Element) {
     if let last = chunks.indices.last, chunks[last].count < Self.lengthMax {
       chunks[last].append(element)

@@ -11,7 +11,8 @@
 //
 // Invariants:
 //   UN1. Before an undo changes anything, it compares each place with the content after the group.
-//        A content that is neither this one nor the content before the group is a conflict.
+//        It is a conflict if the current content is neither this one nor the content before the
+//        group.
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 

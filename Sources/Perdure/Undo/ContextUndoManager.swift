@@ -10,16 +10,16 @@
 ///
 /// An undo group has all edits of one closure of `undoGroup`. The edits of an event outside of such
 /// closures are a group too. An event ends with `processPendingChanges()`, a save, a `perform`, an
-/// undo, a redo, and the end of a closure; then observers of the context are called. An undo is
+/// undo, a redo, and the end of a closure. Then observers of the context are called. An undo is
 /// itself an unsaved edit of the context, and the next save validates it. It can undo edits that
 /// were already saved.
 ///
 /// An undo restores attributes (also composite and transient ones), links, and positions in ordered
 /// relationships. It restores deleted objects with their ids, also those that delete rules have
-/// removed. If the program still has an instance of such an object, this becomes the object's
-/// instance again. A group consists of values and references, and does not keep managed objects
-/// alive. But it retains the earlier values of transient attributes of any type, unless the value
-/// is itself a managed object.
+/// removed. If the program still has an instance of such an object, that instance belongs to the
+/// object again. A group consists of values and references, and does not keep managed objects
+/// alive. But it retains earlier values of transient attributes of any type, except managed
+/// objects.
 ///
 /// A rollback removes the groups since the last save, and restores the groups that were undone
 /// since. A reset removes all groups. Merges, refreshes and rollbacks cannot be undone.
@@ -123,8 +123,8 @@ public final class ContextUndoManager {
     }
   }
 
-  /// Calls a closure, for menus, when `canUndo`, `canRedo` or a name may have changed. These times
-  /// are the end of a group, its naming after the end, an undo, a redo, and a removal of groups.
+  /// Calls a closure, for menus, when `canUndo`, `canRedo` or a name may have changed. This happens
+  /// at the end of a group, its naming after the end, an undo, a redo, and a removal of groups.
   ///
   /// - Returns: The observation. The closure is called until the observation is cancelled or
   ///   released.

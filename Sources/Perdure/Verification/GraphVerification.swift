@@ -191,7 +191,7 @@ package struct GraphVerification {
         found.findings.append(
           .init(
             invariant: 5, place: name(target),
-            message: "both \(name(last.source)) and \(name(source)) have it as \(pair.name)"))
+            message: "both \(name(last.source)) and \(name(source)) refer to it by \(pair.name)"))
       }
       last = (target, source)
       if try relationships.isOneSided(pair, source, target), try !isGone(target, pair.destination) {

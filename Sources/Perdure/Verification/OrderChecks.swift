@@ -37,11 +37,11 @@ struct OrderCheck {
       let owner = ObjectReference(rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
       var problem: String?
       if try !view.hasEntry(under: owner, member, in: members) {
-        problem = "has a place, but does not exist"
+        problem = "has an order key, but does not exist"
       } else {
         count += 1
         if try view.orderKey(of: member, under: owner, in: order) == nil {
-          problem = "has a place that is not an order key"
+          problem = "has an invalid order key"
         }
       }
       isWhole = try body(owner, member, problem)

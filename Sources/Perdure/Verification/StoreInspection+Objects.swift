@@ -38,7 +38,8 @@ public struct InspectedObject: Sendable {
   /// The values of its row, in the order of the model: attributes, and the to-one relationships
   /// stored there.
   public let properties: [(name: String, value: Property)]
-  /// The reason why the row cannot be read; nil for a readable one. Then there are no properties.
+  /// The reason why the row cannot be read; nil for a readable row. An unreadable object has no
+  /// properties.
   public let problem: String?
 }
 

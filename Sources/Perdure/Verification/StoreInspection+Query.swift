@@ -13,8 +13,8 @@ package struct InspectionQuery: Sendable {
   package var predicate: FetchPredicate?
   /// The order; empty for no particular order.
   package var order: [FetchOrder] = []
-  /// Paths of the values to read, such as `company.name` or `workers.@count`. The name `objectID`
-  /// is the object itself. Empty for all values that are not to-many relationships.
+  /// Paths of the values to read, such as `company.name` or `workers.@count`. The path `objectID`
+  /// gives the object itself. Empty for all values that are not to-many relationships.
   package var columns: [String] = []
   /// The maximum number of objects; nil for no limit.
   package var limit: Int?
@@ -143,7 +143,7 @@ extension StoreInspection {
     of column: ColumnPath, _ source: RowSource, _ reference: ObjectReference
   ) throws -> InspectedObject.Property {
     guard let path = column.path else { return inspected(.reference(reference), .reference) }
-    // The kind matters only for Float. Other values show their kind themselves.
+    // The kind is needed only for Float. Other values have their own kind.
     return inspected(try FetchExpression.keyPath(path).value(with: source), column.kind ?? .absent)
   }
 }

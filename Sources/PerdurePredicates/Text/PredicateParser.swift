@@ -63,9 +63,9 @@ struct PredicateParser {
     }
     guard argumentsUsed == arguments.count else {
       throw failure(
-        .argumentsLeft, expected: "\(argumentsUsed) arguments, as the text has places for",
+        .argumentsLeft, expected: "\(argumentsUsed) arguments, one for each specifier",
         found: "\(arguments.count)",
-        remedy: "Drop the extra arguments. A % inside quotes is literal text, not a place.")
+        remedy: "Drop the extra arguments. A % inside quotes is literal text, not a specifier.")
     }
   }
 }

@@ -1,6 +1,6 @@
 // The error in the text of a predicate, its position, and the text to write instead.
 
-/// A predicate's text could not be read. Nothing was built.
+/// The text of a predicate could not be read. No predicate was made.
 public struct PredicateSyntaxError: Error, Hashable, Sendable {
   /// The kind of a mistake.
   public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -79,7 +79,7 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case noIndex = "noindex:"
   /// The distance between locations. It can be parsed but not evaluated.
   case distance = "distanceToLocation:fromLocation:"
-  /// A value converted to another type, named by text.
+  /// A value converted to another type, whose name is a text.
   case cast = "castObject:toType:"
   /// Element of a collection by position.
   case objectFrom = "objectFrom:withIndex:"

@@ -146,7 +146,7 @@ struct GraphVerificationTests {
     try put(row(of: company, "chief", .reference(worker)), as: other)
     #expect(findings() == [])
     try put(row(of: company, "chief", .reference(worker)), as: company)
-    #expect(findings() == ["G5 at Employee/p1: both Company/p1 and Company/p700 have it as chief"])
+    #expect(findings() == ["G5 at Employee/p1: both Company/p1 and Company/p700 refer to it by chief"])
     try remove(other)
     let friend = ObjectReference(entity: worker.entityNumber, id: 700)
     try put(workerRow("spouse", leadingTo: worker), as: friend)

@@ -8,7 +8,7 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// A place whose content an undo does not expect.
+/// A place whose content differs from the contents that an undo expects.
 struct FoundConflict {
   /// The place that an undo would change.
   let place: EditedPlace
