@@ -137,8 +137,8 @@ extension FileIOError {
     /// The meaning of the code, as a clause.
     var meaning: String {
       switch kind {
-      case .notFound: "nothing has that name"
-      case .alreadyExists: "the name is taken"
+      case .notFound: "no file or directory has that name"
+      case .alreadyExists: "the name already exists"
       case .permissionDenied: "permission denied"
       case .readOnly: "the volume is read-only"
       case .noSpace: "no space is left on the volume"

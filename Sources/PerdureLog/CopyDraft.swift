@@ -115,8 +115,8 @@ struct CopyDraft {
     }
     throw StoreError(
       .invalidArgument,
-      "A copy is written to its name with .copy appended, and that name is taken by something else; choose another "
-        + "name, or move it away",
+      "A copy is written to its name with .copy appended, but another file or folder has that name; choose another "
+        + "name, or move that file or folder away",
       at: path)
   }
 

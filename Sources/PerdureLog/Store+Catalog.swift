@@ -130,7 +130,7 @@ extension Engine {
     guard options.isReadOnly else { return }
     throw StoreError(
       .readOnly,
-      "The store has no \(missing), and none can be made in one that was opened for reading only; check the "
+      "The store has no \(missing), and a store that was opened for reading only cannot make one; check the "
         + "name, open the store for writing once to make it, or refresh it after another program has made it",
       at: path)
   }
@@ -218,7 +218,8 @@ extension Engine {
       throw wrong("names a keyspace twice, so that the count of its numbers is ambiguous")
     }
     guard !CatalogRecord.reservedExtractors.contains(extractor) else {
-      throw wrong("has an extractor whose name, \(extractor), is the engine's own; give yours another")
+      throw wrong(
+        "has an extractor whose name, \(extractor), is the engine's own; give your extractor another name")
     }
     // For sums: the name of the engine's own extractor, and four additional bytes
     // (`CatalogRecord.index`).

@@ -69,7 +69,7 @@ extension ModelValidation {
       note(
         .init(
           "A derived attribute is transient.",
-          "Make it one of the two."))
+          "Make it either derived or transient."))
     }
     if attribute.defaultValue != nil {
       note(
@@ -93,7 +93,7 @@ extension ModelValidation {
         note(
           .init(
             "The attribute always has a value, but it follows from \(optional), which may have none.",
-            "Make the attribute optional, or \(optional) not."))
+            "Make the attribute optional, or make \(optional) required."))
       }
       return (end.place, derivation.names.count)
     } catch {

@@ -33,7 +33,7 @@ extension ModelValidation {
     if least < 0 || most < 0 || (most > 0 && least > most) || least > Int(Int32.max) || most > Int(Int32.max)
     {
       error(
-        .countRange, entity, relationship.name, "Between \(least) and \(most) objects is impossible.",
+        .countRange, entity, relationship.name, "The limits of \(least) to \(most) objects are impossible.",
         "Use 0 <= minCount <= maxCount, or maxCount 0 for no limit.")
     }
   }

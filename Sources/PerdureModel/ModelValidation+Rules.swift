@@ -38,7 +38,7 @@ extension ModelValidation {
       warn(
         .defaultBreaksRule, entity, attribute.name,
         "The default \("\(value)".shortened) breaks a rule: the attribute \("\(broken.rule)".shortened).",
-        "Every object must be given another value before it is saved; correct one of the two.")
+        "Every object must be given another value before it is saved. Correct the default or the rule.")
     }
   }
 

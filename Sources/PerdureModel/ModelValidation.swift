@@ -1,7 +1,7 @@
 import PerdurePredicates
 
 /// Checks a whole model. It applies every rule to every description and lists all problems, so that
-/// a model can be corrected in one go.
+/// they can be corrected together.
 ///
 /// Later steps use the results of earlier steps. If a step finds an error, such as an unknown
 /// superentity or a cycle, it continues with a harmless substitute. So the later steps still run
@@ -177,7 +177,7 @@ extension ModelValidation {
       error(
         .compositeShape, entity, path,
         "More than \(ModelLimits.compositeDepth) composites are nested.",
-        "Make the value flatter.")
+        "Use fewer levels.")
       return
     }
     var seen: Set<String> = []
@@ -239,7 +239,7 @@ extension ModelValidation {
         error(
           .tooMany, entities[index].name, nil,
           "More than \(ModelLimits.hierarchyDepth) entities inherit from each other.",
-          "Make the hierarchy flatter.")
+          "Use fewer levels.")
       }
     }
   }

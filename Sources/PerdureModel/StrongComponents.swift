@@ -1,5 +1,5 @@
-/// The strongly connected components of a directed graph: two nodes are in one component if each is
-/// reached from the other.
+/// The strongly connected components of a directed graph: two nodes are in one component if each
+/// can be reached from the other.
 struct StrongComponents {
   /// The component of each node.
   private(set) var numbers: [Int]
@@ -33,7 +33,7 @@ struct StrongComponents {
     }
   }
 
-  /// Closes a node, and its component if the node was entered first of it.
+  /// Closes a node. If the node was entered first in its component, closes the component too.
   private mutating func leave(_ node: Int, _ search: inout Search) {
     search.path.removeLast()
     if let above = search.path.last { search.lowest[above] = min(search.lowest[above], search.lowest[node]) }

@@ -12,7 +12,7 @@ public enum ModelCode {
   /// - Parameters:
   ///   - model: The model.
   ///   - name: The name of the model, such as `Notes`. The file is called `Notes+Generated.swift`.
-  ///   - hints: Information in the model file about code.
+  ///   - hints: The hints of the model file for generated code.
   ///   - options: The choices for the code.
   /// - Throws: `ModelCodeError` with every problem.
   /// - Complexity: O(p) for p properties. Inherited properties count once per entity.

@@ -60,7 +60,7 @@ public struct ModelCodeOptions: Sendable, Hashable {
   public init() {}
 }
 
-/// Information in a model file about code. It is not a part of the model.
+/// The hints of a model file for generated code. They are not a part of the model.
 ///
 /// Properties are named by their entity and their name: `Person.photo`.
 public struct ModelCodeHints: Sendable, Hashable {

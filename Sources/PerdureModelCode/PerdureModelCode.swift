@@ -1,3 +1,3 @@
-// A program that generates code has models: it sees PerdureModel too.
+// Programs that generate code have models, so this module exports PerdureModel.
 
 @_exported public import PerdureModel

@@ -1,3 +1,3 @@
-// A program that reads model files uses their models: it sees PerdureModel too.
+// Programs that read model files use the models in them, so this module exports PerdureModel.
 
 @_exported public import PerdureModel

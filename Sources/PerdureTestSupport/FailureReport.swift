@@ -56,8 +56,8 @@ public struct FailureReport: Sendable, CustomStringConvertible {
       SuiteMistake(
         .noFailure,
         """
-        No call has failed: of the \(callCount) calls that the program makes none can fail so\(kinds), or there are fewer than \
-        the number asked for, or the sweep's part is too small.
+        No call has failed. None of the \(callCount) calls of the program can fail in this way\(kinds), or there are fewer \
+        calls than requested, or the sweep's part is too small.
         """)
     ]
   }
@@ -71,7 +71,7 @@ public struct FailureReport: Sendable, CustomStringConvertible {
     let kinds = counts.isEmpty ? "" : " (\(counts.joined(separator: ", ")))"
     return """
       \(name): \(callCount) calls, \(struckCount) runs in which one failed\(kinds)\
-      \(hidesFailedSyncs ? "; syncs that failed did not say so" : ""), \(words)
+      \(hidesFailedSyncs ? "; failed syncs reported success" : ""), \(words)
       """
   }
 

@@ -89,7 +89,7 @@ extension SimulatedFileSystem {
     state.withLock { state in
       guard state.hasForgottenNames else { return }
       state.hasForgottenNames = false
-      state.journal.record(.syncDirectory, "is to come for names that were forgotten", .rememberEntries)
+      state.journal.record(.syncDirectory, "writes forgotten names again at the next sync", .rememberEntries)
     }
   }
 

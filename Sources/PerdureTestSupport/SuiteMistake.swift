@@ -27,20 +27,20 @@ public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
   init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
 
   /// The part that was not tested, its most likely cause, and the code that allows it.
-  public var description: String { "\(text) If that is meant: check(allowing: [.\(kind)])" }
+  public var description: String { "\(text) If this is intended, call check(allowing: [.\(kind)])." }
 
   /// - Parameter mistake: The deliberate error.
   static func unnoticed(_ mistake: String) -> SuiteMistake {
     SuiteMistake(
       .canary,
-      "\(mistake) was not noticed: the suite does not check for its effects, or it was left on by mistake."
+      "\(mistake) was not detected: the suite does not check for its effects, or the setting was left on by mistake."
     )
   }
 
   static let noOperation = SuiteMistake(
     .noOperation,
     """
-    Nothing was tried: the program did nothing on the file system that it was given. Most likely it works on another one, \
-    of its own or of the machine: hand it over where the store is opened (StoreOptions.fileSystem).
+    Nothing was tested: the program made no call on the given file system. It probably uses another one. \
+    Pass the given one where the store is opened (StoreOptions.fileSystem).
     """)
 }

@@ -206,7 +206,7 @@ struct SweepMistakeTests {
     var sweep = FailureSweep(seed: 1)
     sweep.kinds = [.shortRead]
     let report = sweep.run(program: program, verify: verify)
-    expect(.noFailure, saying: "of the 4 calls that the program makes none can fail so (short read)", report)
+    expect(.noFailure, saying: "None of the 4 calls of the program can fail in this way (short read)", report)
     #expect(report.description.contains("(short read 0)"))
     try report.check(allowing: [.noFailure])
   }
@@ -246,11 +246,11 @@ struct SweepMistakeTests {
     let violation = try #require(report.violation)
     #expect(violation.reason.contains("Lost") && violation.trace.contains { $0.contains("sync") })
     #expect(violation.description.contains("This run alone: sweep.hidesFailedSyncs = true; sweep.run(only: "))
-    #expect(report.summary.contains("syncs that failed did not say so"))
+    #expect(report.summary.contains("failed syncs reported success"))
     #expect(throws: FailureViolation.self) { try report.check() }
     let blind = sweep.run(program: program) { _, _ in }
     #expect(blind.violation == nil && blind.struckCount > 0)
-    expect(.canary, saying: "The failure of hidden syncs was not noticed", blind)
+    expect(.canary, saying: "The failure of hidden syncs was not detected", blind)
     try blind.check(allowing: [.canary])
     sweep.hidesFailedSyncs = false
     try sweep.run(program: program, verify: verify).check()

@@ -5,8 +5,8 @@
 /// checkpoint depends on how much of the index has changed since the previous one. Fewer
 /// checkpoints write less. More checkpoints make opening after a crash faster.
 public struct CheckpointOptions: Hashable, Sendable {
-  /// A checkpoint is written in the background when the tail has at least this many bytes, and is
-  /// at least half as long as the index.
+  /// A checkpoint is written in the background when the tail has this many bytes or more. The tail
+  /// must also be at least half as long as the index.
   ///
   /// Unit: bytes. Range: 4,096 or more. Default: 64 MiB. Why: opening reads a tail of this length
   /// in a fraction of a second.

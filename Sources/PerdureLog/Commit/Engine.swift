@@ -17,7 +17,7 @@ final class Engine: @unchecked Sendable {
   /// The mark of the process that opened the store (Engine+Fork.swift).
   let mark: ProcessMark
   let options: StoreOptions
-  /// What snapshots check of the records that they read.
+  /// The checks that snapshots make on the records that they read.
   let recordChecks: RecordChecks
   let pins = PinTable()
   let gate: SyncGate

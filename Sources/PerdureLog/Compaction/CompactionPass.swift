@@ -58,7 +58,7 @@ struct CompactionCandidate: Hashable, Sendable {
   /// The number of commits since the segment's first commit: its age.
   var age: UInt64
 
-  /// The candidate without dead bytes that snapshots hold.
+  /// The candidate, not counting the dead bytes that snapshots hold.
   func without(held: UInt64) -> CompactionCandidate {
     var candidate = self
     candidate.usage.totalBytes -= min(held, usage.deadBytes)

@@ -23,7 +23,7 @@ struct CompactionPolicy: Hashable, Sendable {
     /// records that they shadow.
     var garbageBytes: UInt64 { totalBytes - min(totalBytes, liveBytes) }
 
-    /// These counts without garbage that snapshots hold.
+    /// These counts, without the garbage that snapshots hold.
     func without(held: HeldGarbage.Bytes) -> Totals {
       var totals = self
       let tombstones = min(held.tombstones, tombstoneBytes)

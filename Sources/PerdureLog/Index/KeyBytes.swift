@@ -1,8 +1,8 @@
 // Compares and copies byte strings, eight bytes at a time.
 
 enum KeyBytes {
-  /// Returns a number less than, equal to or greater than 0 if the first `count` bytes at `left`
-  /// are less than, equal to or greater than those at `right`.
+  /// Compares the first `count` bytes at two addresses. The result is negative if the bytes at
+  /// `left` are less, 0 if they are equal, and positive if they are greater.
   @inline(__always)
   static func compare(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int) -> Int {
     var offset = 0

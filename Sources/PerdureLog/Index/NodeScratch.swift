@@ -1,5 +1,5 @@
-/// Working memory of an arena's single writer. It has space for a copy of the node that is rebuilt,
-/// for two inline keys, and for the separator that a split child passes to its parent.
+/// Working memory of an arena's single writer. It has space for a copy of the rebuilt node, two
+/// inline keys, and the separator that a split child passes to its parent.
 struct NodeScratch {
   let node: UnsafeMutableRawPointer
   let firstKey: UnsafeMutableRawPointer

@@ -6,10 +6,9 @@ import Synchronization
 //
 // A mapped blob file uses one memory map of the process. The number of memory maps is limited
 // (65,530 on Linux by default). If no map is free, the process cannot even allocate memory. So a
-// value that is passed to a closure stays mapped only while it is one of the last few values that
-// its snapshot has read. All snapshots of a process together keep at most `MappedPlace.countMax`
-// files mapped. Beyond that number, a value that must live as long as its snapshot is copied into
-// memory.
+// value that is passed to a closure is unmapped when its snapshot has read a few other values. All
+// snapshots of a process together keep at most `MappedPlace.countMax` files mapped. Beyond that
+// number, a value that must live as long as its snapshot is copied into memory.
 //
 // Invariants
 //  OB1  The caller retains bytes that it passes to a closure until the closure returns, even if the

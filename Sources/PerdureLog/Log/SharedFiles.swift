@@ -20,9 +20,9 @@ import PerdureFileIO
 //
 // LOCK and READERS stay shared. Their content has no meaning when the locks on them are released.
 // Sharing LOCK prevents both stores from being open for writing at the same time. Sharing READERS
-// makes each writer respect the readers of both stores. If one store replaced READERS by a new
-// file, the other store's writer would not see the slots in it, and could remove a file that a
-// reader needs.
+// makes each writer respect the readers of both stores. Suppose that one store replaced READERS by
+// a new file. The other store's writer would not see the slots in it, and could remove a file that
+// a reader needs.
 
 extension File {
   /// Whether the file has a second name.

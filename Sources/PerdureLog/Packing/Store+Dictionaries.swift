@@ -20,9 +20,9 @@ extension Store {
   ///
   /// - Returns: The dictionary; nil if no dictionary would make values a twentieth shorter. In that
   ///   case nothing was written.
-  /// - Throws: `StoreError`: `.invalidArgument` if the keyspace belongs to another store, if the
-  ///   options do not compress values of this keyspace with dictionaries, or if the store has 2,047
-  ///   dictionaries already; the errors of `write`.
+  /// - Throws: `StoreError`: `.invalidArgument` in three cases: the keyspace belongs to another
+  ///   store, the options do not compress its values with dictionaries, or the store already has
+  ///   2,047 dictionaries. Also the errors of `write`.
   /// - Complexity: Reads about 64 times the dictionary's length of values, and takes some tenths of
   ///   a second. Commits continue meanwhile.
   @discardableResult

@@ -1,6 +1,7 @@
 import PerdureFormat
 
-/// What a reader checks of the record at an address. One byte, because each read loads it.
+/// The checks that a reader makes on the record at an address. Stored in one byte, because each
+/// read loads it.
 enum RecordChecks: UInt8 {
   case all
   /// Keyspace and key, and no checksum (`StoreOptions.verifiesChecksumsOnRead`).

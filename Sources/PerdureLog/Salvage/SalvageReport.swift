@@ -31,7 +31,7 @@ public struct SalvageReport: Sendable {
       /// back.
       case outdated = "the segment is of an older generation than the checkpoint says"
       /// The file belongs to another store, or has a wrong name.
-      case foreign = "the file belongs somewhere else"
+      case foreign = "the file belongs to another store, or has a wrong name"
       /// A keyspace or an index is in use, but its definition is missing.
       case definition = "a definition is missing"
       /// A value was packed with a dictionary that is missing or damaged.

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-// Counts in a file the structures that are bound to a segment's number.
+// Counts the structures in a file that are bound to a segment's number.
 //
 // Media write sectors as a whole, so the first sector may have been moved here from another file.
 // Only what depends on later sectors counts. For any other segment, none of it would be valid.

@@ -7,7 +7,7 @@ extension Store {
   ///
   /// - Parameter progress: Called with the number of bytes done and the total number of bytes. The
   ///   total includes an estimate for the records. Throw from it to cancel. Commits wait while it
-  ///   runs. It must not use this store in any way, because it would wait for itself forever.
+  ///   runs. The closure must not use this store, because that call would deadlock.
   /// - Throws: `StoreError` if the store is closed or poisoned, or if the files cannot be read; the
   ///   errors of `progress`. Damage of the bytes is not thrown but reported.
   /// - Complexity: Reads the log once, every live record once more, and the index file. Needs

@@ -22,8 +22,8 @@ public struct ModelDocument: Sendable, Hashable {
   ///
   /// - Parameter file: The path of the file, for messages.
   /// - Throws: `ModelFileError` with the line, if the bytes are not well-formed XML in UTF-8, or if
-  ///   they declare a document type. Also if a processing instruction has no content, or if
-  ///   elements are nested more than 64 levels deep.
+  ///   they declare a document type. The same error is thrown if a processing instruction has no
+  ///   content, or if elements are nested more than 64 levels deep.
   /// - Complexity: O(n) for n bytes.
   public init(_ bytes: [UInt8], file: String) throws(ModelFileError) {
     (prolog, root, epilog) = try XMLSpellings.parse(bytes, file: file)

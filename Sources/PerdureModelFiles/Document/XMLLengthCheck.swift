@@ -1,11 +1,11 @@
-/// Refuses tags, texts and comments that are too long for the parser. For those it reports other
-/// mistakes, for example quotes that are not closed.
+/// Refuses tags, texts and comments that are too long for the parser. The parser reports other
+/// mistakes for such parts, for example quotes that are not closed.
 enum XMLLengthCheck {
   /// The greatest number of bytes from a tag or comment to the next one. The parser reads at most
   /// 10,000,000 bytes at once.
   static let lengthMaxBytes = 8 << 20
 
-  /// - Throws: `ModelFileError` with the line at which the first part begins that is too long.
+  /// - Throws: `ModelFileError` with the line of the first part that is too long.
   /// - Complexity: O(n) for n bytes.
   static func check(
     _ bytes: [UInt8], file: String, lengthMaxBytes: Int = lengthMaxBytes

@@ -147,7 +147,7 @@ extension XMLTagReader: XMLParserDelegate {
     if depth > Self.depthMax {
       refuse(
         line: parser.lineNumber, "Elements are nested more than \(Self.depthMax) levels deep.",
-        "Make the file flatter.")
+        "Use fewer levels.")
       parser.abortParsing()
     }
   }
