@@ -32,7 +32,7 @@ struct FailureTests {
     #expect(FailureKind.allCases.count == 13)
   }
 
-  @Test("Refused commits report that space was refused for the reserve only")
+  @Test("If space is refused only for the reserve, the errors of refused commits report this")
   func heldBack() async throws {
     let words = "a volume that fills up|short write|11|for ever"
     let plan = ProofPlan(seed: 20_261_122, scale: 1, part: words)

@@ -31,7 +31,7 @@ struct SoakTests {
     }
     let alone = ProofPlan(seed: plan.seed, scale: plan.scale, hasProcessAlone: true)
     let result = try await campaign.run(alone, .silent)
-    #expect(result.violations.contains { $0.what.contains("memory of its own") } == grows)
+    #expect(result.violations.contains { $0.what.contains("private memory") } == grows)
     #expect(samples.withLock { $0 } > 50)
   }
 
@@ -48,7 +48,7 @@ struct SoakTests {
     }
     let alone = ProofPlan(seed: plan.seed, scale: plan.scale, hasProcessAlone: true)
     let result = try await campaign.run(alone, .silent)
-    #expect(result.violations.contains { $0.what.contains("memory of its own") } == (mebibytesInAMinute > 2))
+    #expect(result.violations.contains { $0.what.contains("private memory") } == (mebibytesInAMinute > 2))
   }
 
   @Test("Space that grows steadily is detected")

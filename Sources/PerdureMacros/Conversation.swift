@@ -22,8 +22,8 @@ struct Conversation {
 
   private func refusal(_ attribute: SyntaxText) -> Reply {
     let message =
-      "Perdure's macros know the compiler's plugin protocol up to version \(Reply.protocolVersion), and this "
-      + "compiler speaks version \(hostVersion). Use a version of Perdure made for this compiler."
+      "Perdure's macros support the compiler's plugin protocol up to version \(Reply.protocolVersion), but this "
+      + "compiler uses version \(hostVersion). Use a version of Perdure made for this compiler."
     return .expansion(
       nil, [attribute.error(message)])
   }

@@ -297,11 +297,11 @@ struct ExpansionTests {
         == "\"a\" is a value, not an object @ @Relatio")
     #expect(
       complaint("var a: Perdure.ToMany<B>?")
-        == "\"a\" is always there, with or without objects in it @ a: Perdu")
+        == "\"a\" is never nil, with or without objects in it @ a: Perdu")
     #expect(complaint("var a: ToMany<B> = []") == "\"a\" begins empty, and has no default @ a: ToMan")
     #expect(complaint("var a: (Int) -> Int") == "\"a\" is a function, which cannot be stored @ a: (Int)")
     #expect(complaint("var a: (Int, Int)") == "\"a\" is a tuple, which cannot be stored @ a: (Int,")
-    #expect(complaint("var a: any B") == "\"a\" is of no certain type, which cannot be stored @ a: any B")
+    #expect(complaint("var a: any B") == "\"a\" is of an unspecified type, which cannot be stored @ a: any B")
     #expect(complaint("@Transient var a: (Int) -> Int = { $0 }") == nil)
     #expect(complaint("@Attribute(.transient) var a: (Int) -> Int") == nil)
     #expect(complaint("@Attribute(.indexed) var a: (Int)") == nil)

@@ -178,7 +178,7 @@ struct MisuseTests {
   @Test("A type whose values cannot be stored is diagnosed")
   func types() {
     for type in ["Any?", "(any P)?", "some P", "AnyObject?"] {
-      #expect(member("var a: \(type)").first?.hasPrefix("\"a\" is of no certain type") == true, "\(type)")
+      #expect(member("var a: \(type)").first?.hasPrefix("\"a\" is of an unspecified type") == true, "\(type)")
     }
     for (type, words) in [
       ("UInt", "is a UInt, which is not a type of an attribute"),
@@ -204,11 +204,11 @@ struct MisuseTests {
     #expect(complaints("@Transient\ninit() {}", "MarkerMacro", "peer", in: entity).count == 1)
     #expect(
       complaints("@Attribute\nvar a: Int", "MarkerMacro", "peer", in: "struct S {}") == [
-        "@Attribute says something in a class with @Entity only @ @Attribut"
+        "@Attribute has an effect only in a class with @Entity @ @Attribut"
       ])
     #expect(
       complaints("@Managed\nvar a: Int", "ManagedMacro", "accessor", in: "class S: ManagedObject {}") == [
-        "@Managed says something in a class with @Entity only @ @Managed\n"
+        "@Managed has an effect only in a class with @Entity @ @Managed\n"
       ])
     #expect(complaints("@Transient\nvar a = 1", "MarkerMacro", "peer", in: "class S {}") == [])
   }

@@ -117,7 +117,7 @@ struct WireTests {
       return
     }
     #expect(diagnostics.count == 1)
-    #expect(diagnostics.first?.message.contains("this compiler speaks version 8") == true)
+    #expect(diagnostics.first?.message.contains("this compiler uses version 8") == true)
   }
 
   @Test("An unknown message ends the conversation with an error text")

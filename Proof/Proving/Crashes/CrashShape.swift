@@ -84,7 +84,7 @@ package struct CrashShape: Sendable, CustomStringConvertible {
       description: "rotation", commits: 50, operations: 1...2, valueLengthMax: 1200, blobOneIn: 0,
       durabilities: [.relaxed, .ordered, .powerLoss]),
     CrashShape(description: "preconditions that fail, and replaced commits", commits: 60, replacedOneIn: 2),
-    CrashShape(description: "opened and closed again and again", commits: 40, reopensEvery: 2),
+    CrashShape(description: "opened and closed repeatedly", commits: 40, reopensEvery: 2),
     CrashShape(
       description: "three writers", commits: 20, writers: 3, replacedOneIn: 6, isAsynchronous: true,
       sectorLength: 128),

@@ -60,11 +60,11 @@ private struct SoakRun {
   private var step: UInt64 = 0
   private(set) var checkedCount = 0
   private var counts: [String: Int] = [:]
-  private var memory = SoakSeries("memory of its own, MiB")
+  private var memory = SoakSeries("private memory, MiB")
   private var openFiles = SoakSeries("open files of the store beyond its segments")
   private var space = SoakSeries("bytes in the directory for each live byte")
   private var excess = SoakSeries("MiB in the directory beyond three times the live bytes")
-  private var tail = SoakSeries("commits: 99.9 of 100 within, ms")
+  private var tail = SoakSeries("latency of commits, 99.9th percentile, ms")
   private var latencies: [Double] = []
   private var stepsMade = 0
   private(set) var leaks: [String] = []

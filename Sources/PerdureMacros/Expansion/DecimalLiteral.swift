@@ -1,8 +1,9 @@
 /// Makes Swift literals with a point, such as `0.05`, exact where they are values of an attribute
-/// of the type `Decimal`. The compiler reads such a literal as a Double, of which 3.133 is not a
-/// value. The macro has the text of the literal, and generates a call with this text.
+/// of the type `Decimal`. The compiler reads such a literal as a Double, which cannot represent
+/// 3.133 exactly. The macro has the text of the literal, and generates a call with this text.
 ///
-/// A literal that no Decimal can have stays as it is: one of more than 38 digits, or too large.
+/// A literal that no Decimal can represent is not changed: it has more than 38 digits, or is too
+/// large.
 enum DecimalLiteral {
   /// The initial value of a variable as an exact expression, if it is a literal and the type is
   /// written as `Decimal`; any other value as it is.
@@ -49,7 +50,7 @@ enum DecimalLiteral {
   }
 
   /// A literal with a point or an exponent, without underscores; nil for other literals, and for
-  /// those that no Decimal has.
+  /// those that no Decimal can represent.
   private static func fraction(_ literal: String) -> String? {
     let text = literal.filter { $0 != "_" }.lowercased()
     let isDecimal = text.allSatisfy { $0.isNumber || ".e+-".contains($0) }

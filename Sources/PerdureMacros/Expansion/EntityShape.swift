@@ -106,6 +106,6 @@ extension Request.AttachedExpansion {
         + "@EntityProperties, and the class @Entity(propertiesInExtension: true)."
     }
     return
-      "@\(name) says something in a class with @Entity only. Mark \"\(type.name)\" with @Entity, or remove @\(name)."
+      "@\(name) has an effect only in a class with @Entity. Mark \"\(type.name)\" with @Entity, or remove @\(name)."
   }
 }

@@ -213,7 +213,7 @@ extension ManagedProperty {
     }
     if toManyElement(of: withoutOptional(type)) != nil, type.hasSuffix("?") {
       return (
-        "\"\(name)\" is always there, with or without objects in it. Write \"\(withoutOptional(type))\".",
+        "\"\(name)\" is never nil, with or without objects in it. Write \"\(withoutOptional(type))\".",
         binding.offset
       )
     }

@@ -1,5 +1,5 @@
-// What the source text of a type says about the values of a property. A macro does not know types,
-// so the compiler decides about other types (UnmanagedAccessors.swift).
+// The information in the source text of a type about the values of a property. A macro does not
+// know types, so the compiler decides about other types (UnmanagedAccessors.swift).
 
 extension ManagedProperty {
   /// The types of the standard library and of Foundation whose values are attributes.
@@ -76,7 +76,7 @@ extension ManagedProperty {
     if words.first == "(", words.contains(",") { return "a tuple" }
     let core = words.drop { $0 == "(" }
     if ["any", "some", "Any", "AnyObject"].contains(core.first) {
-      return "of no certain type"
+      return "of an unspecified type"
     }
     return nil
   }

@@ -33,7 +33,7 @@ struct MacroMisuseTests {
     @Entity final class Weak: ManagedObject { weak var a: Good? } // error: "a" is weak
     @Entity final class Unowned: ManagedObject { unowned var a: Good } // error: "a" is unowned
     @Entity final class Underscore: ManagedObject { var _count: Int } // error: begins with an underscore
-    @Entity final class Unsure: ManagedObject { var a: Any? } // error: of no certain type
+    @Entity final class Unsure: ManagedObject { var a: Any? } // error: of an unspecified type
     @Entity final class Isolated: ManagedObject { @MainActor var a: Int } // error: Remove @MainActor
     @Entity final class Unsigned: ManagedObject { var a: UInt } // error: "a" is a UInt, which is not a type of
     @Entity final class Letter: ManagedObject { var a: Character = "x" } // error: Write String. Attributes are Bool

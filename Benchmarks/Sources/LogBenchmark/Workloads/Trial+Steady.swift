@@ -130,7 +130,7 @@ extension Trial {
   }
 }
 
-/// Overwrites a range of keys in batches, again and again, always with the same value for each key.
+/// Overwrites a range of keys repeatedly in batches, always with the same value for each key.
 private struct SteadyPass {
   let shape: Shape
   let pool: ValuePool
