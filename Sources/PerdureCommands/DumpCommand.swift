@@ -30,7 +30,7 @@ struct DumpCommand: ConsoleCommand {
       many-to-many links are separate records, in keyspaces whose names begin with link/.
 
       If a record or an object cannot be read, its line (with --json: the member problem) and the error stream \
-      say so, and the next one follows. Exit codes: 0 all was read; 1 some could not be read; 2 the store could \
+      contain the reason, and the next one follows. Exit codes: 0 all was read; 1 some could not be read; 2 the store could \
       not be opened, does not have the keyspace or entity, or has a damaged index, so that the output is \
       incomplete.
       """)

@@ -1,4 +1,4 @@
-/// An error of the operating system or of a file system. Its message says what to do.
+/// An error of the operating system or of a file system. Its message contains the remedy.
 public struct FileIOError: Error, Sendable, Hashable {
   /// The kind of failure.
   public let code: Code

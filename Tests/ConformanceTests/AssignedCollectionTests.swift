@@ -62,7 +62,7 @@ struct AssignedCollectionTests {
     #expect(Array(sender.queue) == [a, b, c])
   }
 
-  @Test("A collection of objects is read as a relationship is")
+  @Test("A collection of objects can be read like a relationship")
   func reading() throws {
     let list = ToMany([a, b, a])
     #expect(list.count == 2 && !list.isEmpty && list.first === a && list.allObjects == [a, b])
@@ -114,7 +114,7 @@ struct AssignedCollectionTests {
   }
 
   #if os(Linux)
-    @Test("Changing a collection of objects stops the program, and says what to do")
+    @Test("Changing a collection of objects stops the program with a message that names the remedy")
     func stops() async throws {
       let result = try await #require(
         processExitsWith: .failure, observing: [\.standardErrorContent],

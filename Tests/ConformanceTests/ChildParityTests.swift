@@ -47,7 +47,7 @@ struct ChildParityTests {
     #expect(try container.newContext().count(for: Jar.fetchRequest()) == 1)
   }
 
-  @Test("X15 A fetch sees the parent's unsaved changes: predicates, orders, windows and counts")
+  @Test("X15 A fetch sees the parent's unsaved changes: predicates, sort descriptors, windows and counts")
   func fetches() throws {
     for grams in [1, 2, 3, 4] { Jar(context: context).grams = grams }
     try context.save()

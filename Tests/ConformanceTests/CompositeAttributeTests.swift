@@ -126,7 +126,7 @@ struct CompositeAttributeTests {
   }
 
   @Test(
-    "Predicates and orders use paths through composites and relationships")
+    "Predicates and sort descriptors use paths through composites and relationships")
   func queries() throws {
     let context = try context()
     for (name, city) in [("a", "Rome"), ("b", "Paris"), ("c", nil)] {

@@ -244,7 +244,7 @@ struct CompositeVersionTests {
     #expect(object["sign.text"] as? String == "cd")
   }
 
-  @Test("An order by a key path through a composite uses the element")
+  @Test("A sort descriptor with a key path through a composite sorts by the element")
   func keyPaths() throws {
     let context = try Sandbox(Shop.self).container.newContext()
     for floor in [2, 1, 3] { Shop(context: context).home.floor = floor }

@@ -144,7 +144,7 @@ struct ObjectIDAttributeTests {
     }
   }
 
-  @Test("An order by ids sorts by entity and then by order of insertion, with nil first")
+  @Test("A sort descriptor on ids sorts by entity and then by order of insertion, with nil first")
   func orders() throws {
     let context = try context()
     let readers = (0..<3).map { _ in Reader(context: context) }

@@ -48,7 +48,7 @@ struct SumOfSumsTests {
     }
   }
 
-  @Test("Orders use the nearest value of the type, so all sums beyond its maximum are equal")
+  @Test("Sorting uses the nearest value of the type, so all sums beyond its maximum are equal")
   func orders() throws {
     let context = try Sandbox(Holding.self, Works.self, Load.self).container.newContext()
     // The sums are 65,534 and 40,000. The numbers of loads are in the opposite order.

@@ -172,7 +172,7 @@ struct TransientAttributeTests {
     #expect(context.registeredObjects.isEmpty)
   }
 
-  @Test("T3 A fetch with a transient attribute in its predicate or order throws an error")
+  @Test("T3 A fetch with a transient attribute in its predicate or sort descriptors throws an error")
   func fetches() throws {
     let sandbox = try Sandbox(Sketch.self, Folder.self)
     let context = sandbox.container.newContext()

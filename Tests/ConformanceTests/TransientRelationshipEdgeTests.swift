@@ -115,7 +115,7 @@ struct TransientRelationshipEdgeTests {
     #expect(picture["over"]?.objects.first?["under"] == .reference(made[0].objectID))
   }
 
-  @Test("A fetch that counts, orders or prefetches by a transient relationship throws an error")
+  @Test("A fetch that counts, sorts or prefetches by a transient relationship throws an error")
   func fetches() throws {
     let context = try context()
     _ = shapes(2, context)

@@ -236,7 +236,7 @@ struct TransientRelationshipTests {
     #expect(tracks[1].players.isEmpty && tracks[1].objectIDs(forRelationshipNamed: "players").isEmpty)
   }
 
-  @Test("T3 A fetch with a transient relationship in its predicate or order throws an error")
+  @Test("T3 A fetch with a transient relationship in its predicate or sort descriptors throws an error")
   func predicates() throws {
     let context = try context()
     let (tracks, players) = try band(context)

@@ -55,7 +55,7 @@ struct ModelGenerateCommandTests {
     #expect(manual.contains("enum NoteEntity") && !manual.contains("var text"))
   }
 
-  @Test("A file of choices without entities leaves the default of the command")
+  @Test("If the options file does not set entities, the default of the command applies")
   func choicesWithoutEntities() throws {
     try write(
       """

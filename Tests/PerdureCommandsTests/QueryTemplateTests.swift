@@ -70,7 +70,7 @@ struct QueryTemplateTests {
         + variables.flatMap { ["--variable", $0] } + others)
   }
 
-  @Test("A template of the stored model selects, orders and limits the objects")
+  @Test("A template of the stored model selects, sorts and limits the objects")
   func runs() throws {
     #expect(try query("heavy", ["least=10", "most=1.5"]).lines == ["name", "\"\"", "a=b"])
     #expect(
@@ -81,7 +81,7 @@ struct QueryTemplateTests {
   }
 
   @Test(
-    "Values are read as the types of the variables; the name alone is nil, and a list has several values",
+    "Values are read as the types of the variables; a name without a value passes nil, and a list has several values",
     arguments: [
       ("named", ["name=a=b"], ["a=b"]), ("named", ["name"], ["\"\""]), ("named", ["name="], []),
       ("among", ["names=Bob", "names=Ada", "range=0", "range=100"], ["Ada", "Bob"]),

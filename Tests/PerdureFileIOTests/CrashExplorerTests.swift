@@ -164,7 +164,7 @@ struct CrashExplorerTests {
     #expect(report.distinctImageCount >= 5_000, "\(report)")
   }
 
-  @Test("If the exploration ends early, the report says so")
+  @Test("If the exploration ends early, the report states this")
   func complete() throws {
     var explorer = CrashExplorer(seed: 5)
     func report() throws -> CrashReport {

@@ -54,7 +54,7 @@ struct SuiteMistakeTests {
     #expect(report.promisingCheckCount > 3 && report.promisingCheckCount < report.checkedCount)
     #expect(report.description.contains("6 operations, 3 steps begun, 3 acknowledged; "))
     #expect(
-      report.description.contains("\(report.promisingCheckCount) of them against something acknowledged"))
+      report.description.contains("\(report.promisingCheckCount) of them with acknowledged steps"))
   }
 
   @Test("A suite without acknowledgements is reported, unless the check allows that")
@@ -154,7 +154,7 @@ struct CrashCanaryKindTests {
   }
 
   @Test(
-    "A suite that checks nothing detects no mistake, and the report says so", arguments: CrashCanary.allCases)
+    "A suite that checks nothing detects no mistake, and the report states this", arguments: CrashCanary.allCases)
   func blind(_ canary: CrashCanary) throws {
     let report = try report(canary, Suite(looks: false, looksForSurplus: false))
     #expect(report.violation == nil && report.mistakes.map(\.kind) == [.canary])

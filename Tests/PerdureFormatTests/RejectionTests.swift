@@ -47,7 +47,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.superblock, "a durable end beyond any segment", 64, (1 as UInt64) << 26, .illegalField),
     field(.superblock, "a durable end before the first segment", 64, 0 as UInt64, .illegalField),
     field(.superblock, "blob number 0", 88, 0 as UInt64, .illegalField),
-    field(.superblock, "a state that is neither", 96, 2 as UInt32, .illegalField),
+    field(.superblock, "a state that is neither open nor closed", 96, 2 as UInt32, .illegalField),
     field(.superblock, "too small a capacity", 100, 4088 as UInt32, .illegalField),
     field(.superblock, "a capacity not a multiple of 8", 100, 4100 as UInt32, .illegalField),
     field(.superblock, "too large a capacity", 100, 0x1000_0008 as UInt32, .illegalField),
@@ -56,7 +56,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.superblock, "a checkpoint shorter than its head", 116, 79 as UInt32, .illegalField),
     field(.superblock, "the first reserved byte", 124, 1 as UInt8, .unsupported),
     field(.superblock, "the last reserved byte", 127, 1 as UInt8, .unsupported),
-    field(.superblock, "a copy that is neither opened nor not", 144, 2 as UInt32, .illegalField),
+    field(.superblock, "a flag of copies that is neither 0 nor 1", 144, 2 as UInt32, .illegalField),
   ]
 
   static let segmentHeader: [Rejection] = [
@@ -131,7 +131,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.record, "an unknown kind", 4, 9 as UInt8, .unsupported),
     field(.record, "unknown flags", 5, 1 as UInt8, .unsupported),
     field(.record, "too long a value", 12, 0x0010_0001 as UInt32, .illegalField),
-    field(.record, "the longest value that a length can say", 12, UInt32.max, .illegalField),
+    field(.record, "the longest value that the field can express", 12, UInt32.max, .illegalField),
     field(.record, "a tombstone with a value of its own", 4, 2 as UInt8, .illegalField, at: 12),
     field(.record, "a blob without a reference", 4, 3 as UInt8, .illegalField, at: 12),
     Rejection(.record, "a packed value without a block", .illegalField, at: 12) {
@@ -150,12 +150,12 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(
       .rewrittenFooter, "an original end not at a multiple of 8", 16, 0x123_4561 as UInt64, .illegalField),
     field(.rewrittenFooter, "an original end beyond any segment", 16, (1 as UInt64) << 29, .illegalField),
-    field(.rewrittenFooter, "frames that have grown", 24, 0x123_4568 as UInt64, .illegalField),
+    field(.rewrittenFooter, "frames longer than before the rewrite", 24, 0x123_4568 as UInt64, .illegalField),
     field(.rewrittenFooter, "frames that end in the header", 24, 120 as UInt64, .illegalField),
     field(.rewrittenFooter, "more tombstones than records", 40, 0x55_4401 as UInt64, .illegalField, at: 32),
-    field(.rewrittenFooter, "more records than there is room for", 32, UInt64.max, .illegalField),
+    field(.rewrittenFooter, "more records than fit into the structure", 32, UInt64.max, .illegalField),
     field(.rewrittenFooter, "more lines than the segment had units", 48, UInt32.max, .illegalField),
-    field(.rewrittenFooter, "more groups than there is room for", 56, UInt32.max, .illegalField),
+    field(.rewrittenFooter, "more groups than fit into the structure", 56, UInt32.max, .illegalField),
   ]
 
   static let groupEntry: [Rejection] = [
@@ -169,7 +169,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.groupEntry, "a place not at a multiple of 8", 8, 0x12_345C as UInt32, .illegalField),
     field(.groupEntry, "a group that has grown", 8, 0x98_7658 as UInt32, .illegalField),
     field(.groupEntry, "nothing stored", 12, 0 as UInt32, .illegalField),
-    field(.groupEntry, "more stored than there is", 12, 0x1_2348 as UInt32, .illegalField),
+    field(.groupEntry, "a stored group longer than the unpacked one", 12, 0x1_2348 as UInt32, .illegalField),
   ]
 
   static let blob: [Rejection] = [
@@ -178,7 +178,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.blobHeader, "another chunk length", 12, 4096 as UInt32, .unsupported),
     field(.blobHeader, "number 0", 32, 0 as UInt64, .illegalField),
     field(.blobHeader, "too long a value", 40, 0x1_0000_0001 as UInt64, .illegalField),
-    field(.blobHeader, "the longest value that a length can say", 40, UInt64.max, .illegalField),
+    field(.blobHeader, "the longest value that the field can express", 40, UInt64.max, .illegalField),
     field(.blobHeader, "the first reserved byte", 48, 1 as UInt8, .unsupported),
     field(.blobHeader, "the last reserved byte", 59, 1 as UInt8, .unsupported),
     field(.blobReference, "number 0", 0, 0 as UInt64, .illegalField),
@@ -208,7 +208,7 @@ extension Rejection {
     field(.backupStreamHeader, "another length", 12, 128 as UInt32, .unsupported),
     field(.backupStreamHeader, "a reserved byte", 59, 1 as UInt8, .unsupported),
     field(.backupStreamChunk, "an unknown kind", 8, 5 as UInt8, .unsupported),
-    field(.backupStreamChunk, "a file that neither ends nor does not", 9, 2 as UInt8, .illegalField),
+    field(.backupStreamChunk, "a flag of the last chunk that is neither 0 nor 1", 9, 2 as UInt8, .illegalField),
     field(.backupStreamChunk, "a reserved byte", 15, 1 as UInt8, .unsupported),
     field(.backupStreamChunk, "blob file 0", 16, 0 as UInt64, .illegalField),
     field(.backupStreamChunk, "too high an offset", 24, UInt64.max, .illegalField),
@@ -216,7 +216,7 @@ extension Rejection {
     field(.readerSlot, "another version", 4, 2 as UInt16, .unsupported),
     field(.readerSlot, "an unknown state", 6, 3 as UInt16, .illegalField),
     field(.readerSlot, "state 0", 6, 0 as UInt16, .illegalField),
-    field(.readerSlot, "needs before they are known", 6, 1 as UInt16, .illegalField, at: 24),
+    field(.readerSlot, "needs of a reader that is still opening", 6, 1 as UInt16, .illegalField, at: 24),
     field(.readerSlot, "a reserved byte", 15, 1 as UInt8, .unsupported),
     field(.readerSlot, "an index file without a checkpoint", 40, 0 as UInt64, .illegalField),
     field(.readerSlot, "a checkpoint without an index file", 32, 0 as UInt64, .illegalField, at: 40),
@@ -230,9 +230,9 @@ extension Rejection {
     field(.checkpointRoot, "too high a number", 8, uncountable, .illegalField),
     field(.checkpointRoot, "too high a sequence number", 32, uncountable, .illegalField),
     field(.checkpointRoot, "too high a blob number", 40, uncountable, .illegalField),
-    field(.checkpointRoot, "more keyspaces than there is room for", 48, UInt32.max, .incomplete, at: 197),
-    field(.checkpointRoot, "more indexes than there is room for", 52, UInt32.max, .incomplete, at: 197),
-    field(.checkpointRoot, "more blobs than there is room for", 56, UInt64.max, .incomplete, at: 197),
+    field(.checkpointRoot, "more keyspaces than fit into the structure", 48, UInt32.max, .incomplete, at: 197),
+    field(.checkpointRoot, "more indexes than fit into the structure", 52, UInt32.max, .incomplete, at: 197),
+    field(.checkpointRoot, "more blobs than fit into the structure", 56, UInt64.max, .incomplete, at: 197),
     field(.checkpointRoot, "a longer table than there is", 64, UInt64.max, .incomplete, at: 197),
     field(.checkpointRoot, "bytes after the table", 64, 4 as UInt64, .illegalField, at: 196),
     field(.checkpointRoot, "an unknown flag of an index", 160, 4 as UInt8, .unsupported),

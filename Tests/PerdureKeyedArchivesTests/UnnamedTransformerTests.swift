@@ -98,7 +98,7 @@ struct UnnamedTransformerTests {
   }
 
   #if !canImport(Darwin)
-    @Test("A nested class causes an error that says so, and does not stop the program")
+    @Test("A nested class causes an error that names the nesting, and does not stop the program")
     func inner() {
       let transformer = KeyedArchiveTransformer(allowing: [Outer.Inner.self])
       for value in [Outer.Inner(), [Outer.Inner()]] as [Any] {

@@ -18,7 +18,7 @@ struct DamagePlaceTests {
       #expect(place.hasPrefix(Self.segment) && error.code == .corruption, "\(error)")
       return try #require(place.split(separator: " ").last.flatMap { Int($0) })
     }
-    throw Violation("nothing was noticed")
+    throw Violation("no error was thrown")
   }
 
   /// The first offset at which `bytes` contain `value`.

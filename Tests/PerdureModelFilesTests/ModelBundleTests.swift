@@ -116,7 +116,7 @@ struct ModelBundleTests {
     }
   }
 
-  @Test("The error for a symbolic link to itself says so")
+  @Test("The error for a symbolic link to itself names symbolic links as the cause")
   func linkToItself() throws {
     let path = directory.file("M.xcdatamodel")
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)

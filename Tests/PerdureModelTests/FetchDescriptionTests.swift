@@ -262,7 +262,7 @@ struct FetchedPropertyDescriptionTests {
         == ["redefinedProperty B.x"])
   }
 
-  @Test("Predicates and orders cannot name a fetched property")
+  @Test("Predicates and sort descriptors cannot name a fetched property")
   func named() {
     var company = company
     company.fetchedProperties = [FetchedPropertyDescription("staff", "Worker")]

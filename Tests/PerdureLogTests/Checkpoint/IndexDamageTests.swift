@@ -58,7 +58,7 @@ struct IndexDamageTests {
       }
     }
     // Bytes that the newest checkpoint does not reach may have any value.
-    print("bits of the index file: \(places.count), \(used) of no account")
+    print("bits of the index file: \(places.count), \(used) without effect")
     #expect(used < places.count * 3 / 4)
   }
 

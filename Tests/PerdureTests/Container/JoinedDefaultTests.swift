@@ -50,7 +50,7 @@ struct JoinedDefaultTests {
     return try context.fetch(request).compactMap { $0["name"] as? String }
   }
 
-  @Test("Old objects keep the default of their own store in predicates, orders, indexes and sums")
+  @Test("Old objects keep the default of their own store in predicates, sort descriptors, indexes and sums")
   func keep() throws {
     try add("a", open(nil, "A"))
     try add("b", open(nil, "B"))

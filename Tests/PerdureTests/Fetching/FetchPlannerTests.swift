@@ -69,7 +69,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A compound index serves an equality and an order by the following property")
+  @Test("A compound index serves an equality and sorting by the following property")
   func equalityAndOrder() throws {
     #expect(
       try explain(
@@ -135,7 +135,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("An order with a limit uses the index, and a descending order starts at the end of the index")
+  @Test("A sorted fetch with a limit uses the index; in descending order it starts at the end of the index")
   func orderByIndex() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("salary", ascending: false)], limit: 5) == """
@@ -147,7 +147,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("A unique index serves an order only if it has the keys of all objects")
+  @Test("A unique index serves a sort order only if it has the keys of all objects")
   func uniqueOrder() throws {
     #expect(
       try explain("Employee", order: [FetchOrder("big")], limit: 5).contains(
@@ -226,7 +226,7 @@ struct FetchPlannerTests {
         """)
   }
 
-  @Test("An index of a derived count serves orders by the count, and ranges that exclude zero")
+  @Test("An index of a derived count serves sorting by the count, and ranges that exclude zero")
   func counts() throws {
     #expect(
       try explain("Company", order: [FetchOrder("employeeCount", ascending: false)], limit: 3) == """

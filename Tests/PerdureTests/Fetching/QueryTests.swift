@@ -159,7 +159,7 @@ struct QueryTests {
     try same("company == %@", [House()]) { $0.company == House() }
   }
 
-  @Test("An order accepts a key path, a query through to-one relationships, or a string")
+  @Test("A sort descriptor accepts a key path, a query through to-one relationships, or a string")
   func orders() {
     #expect(FetchOrder(Hand.self) { $0.company.name } == FetchOrder("company.name"))
     #expect(FetchOrder(Hand.self, ascending: false) { $0.age } == FetchOrder(\Hand.age, ascending: false))
