@@ -16,8 +16,8 @@ let settings: [SwiftSetting] = [
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
-// Fetched by nobody who does not use PerdureLogging: packages take on what the products they name
-// depend on.
+// Fetched only by packages that use PerdureLogging: a package gets the dependencies of the products
+// that it names.
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let package = Package(

@@ -115,7 +115,7 @@ struct VerifyCommand: ConsoleCommand {
     try show(FindingGroup.groups(graph.findings.map { ShownFinding($0) }), on: console)
     let left = graph.referencesLeft
     let leftText =
-      left == 0 ? "" : ", \(counted(left, "reference")) to deleted objects left by the rule noAction"
+      left == 0 ? "" : ", \(counted(left, "reference")) to deleted objects left by the delete rule noAction"
     try console.print(
       "graph: \(counted(graph.rows, "object")), \(counted(graph.links, "link"))\(leftText): "
         + summary(graph.findings.count, on: console))

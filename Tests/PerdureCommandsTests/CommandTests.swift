@@ -202,13 +202,14 @@ struct CommandTests {
     #expect(json.lines[0].contains("\"clean\":false") && json.lines[0].contains("\"invariant\":\"V6\""))
   }
 
-  @Test("References that the rule noAction leaves are counted, but they are not findings")
+  @Test("References that the delete rule `noAction` leaves are counted, but they are not findings")
   func verifyNoAction() throws {
     let outcome = try Outcome("verify", try makeBoats())
     #expect(outcome.code == .success)
     #expect(
       outcome.lines.last
-        == "graph: 3 objects, 0 links, 3 references to deleted objects left by the rule noAction: clean")
+        == "graph: 3 objects, 0 links, 3 references to deleted objects left by the delete rule noAction: clean"
+    )
   }
 
   @Test("verify and dump report an unreadable row and continue with the next row")

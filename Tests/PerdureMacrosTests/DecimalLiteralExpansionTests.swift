@@ -18,7 +18,7 @@ struct DecimalLiteralExpansionTests {
     }
   }
 
-  @Test("Whole numbers, expressions, other types and literals that no Decimal has stay as they are")
+  @Test("Whole numbers, expressions, other types and literals that no Decimal can represent stay unchanged")
   func others() {
     let digits = String(repeating: "1", count: 38)
     for value in ["5", "-5", "0x1p-2", "price(0.05)", "0.05 + 1", "nil", "1e128", "1e-129", "\(digits).5"] {

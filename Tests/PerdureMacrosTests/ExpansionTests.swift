@@ -242,7 +242,7 @@ struct ExpansionTests {
     #expect(complaints("static let a = 1\n lazy var b = 2\n override var c: Int { didSet {} }") == [])
   }
 
-  @Test("The message about observers says what to write instead, with the options of the variable")
+  @Test("The message about observers contains the code to write instead, with the options of the variable")
   func observers() {
     func message(_ member: String) -> String {
       let reply = Expansion.expand(

@@ -17,7 +17,7 @@ struct CorpusLayoutTests {
   @Test("The picture of each valid model has all of its entities and no overlaps", arguments: files)
   func layout(_ path: String) throws {
     let document = try ModelBundle(contentsOf: path).document()
-    // Other tests say which files have errors.
+    // Other tests list the files that have errors.
     guard !document.problems().contains(where: { $0.severity == .error }) else { return }
     let model = try document.managedObjectModel()
     for attributes in DiagramOptions.Attributes.allCases {

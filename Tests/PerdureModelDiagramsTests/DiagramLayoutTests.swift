@@ -105,7 +105,7 @@ struct DiagramLayoutTests {
     #expect(SVGWriter.text(layout, title: "Empty").hasSuffix("</svg>\n"))
   }
 
-  @Test("The computed ascending values are nearest to the wished ones, compared with all in a small range")
+  @Test("The computed ascending values are the nearest to the requested ones among all in a small range")
   func nearestValues() {
     var random = SeededGenerator.forTest("nearest ascending values")
     for _ in 0..<200 {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The article about models in files")
 struct FileArticleTests {
-  @Test("The fetched property of the article is read as it says")
+  @Test("The fetched property of the article is read as the article describes")
   func fetchedProperty() throws {
     var root = URL(fileURLWithPath: #filePath)
     for _ in 0..<3 { root.deleteLastPathComponent() }

@@ -178,7 +178,7 @@ struct HostileFileTests {
     #expect(readable > 20)
   }
 
-  @Test("Every mistake in the markup is in words, and on one line")
+  @Test("Every mistake in the markup is described in words on one line")
   func damagedMarkup() {
     var random = SeededGenerator.forTest("damaged markup")
     let text = """

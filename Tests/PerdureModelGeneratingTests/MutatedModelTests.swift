@@ -61,7 +61,9 @@ struct MutatedModelTests {
       return names.filter { $0.hasSuffix(".xml") }.sorted().map { "\(folder)/\($0)" }
     } ?? []
 
-  @Test("The same holds for changed models of public projects", .enabled(if: corpus != nil), arguments: files)
+  @Test(
+    "A changed model of a public project gives findings of one line each, or a model with code and pictures",
+    .enabled(if: corpus != nil), arguments: files)
   func corpusMutations(_ path: String) throws {
     let random = SeededGenerator.forTest(path)
     _ = try check(

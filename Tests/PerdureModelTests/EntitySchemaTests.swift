@@ -97,7 +97,7 @@ struct ModelHashTests {
     #expect(hash == 0x7828_1215_5a59_f791)
   }
 
-  @Test("Orders, defaults, delete rules, indexes and class names do not affect the hash")
+  @Test("The order of declaration, defaults, delete rules, indexes and class names do not affect the hash")
   func ignored() throws {
     let entities = Sample.entities(changing: "Company") { company in
       company.managedObjectClassName = "Firm"

@@ -90,7 +90,7 @@ struct TransientRelationshipModelTests {
     #expect(ModelDifference.differences(from: before, to: after).allSatisfy { $0.isCompatible })
   }
 
-  @Test("A description says which relationships are transient")
+  @Test("A description shows which relationships are transient")
   func words() throws {
     #expect("\(Self.entities(transient: true)[0])" == "A: name string, b ->> B.a transient")
   }

@@ -192,7 +192,7 @@ struct SourceShapeTests {
       options += 1
       let isNumber = code.firstMatch(of: /= -?[0-9]|Bytes|Seconds|Milliseconds|Percent|Ratio/) != nil
       for word in ["Default: ", "Why: "] + (isNumber ? ["Unit: ", "Range: "] : []) {
-        #expect(documented.contains(word), "\(code) does not say \(word)")
+        #expect(documented.contains(word), "\(code) does not state \(word)")
       }
       documented = ""
     }

@@ -35,7 +35,7 @@ struct MacroCheck {
       if plain != property.fetchRequest {
         report(
           entity.name, property.name,
-          "The request of the fetched property has more than a predicate, an order and a limit.")
+          "The request of the fetched property has more than a predicate, sort descriptors and a limit.")
       }
     }
   }

@@ -82,7 +82,7 @@ struct VerticalPositions {
 
 /// Least squares under an order (the method of adjacent pools).
 enum Monotone {
-  /// A wished value with a weight: the mean `sum / weight`.
+  /// A requested value with a weight: the mean `sum / weight`.
   struct Wish {
     var sum: Int
     var weight: Int

@@ -76,8 +76,8 @@ extension XMLTagReader {
       "Open the model with Xcode 4 or later and save it; compiled models (.mom) are not supported.")
   }
 
-  /// Refuses everything but text in UTF-8. The parser reads other encodings too, and then values
-  /// have other bytes than the file.
+  /// Refuses all text except UTF-8. The parser also reads other encodings, and then the bytes of
+  /// values differ from those of the file.
   private static func checkEncoding(of bytes: [UInt8], file: String) throws(ModelFileError) {
     let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
     // UTF-16 and UTF-32 contain zeros.

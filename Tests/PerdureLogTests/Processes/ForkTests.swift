@@ -212,7 +212,7 @@ struct ForkTests {
           try expect(["ended", ""].contains(child.words), "\(name): \(child)")
           try expect(try POSIXFileSystem().files(in: path) == files, "\(name): other files")
           try expect(
-            (try? Store(at: path + "2", options: Parent.options())) == nil, "\(name): the lock was given away"
+            (try? Store(at: path + "2", options: Parent.options())) == nil, "\(name): the lock was released"
           )
         }
         try expect(try second?.snapshot().value(id: 7, in: rows) == [7], "the second store")

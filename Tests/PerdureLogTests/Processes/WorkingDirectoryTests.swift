@@ -75,7 +75,7 @@ struct WorkingDirectoryTests {
     // The holder removes the file after another opening has opened it, and before that opening
     // locks it. Then a third process may create the file again and lock it.
     for isTaken in [true, false] {
-      var lock: (any FileLock)? = try files.lock(path, .exclusive, holder: "who destroys")
+      var lock: (any FileLock)? = try files.lock(path, .exclusive, holder: "the destroyer")
       var third: (any FileLock)?
       var step = 0
       var refusal: FileIOError.Code?

@@ -136,8 +136,8 @@ struct SalvageDamage {
   }
 
   /// Checks the restored version of each key. It must be the version of the newest intact record.
-  /// Any version that the key ever had is allowed if a frame of the key has a moved sector, or if
-  /// only a checksum supports a record.
+  /// Any earlier version of the key is allowed if a frame of the key has a moved sector, or if only
+  /// a checksum supports a record.
   func check(_ found: [StoredKey: [UInt8]]) throws {
     var histories: [StoredKey: [SalvagedStore.LogRecord]] = [:]
     for record in original.records where record.place.keyspace != "" {

@@ -250,7 +250,7 @@ struct SalvagedStore {
         }
       }
     }
-    guard try store.verify().isClean else { throw Violation("the salvaged store is not well") }
+    guard try store.verify().isClean else { throw Violation("the salvaged store is damaged") }
     return content
   }
 }

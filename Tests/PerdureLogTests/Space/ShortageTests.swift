@@ -105,7 +105,7 @@ struct ShortageTests {
   }
 
   @Test(
-    "A commit that fails for a shortage leaves no blob file, and can be repeated",
+    "A commit that fails because resources are exhausted leaves no blob file, and can be repeated",
     arguments: [(.create, .tooManyOpenFiles), (.map, .outOfMemory)] as [(FileOperation, FileIOError.Code)])
   func longValues(_ operation: FileOperation, _ code: FileIOError.Code) throws {
     let store = try memory.open()

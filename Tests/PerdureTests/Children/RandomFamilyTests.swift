@@ -205,7 +205,7 @@ private struct Family: RandomEdits {
   }
 
   /// Omits references to deleted objects. A context shows a deleted object until a save accepts or
-  /// refuses the deletion. It also shows references that the delete rule "no action" leaves. A
+  /// refuses the deletion. It also shows references that the delete rule `.noAction` leaves. A
   /// child shows neither.
   private func text(_ value: Any?) -> String {
     switch value {

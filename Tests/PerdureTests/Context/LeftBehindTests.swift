@@ -1,4 +1,4 @@
-// References to objects that another context has deleted. The delete rule "no action" or a denied
+// References to objects that another context has deleted. The delete rule `.noAction` or a denied
 // deletion leaves such references.
 
 import PerdureModel
@@ -52,7 +52,7 @@ struct LeftBehindTests {
     }
   }
 
-  @Test("References that the rule no action leaves read as nil while the deleted object has changes")
+  @Test("References that the delete rule `.noAction` leaves are nil while the deleted object has changes")
   func changedHere() throws {
     let scene = try Scene(.noAction, linked: 1)
     scene.parent.setValue(7, forKey: "number")
@@ -67,7 +67,7 @@ struct LeftBehindTests {
   }
 
   @Test(
-    "An object that is inserted again has the references that no action left, even in the store",
+    "An object that is inserted again has the references that `.noAction` left, even in the store",
     arguments: [false, true])
   func insertedAgain(ordered: Bool) throws {
     let scene = try Scene(.noAction, ordered: ordered, linked: 2)
@@ -90,7 +90,7 @@ struct LeftBehindTests {
     try expectWhole(scene.container)
   }
 
-  @Test("An object that is inserted again has one partner, even if no action left another reference")
+  @Test("An object that is inserted again has one partner, even if `.noAction` left another reference")
   func insertedAgainToOne() throws {
     let scene = try Scene(.noAction, isToMany: false)
     scene.here.mergePolicy = .mergeByPropertyObjectTrump

@@ -242,14 +242,14 @@ struct VanishedObjectTests {
     other.delete(try other.same(company))
     other.delete(try other.same(project))
     try other.save()
-    #expect(worker.company === company && !company.isDeleted, "the context has not moved on")
+    #expect(worker.company === company && !company.isDeleted, "the context has not advanced")
     if refreshesAll {
       context.refreshAllObjects()
     } else {
       context.refresh(Department(context: context), mergeChanges: true)
     }
     #expect(company.isDeleted && !company.isUpdated && !company.hasChanges)
-    #expect(company.name == (refreshesAll ? "" : "C"), "a refresh of all drops what was read")
+    #expect(company.name == (refreshesAll ? "" : "C"), "refreshAllObjects discards loaded values")
     #expect(company.workers.isEmpty && company.workerCount == 0)
     #expect(worker.company == nil && worker.value(forKey: "company") == nil)
     #expect(worker.bookmarks.isEmpty && !worker.bookmarks.contains(project) && project.isDeleted)

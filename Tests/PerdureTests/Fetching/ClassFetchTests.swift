@@ -36,7 +36,7 @@ struct ClassFetchTests {
     #expect(try context.fetch(kind).count == context.fetch(Animal.self).count)
   }
 
-  @Test("A fetch by class accepts a query, an order and a limit")
+  @Test("A fetch by class accepts a query, sort descriptors and a limit")
   func parts() throws {
     let context = try context()
     let order = [FetchOrder(\Animal.name)]

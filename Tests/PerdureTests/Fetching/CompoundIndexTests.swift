@@ -180,7 +180,7 @@ struct CompoundIndexTests {
   }
 
   @Test(
-    "A compound index serves orders without a sort, in both directions, even with fixed properties in between"
+    "A compound index serves sort descriptors without a sort, in both directions, even with fixed properties in between"
   )
   func orders() throws {
     let graph = try staff()

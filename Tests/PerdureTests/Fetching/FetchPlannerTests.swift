@@ -28,7 +28,7 @@ struct FetchPlannerTests {
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
   }
 
-  @Test("Orders along paths and joins do not use an index with mostly unrelated entries")
+  @Test("Sort descriptors along paths and joins do not use an index with mostly unrelated entries")
   func sparsePaths() throws {
     let order = [FetchOrder("company.name", ascending: false)]
     let many = try explain("Employee", nil, order: order, limit: 5)

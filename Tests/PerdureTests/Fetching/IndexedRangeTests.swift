@@ -94,7 +94,7 @@ struct IndexedRangeTests {
     #expect(try Self.key(format, of: "Item") == nil)
   }
 
-  @Test("The planner handles ranges with a limit, an order or fewer entities than the index")
+  @Test("The planner handles ranges with a limit, a sort descriptor or fewer entities than the index")
   func unusualRanges() throws {
     #expect(try Self.key("rank > 5", of: "Item", { $0.limit = 3 }) == nil)
     #expect(try Self.key("rank > 5", of: "Item", { $0.order = [FetchOrder("rank")] }) == nil)
@@ -113,7 +113,7 @@ struct IndexedRangeTests {
     #expect(IndexedRange(query, schema) == nil)
   }
 
-  @Test("The planner handles requests with an order, an offset, a limit of 0 or without subentities")
+  @Test("The planner handles requests with a sort descriptor, an offset, a limit of 0 or without subentities")
   func unusual() throws {
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.includesSubentities = false }) == nil)
     #expect(try Self.key("code == 'a'", of: "Thing", { $0.order = [FetchOrder("serial")] }) == nil)

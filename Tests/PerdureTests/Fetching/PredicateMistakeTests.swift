@@ -120,7 +120,7 @@ struct PredicateMistakeTests {
     }
   }
 
-  @Test("Orders and typed queries name attributes that are called like constants")
+  @Test("Sort descriptors and typed queries can name attributes that are called like constants")
   func typedConstantNames() throws {
     let container = try PersistentContainer(name: "Words", classes: [Word.self], description: .inMemory)
     try container.loadPersistentStores()

@@ -150,7 +150,7 @@ struct HostileGraphTests {
     try context.save()
   }
 
-  @Test("Predicates, orders and keys can have paths of ten steps")
+  @Test("Predicates, sort descriptors and keys can have paths of ten steps")
   func longPaths() throws {
     let context = try Staff.context()
     let chain = (0...10).map { context.worker("w\($0)") }

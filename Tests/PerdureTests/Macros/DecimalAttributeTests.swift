@@ -26,7 +26,7 @@ struct DecimalAttributeTests {
     return container.newContext()
   }
 
-  @Test("A default is the decimal number that is written, and a query with the same literal finds it")
+  @Test("A default equals its decimal literal exactly, and a query with the same literal finds it")
   func defaults() throws {
     let context = try context()
     let article = Article(context: context)
@@ -44,7 +44,7 @@ struct DecimalAttributeTests {
       try context.count(for: FetchRequest<Article>(predicate: FetchPredicate(format: "price == 3.133"))) == 1)
   }
 
-  @Test("A bound is the decimal number that is written, in attributes and in elements of composites")
+  @Test("A bound equals its decimal literal exactly, in attributes and in elements of composites")
   func bounds() throws {
     let context = try context()
     let article = Article(context: context)

@@ -30,7 +30,7 @@ struct ElementDefaultTests {
     return container.newContext()
   }
 
-  @Test("The description has the defaults of the elements at any depth, where the option stands")
+  @Test("The description has the defaults of the elements at any depth, if the option is set")
   func description() throws {
     let entity = EntityDescription(from: Trip.self)
     func place(_ city: DefaultValue?) -> [PropertyDescription] {
@@ -56,7 +56,7 @@ struct ElementDefaultTests {
       ])
   }
 
-  @Test("A new object has the defaults; its required elements are asked for until the composite is nil")
+  @Test("A new object has the defaults; a save requires the required elements until the composite is nil")
   func objects() throws {
     let context = try context()
     let before = Date()

@@ -167,7 +167,7 @@ struct ConflictScene {
       try newcomer("second", context).company = try company(0, context)
     case .uniqueChanged: first.email = "x"
     case .placesApart, .placesSame, .placeRemoved, .removedPlace, .placesInserted:
-      Issue.record("Orders have a scene of their own.")
+      Issue.record("Ordered relationships have a separate scene.")
     }
   }
 

@@ -243,7 +243,7 @@ struct FetchedPropertyTests {
     #expect(message["text"] as? String == "x")
   }
 
-  @Test("A predicate or an order that names a fetched property causes a typed error")
+  @Test("A predicate or a sort descriptor that names a fetched property causes a typed error")
   func named() throws {
     let context = try container().newContext()
     for format in ["live.@count > 0", "ANY live.size > 3", "SUBQUERY(live, $m, $m.size > 3).@count > 0"] {

@@ -54,7 +54,7 @@ final class HeldParent: PersistentStore, @unchecked Sendable {
       try view.visitReferences(entity: entity.number, from: 0) { reference in
         for relationship in shape.relationships {
           let all = core.reading.links.targets(of: reference, relationship)
-          // The delete rule "no action" leaves references to deleted objects.
+          // The delete rule `.noAction` leaves references to deleted objects.
           let shown = try all.filter { try view.version(of: $0) != nil }
           let seen = try targets(reference, relationship, view)
           #expect(relationship.order == nil || shown == seen, "\(shape.name).\(relationship.name)")

@@ -1,5 +1,5 @@
-// A naive store of dictionaries, which derives indexes by sorting. It answers the required requests
-// only: its rows are copies that end with the call that receives them, and each request can be
+// A naive store of dictionaries, which derives indexes by sorting. It answers only the required
+// requests. Its rows are copies that end with the call that receives them. Each request can be
 // counted, fail or meet an expired view, as in a store at the end of a network. Every test of the
 // graph can run on it, and tests compare other stores with it.
 

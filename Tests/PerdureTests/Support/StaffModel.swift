@@ -132,7 +132,7 @@ final class Address: ManagedObject {
     get { _get(0) }
     set { _set(0, newValue) }
   }
-  /// Delete rule: no action. The destination is an abstract entity.
+  /// Delete rule: `.noAction`. The destination is an abstract entity.
   var residents: ToMany<Party> { _get(1) }
 }
 
@@ -323,7 +323,7 @@ enum StoreKind: String, CaseIterable, Sendable {
     let members = [other, store].map {
       JoinedStore.Member($0, durability: description.durability, isReadOnly: description.isReadOnly)
     }
-    guard let joined = JoinedStore(members) else { preconditionFailure("Two stores are not too many.") }
+    guard let joined = JoinedStore(members) else { preconditionFailure("Two stores are within the limit.") }
     return joined
   }
 }

@@ -23,7 +23,7 @@ func expectWhole(
 
 /// Expects that in a context both ends of every relationship agree, unsaved changes included.
 ///
-/// References left by the delete rule "no action" are not checked. The target of a one-way
+/// References left by the delete rule `.noAction` are not checked. The target of a one-way
 /// reference must not be deleted.
 func expectAgreement(
   _ context: ManagedObjectContext, _ model: ManagedObjectModel,

@@ -150,7 +150,7 @@ struct UndoDeletionTests {
   }
 
   @Test(
-    "References that the rule no action has kept refer to the restored object after the undo",
+    "References that the delete rule `.noAction` has kept refer to the restored object after the undo",
     arguments: [false, true])
   func noAction(_ isSaved: Bool) throws {
     let scene = try AttackScene()

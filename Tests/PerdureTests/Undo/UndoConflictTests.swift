@@ -29,7 +29,7 @@ struct UndoConflictTests {
     #expect(volume.title == "Three" && volume.pages == 2)
   }
 
-  @Test("overwrite replaces values that another context has saved, and a redo restores them")
+  @Test("`overwrite` replaces values that another context has saved, and a redo restores them")
   func overwrite() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

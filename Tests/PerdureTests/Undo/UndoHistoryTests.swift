@@ -95,7 +95,7 @@ struct UndoHistoryTests {
     #expect(history.lastDirection == nil)
   }
 
-  @Test("A new reference of an object replaces the old one in all groups, also of the last save")
+  @Test("A new reference of an object replaces the old one in all groups, also in those of the last save")
   func renamed() {
     let other = ObjectReference(entity: 2, id: 7)
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
