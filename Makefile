@@ -117,29 +117,29 @@ docs: setup ## Build the documentation as a site in .build/docs; warnings are er
 	Scripts/build-docs .build/docs $(DOCS_BASE)
 	@echo "To read it: python3 -m http.server --directory .build/docs"
 
-bench: setup ## Measure the import of an archive beside SQLite
+bench: setup ## Compare the import of an archive with SQLite
 	@.ci/setup libsqlite3-dev
 	$(SWIFT) run --package-path Benchmarks -c release ArchiveBenchmark --results Benchmarks/results/archive.json $(ARGS)
 
 bench-setup: setup ## Install the other engines that the benchmarks measure
 	@.ci/setup liblmdb-dev librocksdb-dev libleveldb-dev libsqlite3-dev
 
-bench-log: bench-setup ## Measure the engine alone beside LMDB, RocksDB, LevelDB and SQLite
+bench-log: bench-setup ## Compare the engine alone with LMDB, RocksDB, LevelDB and SQLite
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark --output Benchmarks/results $(ARGS)
 
 bench-compression: bench-setup ## Measure the compression of small records
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark compression --output Benchmarks/results
 
-bench-backup: bench-setup ## Measure commits beside a backup
+bench-backup: bench-setup ## Measure commits during a backup
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark backup --output Benchmarks/results
 
 bench-opening: bench-setup ## Measure the parts of an opening
 	$(SWIFT) run --package-path Benchmarks -c release LogBenchmark opening --output Benchmarks/results
 
-bench-objects: setup ## Measure objects beside those of a plain Swift class
+bench-objects: setup ## Compare objects with those of a plain Swift class
 	$(SWIFT) run --package-path Benchmarks -c release ObjectBenchmark --results Benchmarks/results/objects.json $(ARGS)
 
-bench-graph: setup ## Measure a graph of objects beside SQLite, GRDB and plain classes
+bench-graph: setup ## Compare a graph of objects with SQLite, GRDB and plain classes
 	@.ci/setup libsqlite3-dev
 	$(SWIFT) run --package-path Benchmarks -c release GraphBenchmark --results Benchmarks/results/graph.json $(ARGS)
 

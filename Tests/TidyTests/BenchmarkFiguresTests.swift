@@ -208,7 +208,8 @@ struct BenchmarkFiguresTests {
     let ratios = table.map { $0[6] }.filter { $0 != "–" }
     let ahead = ratios.count { $0.hasPrefix("**") }
     let text = try Repository.text(of: "Benchmarks/README.md")
-    #expect(text.contains("Ahead of the best peer on \(ahead) of the \(ratios.count) rows"))
+    #expect(
+      text.contains("Perdure is at least as good as the best peer in \(ahead) of the \(ratios.count) rows"))
   }
 
   private static func nanoseconds(_ cell: String) -> Double {
@@ -285,7 +286,7 @@ struct BenchmarkFiguresTests {
         let expected =
           ["\(figure.kind), \(figure.mode)", String(format: "%.0f", figure.valueBytes)]
           + [String(format: "%.2f", figure.ratio)] + whole
-        let last = figure.mode == "as they are" ? expected.dropLast() + ["–"] : expected
+        let last = figure.mode == "uncompressed" ? expected.dropLast() + ["–"] : expected
         #expect(row == last, "\(document)")
       }
       #expect(table.count == figures.count, "\(document)")
@@ -322,7 +323,7 @@ struct BenchmarkFiguresTests {
     var p999: Double
   }
 
-  @Test("The tables of commits beside a backup and of decision D19 have the figures of backup.json")
+  @Test("The tables of commits during a backup and of decision D19 have the figures of backup.json")
   func backup() throws {
     let figures = try results("backup.json", [BackupFigure].self)
     let expected = try figures.filter { !$0.isBesideBackup }.flatMap { alone in

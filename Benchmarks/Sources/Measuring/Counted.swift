@@ -1,6 +1,6 @@
-// The functions that callgrind recognises by their symbols. They are not optimised, and outside of
-// the module that calls them: an inlined or specialised copy would have another symbol, and would
-// not be counted.
+// The functions that callgrind recognises by their symbols. They are not optimised, and are in
+// another module than their callers. An inlined or specialised copy would have another symbol, and
+// would not be counted.
 
 /// The symbols of the functions below.
 package enum CountedSymbols {
@@ -14,7 +14,7 @@ package enum CountedSymbols {
 @_optimize(none)
 package func counted(_ body: () throws -> Void) throws { try body() }
 
-/// Ends a part: callgrind writes the counts since the previous part into a file of its own.
+/// Ends a part: callgrind writes the counts since the previous part into a separate file.
 @_silgen_name("perdure_end_of_part")
 @inline(never)
 @_optimize(none)

@@ -26,7 +26,7 @@ struct Footprint {
     }
     return [
       figure("registered object, without its row", faults - empty, limit: 160),
-      figure("its row, which is 82 bytes", loaded - faults, limit: nil),
+      figure("memory of a row of 82 bytes", loaded - faults, limit: nil),
     ]
   }
 

@@ -7,7 +7,7 @@ import Perdure
 @main struct ObjectBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract:
-      "Measure properties, memory, validation and requests of objects beside those of a plain Swift class.")
+      "Compare properties, memory, validation and requests of objects with those of a plain Swift class.")
 
   @Option(help: "The number of measurements of each figure; the median is shown.")
   var rounds = 21

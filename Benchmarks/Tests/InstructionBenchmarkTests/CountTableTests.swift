@@ -30,7 +30,7 @@ struct CountTableTests {
         """)
   }
 
-  @Test("Operations beside unsaved changes have a column for each kind of these")
+  @Test("Operations with unsaved changes have a column for each kind of these changes")
   func documentTables() {
     let table = CountTable(rows: [
       row("get", 30.5), row("fetch", 4_000), row("fetch", 1_234_567, "100 of another entity"),
@@ -71,7 +71,7 @@ struct CountTableTests {
     #expect(comparison.rowCount == 3)
   }
 
-  @Test("Rows of one operation beside different unsaved changes are compared separately")
+  @Test("Rows of one operation with different unsaved changes are compared separately")
   func pending() {
     let before = CountTable(rows: [row("a", 100), row("a", 100, "100 of another entity")])
     let after = CountTable(rows: [row("a", 100), row("a", 200, "100 of another entity")])

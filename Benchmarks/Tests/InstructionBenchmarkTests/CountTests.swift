@@ -20,7 +20,7 @@ struct CountTests {
     #expect(try CallgrindProfile(file, named: "profile.1").instructions == 120_034)
   }
 
-  @Test("The column of the instructions is found beside other events")
+  @Test("The column of the instructions is found among other events")
   func columns() throws {
     let text = "events: Dr Ir Dw\ntotals: 1 22 333\n"
     #expect(try CallgrindProfile(text, named: "profile.1").instructions == 22)

@@ -25,7 +25,7 @@ struct ScenarioTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let base = folder.appendingPathComponent("base")
     try BaseGraph.make(at: base.path)
-    // Operations beside many changes differ only in their costs.
+    // Operations with many changes differ only in their costs.
     for scenario in Scenario.all where scenario.pending.count <= 100 {
       let store = folder.appendingPathComponent("graph")
       try FileManager.default.copyItem(at: base, to: store)

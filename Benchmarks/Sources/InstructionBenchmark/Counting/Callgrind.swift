@@ -1,7 +1,7 @@
 import Foundation
 import Measuring
 
-/// Runs a scenario in a process of its own under callgrind.
+/// Runs a scenario in a separate process under callgrind.
 struct Callgrind {
   /// A folder in memory for all files.
   private let folder: URL

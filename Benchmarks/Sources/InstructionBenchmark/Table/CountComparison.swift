@@ -31,7 +31,7 @@ struct CountComparison: Equatable {
       guard let earlier = old[title], let later = new[title] else {
         return Move(title: title, before: old[title], after: new[title])
       }
-      // Without a division, so that a count of zero is compared too.
+      // Does not divide, so that a count of zero is compared too.
       let isMove = abs(later - earlier) * 100 > tolerance * abs(earlier)
       return isMove ? Move(title: title, before: earlier, after: later) : nil
     }

@@ -65,7 +65,7 @@ struct BackupFigure: Codable {
   /// a backup to commits without a backup.
   static func table(_ figures: [BackupFigure]) -> String {
     var lines = [
-      "| a commit of one record | without a backup | beside a backup | ratio |", "|---|--:|--:|--:|",
+      "| a commit of one record | without a backup | during a backup | ratio |", "|---|--:|--:|--:|",
     ]
     for alone in figures where !alone.isBesideBackup {
       let beside = figures.first {

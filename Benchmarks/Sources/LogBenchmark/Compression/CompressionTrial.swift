@@ -4,7 +4,7 @@ import PerdureLog
 /// One round for one kind of records, which are stored in each mode in turn.
 struct CompressionTrial {
   enum Mode: String, CaseIterable, Codable {
-    case raw = "as they are"
+    case raw = "uncompressed"
     case lz4 = "LZ4"
     case dictionary4 = "dictionary of 4 KiB"
     case dictionary16 = "dictionary of 16 KiB"

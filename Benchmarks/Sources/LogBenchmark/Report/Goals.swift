@@ -17,7 +17,7 @@ struct Goal {
     let goals = all(compression)
     let ratios = goals.compactMap { $0.ratioToBest(results) }
     let count =
-      "Ahead of the best peer on \(ratios.count { $0 <= 1 }) of the \(ratios.count) rows with a figure of a peer."
+      "Perdure is at least as good as the best peer in \(ratios.count { $0 <= 1 }) of the \(ratios.count) rows with a figure of a peer."
     return (head + goals.map { $0.row(results) } + ["", count]).joined(separator: "\n")
   }
 
@@ -119,7 +119,7 @@ extension Goal {
   private static var index: [Goal] {
     [(Shape.dense100, 9.0), (.hashed100, 32.0)].map { shape, bound in
       Goal(
-        title: "index and private memory, bytes a key, \(shape.rawValue), 10 million", bound: bound,
+        title: "index and private memory, bytes per key, \(shape.rawValue), 10 million", bound: bound,
         format: Format.count
       ) { results, engine in
         guard let found = results.large(.openClean, engine, shape), let index = found.details["index_bytes"]

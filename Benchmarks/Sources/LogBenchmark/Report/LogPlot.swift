@@ -26,7 +26,7 @@ struct LogPlot {
     let lines =
       ["<svg xmlns=\"http://www.w3.org/2000/svg\" \(size) font-family=\"sans-serif\" font-size=\"12\">"]
       + ["<rect width=\"100%\" height=\"100%\" fill=\"white\"/>"]
-      + ["<text x=\"10\" y=\"20\" font-size=\"15\">\(title): time an operation (left is better)</text>"]
+      + ["<text x=\"10\" y=\"20\" font-size=\"15\">\(title): time per operation (left is better)</text>"]
       + legend + grid(height) + rows.enumerated().flatMap { row($1, at: $0) } + ["</svg>", ""]
     return lines.joined(separator: "\n")
   }

@@ -55,16 +55,16 @@ struct ResultRow {
 
   private static var space: [ResultRow] {
     [
-      ResultRow("disk after filling, bytes a record", of: .fillRandom1000, Format.count) {
+      ResultRow("disk after filling, bytes per record", of: .fillRandom1000, Format.count) {
         Double($0.diskBytes) / Double($0.n)
       },
-      ResultRow("disk at the end, bytes a record", of: .openClean, Format.count) {
+      ResultRow("disk at the end, bytes per record", of: .openClean, Format.count) {
         Double($0.diskBytes) / $0.liveRecords
       },
-      ResultRow("disk while overwritten, bytes a record, median", of: .steadyOverwrite, Format.count) {
+      ResultRow("disk while overwritten, bytes per record, median", of: .steadyOverwrite, Format.count) {
         $0.perRecord("disk_bytes_median")
       },
-      ResultRow("disk while overwritten, bytes a record, maximum", of: .steadyOverwrite, Format.count) {
+      ResultRow("disk while overwritten, bytes per record, maximum", of: .steadyOverwrite, Format.count) {
         $0.perRecord("disk_bytes_max")
       },
       ResultRow("bytes written for each byte of keys and values", of: .steadyOverwrite, Format.ratio) {
@@ -78,10 +78,10 @@ struct ResultRow {
 
   private static var memory: [ResultRow] {
     [
-      ResultRow("private memory after reading everything, bytes a record", of: .openClean, Format.count) {
+      ResultRow("private memory after reading everything, bytes per record", of: .openClean, Format.count) {
         Double($0.memoryBytes) / $0.liveRecords
       },
-      ResultRow("index, a file that is mapped, bytes a key", of: .openClean, Format.count) { found in
+      ResultRow("index, a file that is mapped, bytes per key", of: .openClean, Format.count) { found in
         found.details["index_bytes"].map { $0 / found.liveRecords }
       },
     ]

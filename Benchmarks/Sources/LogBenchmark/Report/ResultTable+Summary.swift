@@ -13,7 +13,7 @@ extension ResultTable {
     let shown = tables.first { $0.shape == .hashed100 && $0.records < largeCount }?.tellingRows ?? []
     let ratios = tables.flatMap(\.peerRatios)
     let count =
-      "Ahead of the best of them on \(ratios.count { $0 <= 1 }) of \(ratios.count) rows, by \(time.rawValue)."
+      "Perdure is at least as good as the best of them in \(ratios.count { $0 <= 1 }) of \(ratios.count) rows, by \(time.rawValue)."
     return (shown + ["", count]).joined(separator: "\n")
   }
 
