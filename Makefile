@@ -96,7 +96,7 @@ scanner-comparison: ## Compare the scanner of the macros with SwiftParser, for e
 	$(SWIFT) build --package-path Scripts/ScannerComparison
 	Scripts/ScannerComparison/.build/debug/ScannerComparison $(FOLDERS)
 
-demo: setup ## Import the Debian archive as an object graph and ask it questions
+demo: setup ## Import the Debian archive as an object graph and run queries on it
 	$(SWIFT) run -c release $(BUILD_FLAGS) DebianArchive $(ARGS)
 
 lint: setup ## Check the formatting

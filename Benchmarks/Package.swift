@@ -42,7 +42,7 @@ let package = Package(
     // Code that all benchmarks share.
     .target(name: "SQLiteAccess", dependencies: ["CSQLite"], swiftSettings: settings),
     .target(name: "Measuring", swiftSettings: settings),
-    // The same import and the same questions for every engine.
+    // The same import and the same queries for every engine.
     .executableTarget(
       name: "ArchiveBenchmark",
       dependencies: [

@@ -26,7 +26,8 @@ struct PerdureModelPlugin: BuildToolPlugin {
     }
   }
 
-  /// The files of a model at any depth, hidden ones included: one of them names the current version.
+  /// The files of a model at any depth, hidden ones included: one of them names the current
+  /// version.
   private static func files(in folder: URL) throws -> [URL] {
     try contents(of: folder).flatMap { $0.hasDirectoryPath ? try files(in: $0) : [$0] }
   }
@@ -37,7 +38,8 @@ struct PerdureModelPlugin: BuildToolPlugin {
     return FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) ? [file] : []
   }
 
-  /// In the order of names, so that the commands of each build are the same.
+  /// The files in a folder. They are in the order of names, so that the commands of each build are
+  /// the same.
   private static func contents(of folder: URL) throws -> [URL] {
     try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.isDirectoryKey])
       .sorted { $0.lastPathComponent < $1.lastPathComponent }

@@ -128,7 +128,7 @@ enum OneOfEach {
   static func check(
     _ entity: EntityDescription, _ model: ManagedObjectModel
   ) throws {
-    // A store for each, so that the same values can be unique.
+    // Makes a store for each entity, so that the same values can be unique.
     let container = PersistentContainer(
       name: "Corpus", model: model, classes: corpusClasses, description: .inMemory)
     try container.loadPersistentStores()

@@ -1,4 +1,4 @@
-// Limits of the process. In C, because the types differ between the C libraries.
+// Limits of the process. This code is in C, because the types differ between the C libraries.
 #include "perdure_shims.h"
 
 #if defined(_WIN32)

@@ -98,7 +98,7 @@ struct DemoAnswerTests {
       }
       #expect(run.number("packages") == packages.count)
       expect("Packages that need libc6: ", packages.count { $0.alternatives.contains("libc6") })
-      expect("Packages that dpkg may bring along, itself included: ", Self.closure(of: "dpkg", packages))
+      expect("Packages that dpkg may require, itself included: ", Self.closure(of: "dpkg", packages))
       for keeper in 3...7 { #expect(run.number("Keeper \(keeper)") == keeper + 1) }
       #expect(run.number("Keeper 2") == nil)
       expect("Groups of packages that need each other: ", groups.count)
@@ -106,7 +106,7 @@ struct DemoAnswerTests {
         #expect(run.output.contains(" \(largest) packages: "), "\(run.output)")
       }
       expect("Packages about \"database\": ", packages.count(where: \.isAboutDatabases))
-      #expect(run.output.contains("\nDeleting Keeper 7 would take along\n"))
+      #expect(run.output.contains("\nDeleting Keeper 7 would delete\n"))
       #expect(run.number("Maintainer") == 1)
       #expect(run.number("Package") == busiest.count)
       let along = busiest.reduce(0) { $0 + $1.alternatives.count + $1.provides.count }

@@ -105,23 +105,23 @@ struct DiagramLayoutTests {
     #expect(SVGWriter.text(layout, title: "Empty").hasSuffix("</svg>\n"))
   }
 
-  @Test("The computed ascending values are the nearest to the requested ones among all in a small range")
+  @Test("The computed ascending values are the nearest to the target values among all in a small range")
   func nearestValues() {
     var random = SeededGenerator.forTest("nearest ascending values")
     for _ in 0..<200 {
-      let wishes = (0..<4).map { _ in
+      let targets = (0..<4).map { _ in
         let weight = Int.random(in: 1...3, using: &random)
-        return Monotone.Wish(sum: 6 * weight * Int.random(in: -2...2, using: &random), weight: weight)
+        return Monotone.Target(sum: 6 * weight * Int.random(in: -2...2, using: &random), weight: weight)
       }
-      let found = Monotone.nearest(to: wishes)
+      let found = Monotone.nearest(to: targets)
       #expect(zip(found, found.dropFirst()).allSatisfy { $0 <= $1 })
       func cost(_ values: [Int]) -> Int {
-        zip(values, wishes).reduce(0) {
+        zip(values, targets).reduce(0) {
           $0 + $1.1.weight * ($1.0 - $1.1.sum / $1.1.weight) * ($1.0 - $1.1.sum / $1.1.weight)
         }
       }
       // Rounding adds less than one to each distance.
-      let roundingMax = wishes.reduce(0) { $0 + $1.weight }
+      let roundingMax = targets.reduce(0) { $0 + $1.weight }
       for step in 0..<625 {
         let values = [step / 125, step / 25 % 5, step / 5 % 5, step % 5].map { 6 * ($0 - 2) }
         guard zip(values, values.dropFirst()).allSatisfy({ $0 <= $1 }) else { continue }

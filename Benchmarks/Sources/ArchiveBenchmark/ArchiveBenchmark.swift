@@ -5,7 +5,7 @@ import Foundation
 /// Imports the Debian archive into each engine and runs the same queries on each.
 @main struct ArchiveBenchmark: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Import the Debian archive into each engine, then ask each the same questions.",
+    abstract: "Import the Debian archive into each engine, then run the same queries on each.",
     discussion:
       "The digest of the data that is read back must equal that of the archive, and all closures must agree.")
 

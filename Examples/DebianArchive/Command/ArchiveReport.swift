@@ -58,7 +58,7 @@ struct ArchiveReport {
     for name in candidates {
       let found = try questions.closure(of: name)
       guard !found.isEmpty || name == candidates.last else { continue }
-      print("\nPackages that \(name) may bring along, itself included: \(found.count)")
+      print("\nPackages that \(name) may require, itself included: \(found.count)")
       stopwatch.lap("closure of \(name)")
       return
     }
@@ -92,7 +92,7 @@ struct ArchiveReport {
   /// Deletes in a separate context that is never saved.
   private func printCascade(_ questions: ArchiveQuestions, _ context: ManagedObjectContext) throws {
     guard let maintainer = try questions.busiestMaintainers(1).first else { return }
-    print("\nDeleting \(maintainer.name) would take along")
+    print("\nDeleting \(maintainer.name) would delete")
     context.delete(maintainer)
     context.processPendingChanges()
     let counts = Dictionary(grouping: context.deletedObjects) { $0.entity.name }.mapValues(\.count)

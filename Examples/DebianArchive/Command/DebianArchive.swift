@@ -8,7 +8,7 @@ import Perdure
 @main
 struct DebianArchive: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Import the Debian archive as an object graph, then ask it questions.",
+    abstract: "Import the Debian archive as an object graph, then run queries on it.",
     discussion: "A second run uses the first one's store, and continues where that one was stopped."
   )
 

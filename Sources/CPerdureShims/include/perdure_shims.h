@@ -15,11 +15,12 @@ uint32_t perdure_crc32c_word(uint32_t crc, const void *bytes, size_t length, uin
 /// Asks the processor to fetch the cache line at `address`; any address is allowed.
 static inline void perdure_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
 
-/// Memory of `length` bytes, at least one, which begins with what is in `memory`: none, or memory from here, which is
-/// given back. NULL where the system has none. Of much memory the system moves the pages, and copies nothing.
+/// Resizes `memory`, which is NULL or from this function, to `length` bytes, at least one. Its
+/// content stays, as far as it fits. Returns the new address, or NULL if the system has no memory
+/// left. The system moves the pages of large memory without a copy.
 static inline void *perdure_resize(void *memory, size_t length) { return realloc(memory, length); }
 
-/// Gives back memory from `perdure_resize`, or none.
+/// Frees memory from `perdure_resize`; NULL is allowed.
 static inline void perdure_free(void *memory) { free(memory); }
 
 /// A word that is not zero in this process, and zero in every process forked from it. Its address

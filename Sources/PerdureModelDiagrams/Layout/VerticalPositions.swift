@@ -1,8 +1,8 @@
 /// Chooses the y coordinates of the nodes so that links are as horizontal as possible.
 ///
-/// Sweeps over the layers compute a wish for each node: the y coordinate at which its links would
+/// Sweeps over the layers compute a target for each node: the y coordinate at which its links would
 /// be horizontal on average. Then the nodes of the layer get the coordinates that keep the order
-/// and the gaps, with the least squared distance from the wishes.
+/// and the gaps, with the least squared distance from the targets.
 struct VerticalPositions {
   private static let sweepCount = 16
   private static let bendGap = 14
@@ -51,28 +51,28 @@ struct VerticalPositions {
 
   private mutating func level(_ layer: [Int], by sides: Sides, _ work: inout LayoutWork) {
     let offsets = offsets(in: layer)
-    let wishes = layer.enumerated().map { position, node in
-      wish(of: node, by: sides, &work).shifted(by: -offsets[position])
+    let targets = layer.enumerated().map { position, node in
+      target(of: node, by: sides, &work).shifted(by: -offsets[position])
     }
-    for (position, value) in Monotone.nearest(to: wishes).enumerated() {
+    for (position, value) in Monotone.nearest(to: targets).enumerated() {
       tops[layer[position]] = value + offsets[position]
     }
     work.add(layer.count)
   }
 
-  private func wish(of node: Int, by sides: Sides, _ work: inout LayoutWork) -> Monotone.Wish {
-    var wish = Monotone.Wish(sum: 0, weight: 0)
+  private func target(of node: Int, by sides: Sides, _ work: inout LayoutWork) -> Monotone.Target {
+    var target = Monotone.Target(sum: 0, weight: 0)
     for link in sides.contains(.left) ? graph.leftLinks[node] : [] {
       let link = graph.links[link]
-      wish.add(tops[link.left] + link.leftY - link.rightY, weight(of: link))
+      target.add(tops[link.left] + link.leftY - link.rightY, weight(of: link))
     }
     for link in sides.contains(.right) ? graph.rightLinks[node] : [] {
       let link = graph.links[link]
-      wish.add(tops[link.right] + link.rightY - link.leftY, weight(of: link))
+      target.add(tops[link.right] + link.rightY - link.leftY, weight(of: link))
     }
     work.add(graph.leftLinks[node].count + graph.rightLinks[node].count)
-    if wish.weight == 0 { wish.add(tops[node], 1) }
-    return wish
+    if target.weight == 0 { target.add(tops[node], 1) }
+    return target
   }
 
   private func weight(of link: LayeredGraph.Link) -> Int {
@@ -82,8 +82,8 @@ struct VerticalPositions {
 
 /// Least squares under an order (the method of adjacent pools).
 enum Monotone {
-  /// A requested value with a weight: the mean `sum / weight`.
-  struct Wish {
+  /// A target value with a weight: the mean `sum / weight`.
+  struct Target {
     var sum: Int
     var weight: Int
 
@@ -95,25 +95,27 @@ enum Monotone {
       self.weight += weight
     }
 
-    func shifted(by offset: Int) -> Wish { Wish(sum: sum + offset * weight, weight: weight) }
+    func shifted(by offset: Int) -> Target { Target(sum: sum + offset * weight, weight: weight) }
   }
 
-  /// The ascending values with the least weighted squared distance from the wishes, rounded down.
+  /// The ascending values with the least weighted squared distance from the targets, rounded down.
   ///
   /// - Complexity: O(n).
-  static func nearest(to wishes: [Wish]) -> [Int] {
-    var pools: [(wish: Wish, count: Int)] = []
-    for wish in wishes {
-      var pool = (wish: wish, count: 1)
+  static func nearest(to targets: [Target]) -> [Int] {
+    var pools: [(target: Target, count: Int)] = []
+    for target in targets {
+      var pool = (target: target, count: 1)
       // Compare the means exactly, as products.
-      while let last = pools.last, last.wish.sum * pool.wish.weight >= pool.wish.sum * last.wish.weight {
-        pool.wish.sum += last.wish.sum
-        pool.wish.weight += last.wish.weight
+      while let last = pools.last,
+        last.target.sum * pool.target.weight >= pool.target.sum * last.target.weight
+      {
+        pool.target.sum += last.target.sum
+        pool.target.weight += last.target.weight
         pool.count += last.count
         pools.removeLast()
       }
       pools.append(pool)
     }
-    return pools.flatMap { Array(repeating: $0.wish.value, count: $0.count) }
+    return pools.flatMap { Array(repeating: $0.target.value, count: $0.count) }
   }
 }

@@ -28,7 +28,7 @@ struct ParserReading {
       inheritanceOffset: node.inheritanceClause?.inheritedTypes.first.map { offset(Self.base($0.type)) },
       variables: members.variables, initializers: members.initializers,
       overriddenFunctions: members.overridden,
-      // Not compared, because the scanner and not the grammar defines which functions validate.
+      // Validations are not compared: the scanner defines them, not the grammar.
       validators: [])
   }
 
