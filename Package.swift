@@ -52,7 +52,8 @@ let package = Package(
     // Level 0: nothing of ours below them but C, and the sums that stores keep and predicates ask
     // for.
     .target(name: "PerdureNumbers", swiftSettings: settings),
-    // Tables, JSON and progress as text, for programs and reports; no output of its own.
+    // Tables, JSON and progress as text, for programs and reports. The module itself writes
+    // nothing.
     .target(name: "PerdureText", swiftSettings: settings),
     .target(name: "PerdureFileIO", dependencies: ["CPerdureShims"], swiftSettings: settings),
     .target(
@@ -73,7 +74,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "PerdureModel", dependencies: ["PerdurePredicates", "PerdureText"], swiftSettings: settings),
-    // Pictures of models as text. No output of its own.
+    // Pictures of models as text. The module itself writes nothing.
     .target(
       name: "PerdureModelDiagrams", dependencies: ["PerdureModel", "PerdureText"], swiftSettings: settings),
     // By itself, as programs with models in code need no files.

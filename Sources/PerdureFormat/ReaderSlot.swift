@@ -1,4 +1,4 @@
-/// The entry of a reader in the file of readers. FORMAT.md, "Reading beside a writer".
+/// The entry of a reader in the file of readers. FORMAT.md, "Reading while a program writes".
 ///
 /// A slot is valid only while its reader holds the lock on it. A locked slot that cannot be decoded
 /// means that its reader is about to open the store and may need all data.

@@ -58,7 +58,7 @@ public struct StoreOptions: Sendable {
   /// chooses speed instead.
   public var durability = Durability.powerLoss
 
-  /// Values longer than this get a file of their own.
+  /// Values longer than this get a separate file.
   ///
   /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: for values of about this
   /// length or more, the syncs of a separate file cost less than copying the value in every

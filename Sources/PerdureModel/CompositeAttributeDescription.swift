@@ -3,9 +3,9 @@
 ///
 ///     PropertyDescription.composite("address", [.string("street"), .string("city", optional: false)])
 ///
-/// A composite has no value of its own. It consists of its elements. The attributes inside it, at
-/// any depth, are its *leaves*, and each leaf has a path (`address.street`). The composite is
-/// absent if all its leaves are absent.
+/// A composite itself has no value. It consists of its elements. The attributes inside it, at any
+/// depth, are its *leaves*, and each leaf has a path (`address.street`). The composite is absent if
+/// all its leaves are absent.
 public struct CompositeAttributeDescription: Sendable, Hashable {
   /// The name. It is unique in the entity and its superentities, or in the composite that contains
   /// this one.

@@ -22,7 +22,7 @@ extension ModelValidation {
       warn(
         .optionalWithDefault, entity, attribute.name,
         "The attribute may have no value, and every new object has its default.",
-        "Make it required or remove the default, unless an absent value has a meaning of its own.")
+        "Make it required or remove the default, unless an absent value has its own meaning.")
     }
     if value.converted(to: attribute.type) == nil {
       error(

@@ -24,7 +24,7 @@ struct BackupPipeTests {
     }
   }
 
-  /// All byte values. The long value is in a file of its own.
+  /// All byte values. The long value is in a separate file.
   private static func value(_ id: UInt64) -> [UInt8] {
     (0..<(id == 7 ? 300_000 : 400)).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ Int(id)) }
   }

@@ -191,7 +191,7 @@ struct QueryCommandTests {
     #expect(PerdureCommand.exitCode(for: try #require(error)) == .validationFailure)
   }
 
-  @Test("A query runs beside a writer and changes no file of the store")
+  @Test("A query runs while a writer has the store open, and changes no file of the store")
   func readOnly() throws {
     let container = try PersistentContainer(
       name: "Staff", classes: [Staff.self, Worker.self, Company.self], at: path)

@@ -132,7 +132,7 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.record, "unknown flags", 5, 1 as UInt8, .unsupported),
     field(.record, "too long a value", 12, 0x0010_0001 as UInt32, .illegalField),
     field(.record, "the longest value that the field can express", 12, UInt32.max, .illegalField),
-    field(.record, "a tombstone with a value of its own", 4, 2 as UInt8, .illegalField, at: 12),
+    field(.record, "a tombstone whose value is not an address", 4, 2 as UInt8, .illegalField, at: 12),
     field(.record, "a blob without a reference", 4, 3 as UInt8, .illegalField, at: 12),
     Rejection(.record, "a packed value without a block", .illegalField, at: 12) {
       $0[4] = 4
@@ -208,7 +208,8 @@ extension Rejection {
     field(.backupStreamHeader, "another length", 12, 128 as UInt32, .unsupported),
     field(.backupStreamHeader, "a reserved byte", 59, 1 as UInt8, .unsupported),
     field(.backupStreamChunk, "an unknown kind", 8, 5 as UInt8, .unsupported),
-    field(.backupStreamChunk, "a flag of the last chunk that is neither 0 nor 1", 9, 2 as UInt8, .illegalField),
+    field(
+      .backupStreamChunk, "a flag of the last chunk that is neither 0 nor 1", 9, 2 as UInt8, .illegalField),
     field(.backupStreamChunk, "a reserved byte", 15, 1 as UInt8, .unsupported),
     field(.backupStreamChunk, "blob file 0", 16, 0 as UInt64, .illegalField),
     field(.backupStreamChunk, "too high an offset", 24, UInt64.max, .illegalField),
@@ -230,7 +231,8 @@ extension Rejection {
     field(.checkpointRoot, "too high a number", 8, uncountable, .illegalField),
     field(.checkpointRoot, "too high a sequence number", 32, uncountable, .illegalField),
     field(.checkpointRoot, "too high a blob number", 40, uncountable, .illegalField),
-    field(.checkpointRoot, "more keyspaces than fit into the structure", 48, UInt32.max, .incomplete, at: 197),
+    field(
+      .checkpointRoot, "more keyspaces than fit into the structure", 48, UInt32.max, .incomplete, at: 197),
     field(.checkpointRoot, "more indexes than fit into the structure", 52, UInt32.max, .incomplete, at: 197),
     field(.checkpointRoot, "more blobs than fit into the structure", 56, UInt64.max, .incomplete, at: 197),
     field(.checkpointRoot, "a longer table than there is", 64, UInt64.max, .incomplete, at: 197),

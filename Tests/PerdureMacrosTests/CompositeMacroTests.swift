@@ -147,7 +147,7 @@ struct CompositeMacroTests {
     #expect(
       complaints("@Transient var a: Int = 1")
         == ["\"a\" is a part of the value, and all of it is stored @ @Transien"])
-    #expect(complaints("var a, b: Int") == ["Declare each element in a \"var\" of its own @ var a, b:"])
+    #expect(complaints("var a, b: Int") == ["Declare each element in a separate \"var\" @ var a, b:"])
     #expect(
       complaints("var a = 1")
         == [

@@ -229,7 +229,7 @@ struct ExpansionTests {
     #expect(
       complaints("var c: Int = 1 { didSet { } }").first?.hasSuffix(" @ didSet {") == true)
     #expect(
-      complaints("var d: Int, e: Int") == ["Declare each managed property in a \"var\" of its own @ var d: I"]
+      complaints("var d: Int, e: Int") == ["Declare each managed property in a separate \"var\" @ var d: I"]
     )
     #expect(complaints("var (d, e): (Int, Int)").count == 1)
     #expect(

@@ -55,7 +55,7 @@ struct HostileFileTests {
   }
 
   @Test(
-    "Likely mistakes in XML have a message of their own",
+    "Likely mistakes in XML have specific messages",
     arguments: [
       ("some text of another\nkind", "begins with text"), ("<model", "not closed"),
       ("<model></model", "not closed"),

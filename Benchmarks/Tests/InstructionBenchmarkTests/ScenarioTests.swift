@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Scenarios whose instructions are counted")
 struct ScenarioTests {
-  @Test("Each scenario has a title of its own")
+  @Test("Each scenario has its own title")
   func titles() {
     let titles = Scenario.all.map(\.title)
     #expect(Set(titles).count == titles.count)

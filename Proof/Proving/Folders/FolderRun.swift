@@ -121,7 +121,7 @@ extension FolderRun {
         writer.folder.doubts[id, default: [writer.folder.rows[id]]].insert(round)
       }
     }
-    // The slack allows for values with files of their own, which are not in the log.
+    // The slack allows for values in separate files, which are not in the log.
     if writer.bytesSinceLoss > 2 * FolderWorld.segmentCapacity + 6 * 1401 {
       throw Violation("commits are acknowledged past the segment in a folder that is not the writer's")
     }

@@ -288,7 +288,7 @@ extension PersistentContainer {
     return context
   }
 
-  /// Makes a context with a queue of its own.
+  /// Makes a context with its own queue.
   ///
   /// The store must have been loaded, as for `newContext()`.
   public func newBackgroundContext(
@@ -299,9 +299,9 @@ extension PersistentContainer {
 
   /// Runs a task in a new context, off the caller's isolation.
   ///
-  /// The task has a thread of its own. At most `backgroundTaskLimit` tasks run at once. Others wait
-  /// in order, without a thread, and then see the newest state of the store. So `body` must not
-  /// wait for another background task of the container.
+  /// The task has its own thread. At most `backgroundTaskLimit` tasks run at once. Others wait in
+  /// order, without a thread, and then see the newest state of the store. So `body` must not wait
+  /// for another background task of the container.
   ///
   /// If the calling task is cancelled, a fetch or count in `body` throws `CancellationError`.
   ///

@@ -77,7 +77,7 @@ extension FetchRequestTemplate {
   ///     ManagedObjectModel(entities, templates: FetchRequestTemplate.templates(of: [Worker.self]))
   public static func templates(of classes: [ManagedObject.Type]) -> [FetchRequestTemplate] {
     var templates: [FetchRequestTemplate] = []
-    // A class without templates of its own has those of its superclass.
+    // A class that declares no templates has those of its superclass.
     for template in classes.flatMap({ $0._fetchTemplates }) where !templates.contains(template) {
       templates.append(template)
     }

@@ -52,7 +52,7 @@ public struct BackupReport: Hashable, Sendable {
   public var sequence: UInt64 = 0
   /// The number of log segments.
   public var segments = 0
-  /// The number of values with files of their own.
+  /// The number of values in separate files.
   public var blobs = 0
   /// The number of bytes that were read, verified and written.
   public var bytesCopied: UInt64 = 0

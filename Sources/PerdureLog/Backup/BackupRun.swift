@@ -92,7 +92,7 @@ final class BackupRun {
     try target.end()
   }
 
-  /// Notes the values with files of their own. Also notes whether values are packed, because the
+  /// Notes the values in separate files. Also notes whether values are packed, because the
   /// superblock must declare it.
   private func note(_ frame: LogScan.Part) throws {
     var records = SealedRecords(in: frame.payload)
@@ -145,7 +145,7 @@ final class BackupRun {
     }
   }
 
-  // MARK: Values with files of their own
+  // MARK: Values in separate files
 
   /// Shares the blob files that the earlier backup also has.
   private func shareBlobs() throws {

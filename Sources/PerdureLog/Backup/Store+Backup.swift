@@ -47,7 +47,7 @@ extension Store {
   ///   After an error the target contains no backup, except that it may contain one if the last
   ///   sync failed. The store can still be used.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared; memory
-  ///   for a few mebibytes, and 24 bytes for each value with a file of its own.
+  ///   for a few mebibytes, and 24 bytes for each value in a separate file.
   @discardableResult
   public func backup(
     to target: String, since earlier: String? = nil, options: BackupOptions = BackupOptions(),

@@ -79,7 +79,7 @@ struct Insertion {
     var node: UnsafeMutableRawPointer
     var separatorLength: Int
 
-    /// The entry for the parent, with a block of its own if the separator is long.
+    /// The entry for the parent, with a separate block if the separator is long.
     func entry(in arena: NodeArena) -> OrderedEntry {
       let key = UnsafeRawBufferPointer(start: arena.scratch.separator, count: separatorLength)
       let isLong = separatorLength > OrderedNode.inlineKeyLimit

@@ -21,7 +21,7 @@ struct ValueBytes {
   }
 }
 
-/// The files of values that have files of their own. FORMAT.md, "Blob file".
+/// The files of long values, one for each value. FORMAT.md, "Blob file".
 struct BlobFiles: Sendable {
   let directory: any Directory
   let storeID: StoreID

@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Opens a store for reading, possibly beside a writer.
+// Opens a store for reading, possibly while a writer has it open.
 //
 // A writer never waits for readers. So the steps of an opening (superblock, directory, headers of
 // segments, checkpoint, log) may read the store at different times. An attempt is accepted only if

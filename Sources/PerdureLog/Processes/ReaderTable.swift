@@ -10,7 +10,7 @@ import PerdureFormat
 // Units of the index file are reused, and a blob file may be removed before a reader opens it to
 // read a value. Because of these two, readers register. A reader holds the lock on a slot of the
 // file READERS, and the slot contains the reader's needs. The system releases the lock when the
-// process ends. FORMAT.md, "Reading beside a writer", has the rules for other programs.
+// process ends. FORMAT.md, "Reading while a program writes", has the rules for other programs.
 //
 // Invariants
 //  RT1  A reader first locks its slot. It then writes into the slot that it may need everything.

@@ -21,8 +21,8 @@ struct LogOpening {
   private let files: StoreFiles
   private let directory: any Directory
   private let options: StoreOptions
-  /// The data of an opening for reading, which may run beside a writer; nil for the writer's own
-  /// opening.
+  /// The data of an opening for reading, which may run while a writer is active; nil for the
+  /// writer's own opening.
   private let beside: OpeningBesideWriter?
 
   init(

@@ -137,8 +137,8 @@ enum Recovery {
     if let foreignFile = files.foreignFiles.min() {
       throw StoreError(
         .notAStore,
-        "The directory is not a store and contains other files, such as \(foreignFile): give the store a "
-          + "directory of its own",
+        "The directory is not a store and contains other files, such as \(foreignFile): use a "
+          + "separate directory for the store",
         at: directory.path)
     }
   }

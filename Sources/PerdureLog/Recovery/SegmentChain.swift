@@ -41,7 +41,7 @@ struct SegmentChain {
   /// Greater than the number of every segment file found.
   var nextNumber: UInt64 = 1
 
-  /// A file without a valid header of its own, and the reason.
+  /// A file without its own valid header, and the reason.
   private struct Unborn {
     var number: UInt64
     var file: any File

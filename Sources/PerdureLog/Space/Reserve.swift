@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// Reserves space on the medium with files that have no content of their own.
+// Reserves space on the medium with files whose content has no meaning.
 //
 // A log can free space only by writing. A removal appends a tombstone, and the compaction of a
 // segment writes its live records again. If the medium had no free byte, both would fail. So the

@@ -289,7 +289,7 @@ struct Verification {
     do {
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
       if record.header.kind == .packed {
-        // Each of these is a finding of its own, because the error has no offset in the log.
+        // Each of these is a separate finding, because the error has no offset in the log.
         do { try engine.contents.dictionaries.unpacked(record).deallocate() } catch {
           report.add(.address, at: error.place ?? "keyspace \(keyspace.name)", error.message)
         }

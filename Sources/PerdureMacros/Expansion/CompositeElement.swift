@@ -58,7 +58,7 @@ struct CompositeElement: Hashable, Sendable {
       return ("\"\(name)\" is \(what), which no store can restore. Write a plain \"var\".", variable.offset)
     }
     guard variable.bindings.count == 1, let binding = variable.bindings.first, binding.name != nil else {
-      return ("Declare each element in a \"var\" of its own.", variable.offset)
+      return ("Declare each element in a separate \"var\".", variable.offset)
     }
     if variable.isConditional {
       return (

@@ -22,7 +22,7 @@ struct FetchedProperty: Hashable, Sendable {
     guard let marker = variable.attribute("Fetched") else { return nil }
     if let problem = ManagedProperty.conditionalMarker(of: variable) { return problem }
     guard variable.bindings.count == 1, let binding = variable.bindings.first, let name = binding.name else {
-      return ("Declare each fetched property in a \"var\" of its own.", variable.offset)
+      return ("Declare each fetched property in a separate \"var\".", variable.offset)
     }
     if variable.isConditional {
       return (

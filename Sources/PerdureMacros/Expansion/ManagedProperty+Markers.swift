@@ -138,7 +138,7 @@ extension ManagedProperty {
       let marker = variable.attribute("Attribute")
     else { return nil }
     return (
-      "\"\(name)\" has accessors of its own, which a composite, transformed or derived attribute cannot have. "
+      "\"\(name)\" has its own accessors, which a composite, transformed or derived attribute cannot have. "
         + "Give the computed variable another name, and remove @Attribute.", marker.offset
     )
   }
@@ -195,7 +195,7 @@ extension ManagedProperty {
       let option = otherOption(marker.arguments ?? "")
     {
       return (
-        "\"\(name)\" is composite: its elements have options of their own. Remove \(option).", marker.offset
+        "\"\(name)\" is composite: its elements have their own options. Remove \(option).", marker.offset
       )
     }
     let (attribute, relationship) = (variable.attribute("Attribute"), variable.attribute("Relationship"))

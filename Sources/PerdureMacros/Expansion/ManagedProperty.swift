@@ -16,7 +16,7 @@ struct ManagedProperty: Hashable, Sendable {
   var isTransformed = false
   /// Whether the options contain `.composite`.
   var isComposite = false
-  /// Whether the class has accessors of its own for it.
+  /// Whether the class has its own accessors for it.
   var isCustom = false
   /// Whether the property is derived, or its setter is less visible than its getter.
   var isReadOnly = false
@@ -158,7 +158,7 @@ struct ManagedProperty: Hashable, Sendable {
       )
     }
     guard variable.bindings.count == 1, let binding = variable.bindings.first, binding.name != nil else {
-      return ("Declare each managed property in a \"var\" of its own.", variable.offset)
+      return ("Declare each managed property in a separate \"var\".", variable.offset)
     }
     if variable.isConditional {
       return (

@@ -33,7 +33,7 @@ struct PropertiesExtension {
       case .managed(let property) where property.isCustom:
         diagnostics.append(
           declaration.error(
-            "\"\(property.name)\" has accessors of its own, which an extension cannot connect. Declare it in the "
+            "\"\(property.name)\" has its own accessors, which an extension cannot connect. Declare it in the "
               + "body of the class.", at: variable.offset))
       case .managed(let property): properties.append(property)
       case .left: break

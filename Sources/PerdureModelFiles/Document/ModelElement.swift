@@ -117,7 +117,7 @@ extension ModelElement {
   public mutating func insert(_ child: ModelElement) {
     if content.isEmpty { layout.closing = nil }
     let order = Vocabulary.children[name] ?? []
-    // The elements of a composite have an order of their own.
+    // The elements of a composite have a separate order.
     let isSorted = Vocabulary.sortedKinds.contains(child.name) && name != "composite"
     let siblings = content.indices.filter { index in
       if case .element(let sibling) = content[index] { sibling.name == child.name } else { false }

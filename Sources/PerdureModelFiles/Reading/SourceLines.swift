@@ -2,7 +2,7 @@ import PerdureModel
 
 /// The lines of the parts of a model, for problems that the check of descriptions finds.
 struct SourceLines {
-  /// A kind of part with a name of its own.
+  /// A kind of part that has a name.
   enum Kind: Hashable {
     case entity, property, index, constraint, configuration, template
     /// An entity in a configuration.

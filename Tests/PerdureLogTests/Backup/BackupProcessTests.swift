@@ -65,7 +65,7 @@ private enum NumberedCommits {
   }
 }
 
-@Suite("Backups beside a writer in another process")
+@Suite("Backups while another process writes")
 struct BackupProcessTests {
   @Test("Each backup has a prefix of the writer's commits, even after a kill of the writer")
   func besideAnotherProcess() async throws {

@@ -286,7 +286,7 @@ struct BackupTests {
     #expect(try subject.content(of: subject.store) == subject.content())
   }
 
-  @Test("A backup of a read-only store beside a writer has the read-only store's state")
+  @Test("While a writer commits, a backup of a read-only store has the read-only store's state")
   func readOnly() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)

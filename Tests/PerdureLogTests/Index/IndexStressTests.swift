@@ -5,7 +5,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Readers beside a writer")
+@Suite("Readers during writes")
 struct IndexStressTests {
   /// Both roots of a published version, in an object that is not freed during the test.
   private final class Published: Sendable {

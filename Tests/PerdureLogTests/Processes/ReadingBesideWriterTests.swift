@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-@Suite("Reading beside a writer")
+@Suite("Reading while a program writes")
 struct ReadingBesideWriterTests {
   @Test(
     "A state stays unchanged while the writer commits, compacts, checkpoints, closes and dies",

@@ -28,8 +28,8 @@ struct MacroMisuseTests {
     @Entity final class Observed: ManagedObject { var a: Int { didSet {} } } // error: has observers
     @Entity final class Begun: ManagedObject { var a: String = "" { didSet {} } } // error: Set the initial value in awakeFrom
     @Entity final class Heeded: ManagedObject { @Relationship var a: Good? { didSet {} } } // error: React to changes in
-    @Entity final class Several: ManagedObject { var a: Int, b: Int } // error: in a "var" of its own
-    @Entity final class Pattern: ManagedObject { var (a, b): (Int, Int) } // error: in a "var" of its own
+    @Entity final class Several: ManagedObject { var a: Int, b: Int } // error: in a separate "var"
+    @Entity final class Pattern: ManagedObject { var (a, b): (Int, Int) } // error: in a separate "var"
     @Entity final class Weak: ManagedObject { weak var a: Good? } // error: "a" is weak
     @Entity final class Unowned: ManagedObject { unowned var a: Good } // error: "a" is unowned
     @Entity final class Underscore: ManagedObject { var _count: Int } // error: begins with an underscore

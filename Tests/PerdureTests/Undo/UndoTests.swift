@@ -346,7 +346,7 @@ struct UndoTests {
     #expect(try context.count(for: FetchRequest<UndoMark>()) == 1)
   }
 
-  @Test("A child's save is one group of its parent, and the child has groups of its own")
+  @Test("A child's save is one group of its parent, and the child has its own groups")
   func child() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
