@@ -60,9 +60,9 @@ public struct StoreOptions: Sendable {
 
   /// Values longer than this get a separate file.
   ///
-  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: for values of about this
-  /// length or more, the syncs of a separate file cost less than copying the value in every
-  /// compaction (docs/decisions/0004-blob-files-from-1-mib.md).
+  /// Unit: bytes. Range: 1,024 to 1,048,576 (1 MiB). Default: 1 MiB. Why: for values from about
+  /// this length on, syncing a separate file costs less than copying the value in every compaction
+  /// (docs/decisions/0004-blob-files-from-1-mib.md).
   public var blobThresholdBytes = FormatLimits.inlineValueLengthMax
 
   /// Whether and how values are compressed when they are written.

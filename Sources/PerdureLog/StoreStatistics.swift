@@ -106,8 +106,8 @@ public struct StoreStatistics: Sendable {
       + superblockBytesSinceOpen
   }
 
-  /// The number of bytes written to the store's files for each byte of records and long values
-  /// since the store was opened; nil before the first record.
+  /// The number of bytes written to the store's files for each byte of records and long values,
+  /// since the opening. Nil before the first record.
   public var writeAmplification: Double? {
     recordBytesSinceOpen == 0
       ? nil : Double(bytesWrittenSinceOpen) / Double(recordBytesSinceOpen + blobBytesSinceOpen)

@@ -76,9 +76,9 @@ public struct CrashExplorer: Sendable {
   /// with equal bytes always remain.
   public var makesGarbage = true
 
-  /// Whether bytes that did not reach the disk may read as the bytes of a removed file at the same
-  /// offsets, as if its blocks were reused. Only a checksum that covers the file's identity detects
-  /// this.
+  /// Whether bytes that did not reach the disk may read as bytes of a removed file, as if its
+  /// blocks were reused. The bytes have the same offsets. Only a checksum that covers the file's
+  /// identity detects this.
   public var makesStaleBytes = false
 
   /// A deliberate mistake of the explorer, which the suite must detect; nil for no mistake.

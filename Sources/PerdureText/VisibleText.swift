@@ -1,6 +1,6 @@
 /// Text from outside, such as names in files, in a form that is safe in one line of output.
 ///
-/// A control character could end the line or move the cursor of a terminal, and a mark of text
+/// A control character could end the line or move the cursor of a terminal. A mark of text
 /// direction could change the order in which the line is shown. Each becomes an escape such as `\n`
 /// or `\u{202e}`.
 package enum VisibleText {

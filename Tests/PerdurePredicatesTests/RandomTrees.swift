@@ -90,7 +90,7 @@ struct RandomTrees {
   }
 
   /// A path that starts at an expression. In normal form, a path that starts at the evaluated
-  /// object is a plain key path, and a path that starts at another path is part of that path.
+  /// object is a plain key path. A path that starts at another path is part of that path.
   private mutating func member(_ depth: Int) -> FetchExpression {
     switch expression(depth) {
     case .evaluatedObject: return .keyPath(path())

@@ -13,9 +13,9 @@ public import PerdureModel
 /// The type of a variable decides its kind. A type of `AttributeValue`, optional or not, is an
 /// attribute. An optional managed object is a to-one relationship. `ToMany` is a to-many
 /// relationship, for which functions `addToX` and `removeFromX` are generated as well. An initial
-/// value is the attribute's default. It is computed once, when the model is made, except `Date()`
-/// and `UUID()`, which are made for each inserted object (`DefaultValue.now`, `.newUUID`; in
-/// transient attributes when they are first read). An attribute that is not optional and has no
+/// value is the attribute's default. It is computed once, when the model is made. Exceptions are
+/// `Date()` and `UUID()` (`DefaultValue.now`, `.newUUID`). They are made for each inserted object;
+/// in transient attributes, when they are first read. An attribute that is not optional and has no
 /// default must be set before the object is saved. Until then, it reads as its zero. Computed,
 /// static, lazy and `@Transient` variables are ignored.
 ///
@@ -25,11 +25,11 @@ public import PerdureModel
 /// properties are not parameters, and neither are properties that are less visible than the class.
 /// A class with its own initializer whose first label is `context` gets no second one.
 ///
-/// Hooks of an object's life cycle, such as `awakeFromInsert()`, `willSave()` and
-/// `validateForInsert()`, are called only if the class or one of its superclasses overrides them in
-/// its body. Other hooks cost nothing. `validateValue(_:forKey:)` is one of these hooks. A function
-/// in the body that is named after a property, such as `func validateAge(_ age: Int) throws`,
-/// validates it at a save; see `ManagedObject.validateValue(_:forKey:)`.
+/// Examples of an object's hooks are `awakeFromInsert()`, `willSave()` and `validateForInsert()`.
+/// They are called only if the class or one of its superclasses overrides them in its body. Other
+/// hooks cost nothing. `validateValue(_:forKey:)` is one of these hooks. A function in the body
+/// that is named after a property, such as `func validateAge(_ age: Int) throws`, validates it at a
+/// save; see `ManagedObject.validateValue(_:forKey:)`.
 ///
 /// The macro warns about properties whose names are words of the predicate language, such as `no`
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
@@ -226,9 +226,9 @@ public enum AttributeOption: Sendable, Hashable {
 
 extension AttributeOption {
   /// The minimum number or date. For a variable whose type is written as `Decimal`, a literal is
-  /// exact: `.minimum(0.05)`. If the macro does not see that the type is Decimal, for example
-  /// because of a type alias, a literal with a point is a Double. The model then refuses it. Write
-  /// `.decimal`: `.minimum(.decimal(Decimal(string: "0.05")!))`.
+  /// exact: `.minimum(0.05)`. If the macro does not see that the type is Decimal, a literal with a
+  /// point is a Double. This is the case for a type alias. The model then refuses the literal.
+  /// Write `.decimal`: `.minimum(.decimal(Decimal(string: "0.05")!))`.
   public static func minimum(_ value: DefaultValue) -> AttributeOption { .rules([.minimum(value)]) }
 
   /// The maximum number or date.

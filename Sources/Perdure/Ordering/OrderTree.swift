@@ -1,6 +1,6 @@
 // The unsaved changes of one ordered relationship, in order: the entries that they add, and the
-// stored entries that they hide. Together with the counts of the store's index, the tree finds the
-// member at a position, and the position of a member, in O(log n).
+// stored entries that they hide. With the counts of the store's index, the tree finds a member by
+// its position, and a position by its member, in O(log n).
 //
 // It is a treap: a search tree by order key, and a heap by a number derived from the reference. So
 // it has the depth of a random tree, and is the same in every run.

@@ -59,9 +59,9 @@ extension Store {
   /// - Parameter progress: Called between segments, on this thread. The result false stops the
   ///   compaction. The closure must not close or compact the store: either call would deadlock.
   ///
-  /// - Throws: `StoreError`: `.diskFull` when even the reserve is not enough, `.io` when the disk
-  ///   fails, `.corruption` when a segment is damaged (it is left unchanged), `.closed`,
-  ///   `.poisoned`, `.readOnly`. After `.io` the remaining segments are unchanged. If a sync of the
+  /// - Throws: `StoreError`: `.diskFull` if even the reserve is not enough; `.io` if the disk
+  ///   fails; `.corruption` if a segment is damaged, which is left unchanged; `.closed`;
+  ///   `.poisoned`; `.readOnly`. After `.io` the remaining segments are unchanged. If a sync of the
   ///   directory failed, the store is poisoned. Otherwise it can still be used.
   /// - Complexity: reads the segments that have garbage, and writes their live records; memory for
   ///   one slice and one map, about 4 MiB.

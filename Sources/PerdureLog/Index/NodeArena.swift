@@ -336,8 +336,8 @@ extension NodeArena {
   /// Frees every retired node that neither the published version nor a pinned version reaches. NA3
   ///
   /// - Returns: The number of nodes and blocks that were freed.
-  /// - Complexity: O(k log n) for n pinned versions. k is the number of nodes that were retired, or
-  ///   whose holding version was released, since the last call.
+  /// - Complexity: O(k log n) for n pinned versions. Since the last call, k nodes were retired or
+  ///   lost the version that retained them.
   @discardableResult
   func reclaim(_ pinned: PinnedVersions) -> Int {
     let end = pinned.settledEnd(published: publishedVersion)

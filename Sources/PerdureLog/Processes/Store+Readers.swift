@@ -14,9 +14,8 @@ public struct ReaderProcess: Hashable, Sendable {
 
 extension Store {
   /// The registered readers of the store (`StoreOptions.registersAsReader`). The readers with the
-  /// oldest states are first. The store keeps the data that a reader may need. A reader that has an
-  /// old state and is never refreshed prevents the reuse of space in the index file, and the
-  /// removal of blob files.
+  /// oldest states are first. The store keeps the data that a reader may need. A reader that keeps
+  /// an old state prevents the reuse of space in the index file, and the removal of blob files.
   ///
   /// - Throws: `StoreError` with code `.io` if the file of readers cannot be read.
   /// - Complexity: O(n) for n readers, with one system call for each.

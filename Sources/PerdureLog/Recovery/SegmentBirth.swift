@@ -5,10 +5,10 @@ import PerdureFormat
 // this.
 //
 // Creating a segment ("birth") writes the header into a new file, and syncs it before any frame
-// follows (FORMAT.md, B3 and B4). After a power cut before that sync, the file may show part of the
-// header, zeros, noise, or old bytes of the medium (FORMAT.md, M3). Old bytes may be the complete
-// header of an older segment whose file was removed. Segment numbers only increase, so the older
-// segment has a lower number.
+// follows (FORMAT.md, B3 and B4). After a power cut before that sync, the file may have part of the
+// header, zeros, noise, or old bytes (FORMAT.md, M3). Old bytes may be the complete header of an
+// older segment whose file was removed. Segment numbers only increase, so the older segment has a
+// lower number.
 //
 // Invariants
 //  SB1  An unborn file has no valid frame with its own number. If it shows the header of an older

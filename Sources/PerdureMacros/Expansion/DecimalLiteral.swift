@@ -5,8 +5,8 @@
 /// A literal that no Decimal can represent is not changed: it has more than 38 digits, or is too
 /// large.
 enum DecimalLiteral {
-  /// The initial value of a variable as an exact expression, if it is a literal and the type is
-  /// written as `Decimal`; any other value as it is.
+  /// The initial value of a variable. It becomes an exact expression if it is a literal and the
+  /// type is written as `Decimal`.
   static func initialValue(_ value: String?, type: String) -> String? {
     guard let value, isDecimal(type) else { return value }
     let tokens = Lexer.tokens(of: value)
@@ -40,7 +40,7 @@ enum DecimalLiteral {
   }
 
   /// The literal at the beginning of some tokens, with its sign and without underscores, and the
-  /// position behind it; nil if they begin with something else.
+  /// position after it. Nil if the tokens do not begin with a literal.
   private static func number(in tokens: ArraySlice<Token>) -> (text: String, end: Int)? {
     var rest = tokens
     let isNegative = rest.first?.is("-") == true

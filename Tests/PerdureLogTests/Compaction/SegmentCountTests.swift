@@ -127,8 +127,8 @@ struct SegmentCountTests {
   @Test(
     "Garbage, short segments and free space decide whether manual compaction closes the last segment",
     arguments: [
-      // The garbage and all bytes of the last segment, the number of other short segments, whether
-      // space is short, whether groups are made, and whether the segment is closed.
+      // The garbage and all bytes of the last segment; the number of other short segments; whether
+      // space is short, groups are made, and the segment is closed.
       (0, 1000, 0, false, false, false), (0, 1000, 0, true, false, false), (0, 1000, 0, false, true, true),
       (0, 0, 7, false, false, true), (1, 1000, 7, false, false, true), (1, 1000, 8, false, false, false),
       (1, 1000, 8, true, false, true), (0, 1000, 8, true, true, false), (0, 1000, 8, false, true, false),
