@@ -25,7 +25,8 @@ struct ClosedStoreLock {
   ///
   /// - Parameter failure: Gets the error if a lock cannot be taken. Then a writer may have the
   ///   store open.
-  /// - Throws: As above; `FileIOError` if the directory cannot be opened, or if memory or descriptors are exhausted.
+  /// - Throws: As above; `FileIOError` if the directory cannot be opened, or if memory or
+  ///   descriptors are exhausted.
   init(damagedStoreAt path: String, _ fileSystem: any FileSystem, _ failure: inout FileIOError?) throws {
     let directory = try fileSystem.openDirectory(path)
     writing = try Self.unlessRefused(&failure) {

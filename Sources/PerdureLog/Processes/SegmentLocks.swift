@@ -99,7 +99,8 @@ extension SegmentLocks {
   /// is damaged and no segment can be read.
   ///
   /// - Throws: `StoreError` with code `.locked` if a writer holds the lock, or has created another
-  ///   segment meanwhile; `FileIOError` if memory or descriptors are exhausted, or if the newest segment cannot be locked.
+  ///   segment meanwhile; `FileIOError` if memory or descriptors are exhausted, or if the newest
+  ///   segment cannot be locked.
   init(closedStoreIn directory: any Directory) throws {
     // A file that is not a readable segment has no writer. This holds even if a second attempt to
     // read the file succeeds. Otherwise it would look like a segment that was created meanwhile.
