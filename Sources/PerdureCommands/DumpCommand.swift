@@ -50,7 +50,7 @@ struct DumpCommand: ConsoleCommand {
   @Option(help: "The key to stop before.")
   var to: String?
 
-  @Option(help: "Only keys that begin so (keyspaces of byte strings).")
+  @Option(help: "Only keys that begin with this text; for keyspaces of byte strings.")
   var prefix: String?
 
   @Option(help: "The maximum number of lines. (default: all)")

@@ -154,7 +154,8 @@ struct CrashCanaryKindTests {
   }
 
   @Test(
-    "A suite that checks nothing detects no mistake, and the report states this", arguments: CrashCanary.allCases)
+    "A suite that checks nothing detects no mistake, and the report states this",
+    arguments: CrashCanary.allCases)
   func blind(_ canary: CrashCanary) throws {
     let report = try report(canary, Suite(looks: false, looksForSurplus: false))
     #expect(report.violation == nil && report.mistakes.map(\.kind) == [.canary])
@@ -216,7 +217,7 @@ struct SweepMistakeTests {
     let sweep = FailureSweep(seed: 1)
     let report = sweep.run(
       only: .mediaError, nth: 2000, repeats: false, program: program, verify: verify)
-    expect(.noFailure, saying: "fewer than", report)
+    expect(.noFailure, saying: "fewer calls than", report)
   }
 
   @Test("A run that fails in the program counts as a run with a failed call")

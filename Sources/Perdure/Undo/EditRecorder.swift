@@ -23,8 +23,8 @@ internal import PerdurePredicates
 final class EditRecorder {
   private let memory: UnsafeMutablePointer<ObjectMemory>
   private var lastInterval: UInt32 = 0
-  // Exclusive access to these properties is not checked at run time. Each edit accesses them
-  // several times, and no access lasts longer than an assignment.
+  // The exclusivity of accesses to these properties is not checked at run time. Each edit accesses
+  // them several times, and no access lasts longer than an assignment.
   @exclusivity(unchecked) private var eventGroup: OpenUndoGroup?
   /// The group of the running closure, and the number of nested closures.
   @exclusivity(unchecked) private var closureGroup: OpenUndoGroup?

@@ -54,8 +54,8 @@ final class OpenUndoGroup {
   var name: String
   /// Whether a save has saved edits of the group while it was open.
   var isSaved = false
-  // Exclusive access to these properties is not checked at run time (see EditRecorder). Accesses do
-  // not overlap: contents are read before an array is accessed.
+  // The exclusivity of accesses to these properties is not checked at run time (see EditRecorder).
+  // Accesses do not overlap: contents are read before an array is accessed.
   @exclusivity(unchecked) private var entries: [Entry] = []
   @exclusivity(unchecked) private var positions: [EditedPlace: Int] = [:]
   /// Whether the group has inserted any object.

@@ -37,9 +37,10 @@ struct ManagedProperty: Hashable, Sendable {
   enum Verdict: Hashable, Sendable {
     /// Perdure manages it.
     case managed(ManagedProperty)
-    /// It has no stored value: it is computed, static, lazy, or marked `@Transient` or `@Fetched`.
+    /// The variable has no stored value: it is computed, static, lazy, or marked `@Transient` or
+    /// `@Fetched`.
     case left
-    /// It cannot be managed. The values are a message with the remedy, and an offset.
+    /// The variable cannot be managed. The values are a message with the remedy, and an offset.
     case refused(String, Int)
   }
 

@@ -78,7 +78,7 @@ struct StoreSchemaTests {
         == .inverse(
           destination: employee, index: try index("linkrev/20"), owners: try index("link/20"), isToMany: true)
     )
-    // Its own inverse: one index contains the links of both directions.
+    // This relationship is its own inverse: one index contains the links of both directions.
     #expect(
       try form(schema, "Manager", "friends")
         == .inverse(
