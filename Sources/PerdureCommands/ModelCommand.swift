@@ -22,7 +22,8 @@ struct ModelShowCommand: ConsoleCommand {
       Each entity has a table of the attributes and one of the relationships that it declares. Inherited properties \
       are in the tables of the entity that declares them. The name of a composite attribute's element is its whole path.
 
-      The findings about a model file go to the standard error stream, with the lines of the file. If one of them is an error, there is no model. For example:
+      The findings about a model file go to the standard error stream, with the lines of the file. If one of them is \
+      an error, there is no model. For example:
 
         perdure model show Staff.perdure
         perdure model show Staff.xcdatamodeld --model-version "Staff 2" --entity Worker

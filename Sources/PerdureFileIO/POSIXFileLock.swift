@@ -50,7 +50,7 @@ final class POSIXFileLock: FileLock {
       _ = try? file.close()
     }
     throw FileIOError(
-        .locked, operation: .lock, path: place.path, detail: "the file is removed repeatedly")
+      .locked, operation: .lock, path: place.path, detail: "the file is removed repeatedly")
   }
 
   func isNamed() throws(FileIOError) -> Bool { try Self.isNamed(file, place) }

@@ -112,7 +112,8 @@ struct DerivedAttributeTests {
     #expect(hand.firmName == "Two" && firm.payroll == 9)
   }
 
-  @Test("D3 Predicates, sort descriptors, aggregates and typed queries use derived values with unsaved changes")
+  @Test(
+    "D3 Predicates, sort descriptors, aggregates and typed queries use derived values with unsaved changes")
   func queries() throws {
     let context = try sandbox().container.newContext()
     let firms = ["Beta", "alpha", nil].map { name -> Firm in

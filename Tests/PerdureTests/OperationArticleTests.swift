@@ -304,7 +304,7 @@ private enum ServerExample {
     options.bytesPerSecond = 8 << 20
     try container.backup(to: monday, options: options)
 
-    // In an asynchronous function: on a thread of its own.
+    // In an asynchronous function: on a separate thread.
     let report = try await container.performBackgroundTask { [options] _ in
       try container.backup(to: tuesday, since: monday, options: options)
     }

@@ -156,7 +156,8 @@ final class JSONReading {
     }
     guard let constraint = JSONMapping.keyConstraint(of: destination) else {
       throw Self.error(
-        decoder.codingPath, "Expected an object: \(destination.name) has no unique attribute that could identify it")
+        decoder.codingPath,
+        "Expected an object: \(destination.name) has no unique attribute that could identify it")
     }
     let value = try value(decoder, constraint.slots[0], of: destination)
     return .key(constraint, value, path: JSONMapping.path(decoder.codingPath))

@@ -84,7 +84,8 @@ struct SaveTimeTests {
     #expect(try #require(second.edited) != time && first.edited == last)
   }
 
-  @Test("Predicates, sort descriptors and indexes use the stored time, and the time is the same after reopening")
+  @Test(
+    "Predicates, sort descriptors and indexes use the stored time, and the time is the same after reopening")
   func stored() throws {
     let fileSystem = InMemoryFileSystem()
     var description = PersistentStoreDescription(path: "/pages.perdure")
