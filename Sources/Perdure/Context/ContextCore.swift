@@ -36,6 +36,8 @@ final class ContextCore {
   let activity = ContextActivity()
   let ownership: ContextOwnership
   let durability: Durability
+  // Not checked for exclusivity at run time: no access lasts longer than an assignment, or than a
+  // call that cannot come back to the context.
   /// Room for what an index gives, used from one walk to the next.
   @exclusivity(unchecked) var found: [ObjectReference] = []
   /// The reads of a key path that is being probed (KeyPathProbe.swift); nil in other contexts.

@@ -234,7 +234,8 @@ final class LinkReader {
     }
   }
 
-  /// The place with the last order key. Nil also if finding it needs more work.
+  /// The place with the last order key. Nil if there is none, or if the last stored entry is moved
+  /// or hidden.
   func lastPlace(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> OrderPlace? {

@@ -7,6 +7,8 @@ final class TransientState {
   private let graph: GraphSchema
   private let viewState: ViewState
   private let pending: PendingChanges
+  // Not checked for exclusivity at run time: no access lasts longer than an assignment, or than a
+  // call that cannot come back to the context.
   /// The links of transient relationships, as the last save has left them.
   @exclusivity(unchecked) private var links = TransientLinks()
   /// What transient attributes have lost and nobody has released yet (T3 in TransientValues.swift).
