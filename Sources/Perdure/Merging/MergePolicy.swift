@@ -7,8 +7,8 @@
 /// different objects in a to-many relationship. Every policy saves both, except `overwrite` and
 /// `rollback`, which apply to whole objects.
 ///
-///     context.settings.mergePolicy = .mergeByPropertyObjectTrump
-///     context.settings.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)
+///     context.mergePolicy = .mergeByPropertyObjectTrump
+///     context.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)
 ///
 /// docs/decisions/0014-three-way-merging.md has a table: the result of each policy for each kind of
 /// conflict.

@@ -4,7 +4,7 @@ public import PerdurePredicates
 
 /// How a save merges one property that was changed both here and elsewhere.
 ///
-///     context.settings.mergePolicy = .error
+///     context.mergePolicy = .error
 ///       .merging("salary", of: "Worker", by: .sum)
 ///       .merging("name", of: "Person", by: .custom { $0.store })
 public struct PropertyMergeRule: Sendable {
