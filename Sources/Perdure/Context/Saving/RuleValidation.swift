@@ -131,7 +131,7 @@ final class RuleValidation {
       PerdureError.Detail(
         code: .relationshipDeniedDelete, objectID: pending.objectID(of: overlay.reference),
         property: denied.relationship.name, value: .integer(Int64(denied.remaining)),
-        rule: "denies the deletion while it has objects: delete or editing.linkEditor.disconnect them first")
+        rule: "denies the deletion while it has objects: delete or disconnect them first")
     }
   }
 

@@ -66,7 +66,7 @@ final class SaveHookCaller {
     if activity.isSaving {
       stop(
         "save() was called by a hook of a save: willSave, didSave or a validation. Remove the call: the running save "
-          + "eventHub.saves the changes of willSave, and those of didSave stay pending.")
+          + "saves the changes of willSave, and those of didSave stay pending.")
     }
   }
 
