@@ -1,8 +1,9 @@
-// What a context is doing: calls of the program's hooks may come back in the middle of it.
+// The running operations of a context. The program's hooks may call the context while one is
+// running.
 
 internal import PerdurePredicates
 
-/// What is under way in a context.
+/// The operations that are running in a context.
 final class ContextActivity {
   /// Whether a save is running, its hooks included.
   var isSaving = false
@@ -14,13 +15,13 @@ final class ContextActivity {
   var isPropagating = false
   /// The objects whose `prepareForDeletion` is running.
   var preparing: Set<ObjectReference> = []
-  /// Those of them that were deleted by it.
+  /// The objects in `preparing` that the hook has deleted.
   var deletedInPreparation: Set<ObjectReference> = []
   /// The object whose `didTurnIntoFault` is running.
   var turnedIntoFault: ObjectReference?
   /// The cancellation flag of the running `BackgroundContext.perform`; nil at other times.
   var cancellation: CancellationFlag?
 
-  /// Whether no save, validation or delete rule is under way.
+  /// Whether no save, validation or application of delete rules is running.
   var isIdle: Bool { !isSaving && !isValidating && !isPropagating }
 }

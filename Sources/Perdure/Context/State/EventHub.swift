@@ -1,17 +1,18 @@
-// What a context tells of itself, and of what.
+// Reports the changes of a context: to its observers, to the sequences of its events and, for
+// saves, to the other contexts of the store that merge them.
 //
-// Nothing is put together unless somebody listens: an observer in the context, a sequence of its events, or, of
-// saves, another context of the store that merges them.
+// An event is composed only if it has a receiver.
 //
 //   processPendingChanges, perform,
 //   undo, redo, end of undoGroup     objectsDidChange
-//   save                             objectsDidChange, willSave, (hooks, validation, commit, didSave of objects), didSave
-//   refresh, rollback, reset         objectsDidChange, with what was given other values
+//   save                             objectsDidChange, willSave, (hooks, validation, commit,
+//                                    didSave of objects), didSave
+//   refresh, rollback, reset         objectsDidChange, with the objects that got other values
 //   merge                            objectsDidChange (instances with other values), didMerge
 
 internal import PerdurePredicates
 
-/// What is told: as references, which become objects for observers and ids for everybody else.
+/// The content of an event, as references. Observers get objects instead, all other receivers ids.
 struct ContextNews {
   var kind: ContextEventKind
   var inserted: [ObjectReference] = []
@@ -19,11 +20,11 @@ struct ContextNews {
   var deleted: [ObjectReference] = []
   var refreshed: [ObjectReference] = []
   var invalidatesAll = false
-  /// Whether somebody wants to hear of values too.
+  /// Whether a receiver uses the values.
   var hasValues = false
   /// As `ContextEvent.commitSequence`.
   var commitSequence: UInt64?
-  /// Instances that may not be there any more when it is told.
+  /// Instances that may no longer be registered when the event is reported.
   var objects: [ObjectReference: ManagedObject] = [:]
   var values: [ObjectReference: [String: Value]] = [:]
 
@@ -31,7 +32,7 @@ struct ContextNews {
     inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && !invalidatesAll
   }
 
-  /// Only what fulfils a condition.
+  /// The same event, without the inserted, updated and deleted objects for which `holds` is false.
   func filtered(_ holds: (ObjectReference) -> Bool) -> ContextNews {
     var news = self
     news.inserted.removeAll { !holds($0) }
@@ -41,26 +42,27 @@ struct ContextNews {
   }
 }
 
-/// The observers and sequences of a context's events, and the news for them.
+/// The observers of a context and the sequences of its events.
 final class EventHub {
   let graph: GraphSchema
   private let registry: ObjectRegistry
   private let pending: PendingChanges
   /// The observers in the context's isolation.
   private(set) var observers = ObserverList<ContextNotification>()
-  /// The new objects that observers know of and that were taken back in the current event.
+  /// Reported new objects whose insertion was undone in the current event.
   private var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
   /// The sequences of the context's events.
   private(set) var streams = EventStreams()
   /// Whether another context has taken over the event sequences.
   private var hasSuccessor = false
-  /// The saves of all contexts of the store.
+  /// Reports the saves of all contexts of the store.
   let saves: SaveBroadcast
-  /// What others have saved and is to be merged; nil where nothing is merged by itself.
+  /// The saves of other contexts that are not merged yet; nil if the context does not merge
+  /// automatically.
   var inbox: MergeInbox?
-  /// Who wants to know what fetches and saves take.
+  /// The receivers of the measurements of fetches and saves.
   let logSwitch: LogSwitch
-  /// The handle, while a user holds it.
+  /// The handle, while the program retains it.
   weak var handle: ManagedObjectContext?
 
   init(_ source: ContextSource, _ registry: ObjectRegistry, _ pending: PendingChanges) {
@@ -91,7 +93,7 @@ final class EventHub {
     inbox = nil
   }
 
-  /// Whether somebody wants to hear of anything.
+  /// Whether the context has observers or event sequences.
   var isObserved: Bool { !observers.isEmpty || !streams.isEmpty }
 
   func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
@@ -105,15 +107,15 @@ final class EventHub {
     withExtendedLifetime(released) {}
   }
 
-  // MARK: What there is to tell
+  // MARK: Content of events
 
-  /// What is pending, if anybody wants to hear of it.
+  /// The unsaved changes; nil if there are none, or no receiver.
   ///
-  /// - Parameter isSaved: Whether others than this context's may want to.
+  /// - Parameter isSaved: Whether the receivers of the store's saves count too.
   func pendingNews(_ kind: ContextEventKind, isSaved: Bool = false) -> ContextNews? {
     guard isObserved || isSaved && !saves.isEmpty else { return nil }
     var news = ContextNews(kind: kind)
-    // Contexts that merge want the objects alone.
+    // Contexts that merge need only the objects.
     news.hasValues = !streams.isEmpty || isSaved && !saves.streams.isEmpty
     for overlay in pending.ordered.joined() { add(overlay, overlay.state, to: &news) }
     return news.isEmpty ? nil : news
@@ -142,9 +144,9 @@ final class EventHub {
     return values
   }
 
-  /// What has changed in the event that is about to end.
+  /// The changes of the event that is about to end; nil if there are none, or no receiver.
   ///
-  /// - Parameter edited: The overlays that were edited in it.
+  /// - Parameter edited: The overlays that were edited in the event.
   func newsOfEvent(_ edited: [ObjectOverlay]) -> ContextNews? {
     guard isObserved else { return nil }
     var news = ContextNews(kind: .objectsDidChange)
@@ -165,7 +167,7 @@ final class EventHub {
     return news.isEmpty ? nil : news
   }
 
-  /// What was inserted and is deleted leaves no changes.
+  /// Adds the new objects that were deleted again: they leave no unsaved changes.
   private func addGone(to news: inout ContextNews) {
     for (reference, object) in goneInserts.sorted(by: { $0.reference.rawValue < $1.reference.rawValue }) {
       news.deleted.append(reference)
@@ -173,17 +175,18 @@ final class EventHub {
     }
   }
 
-  /// Keeps a new object whose overlay is about to go until observers, who know of it, have heard that it is gone.
+  /// Remembers a reported new object whose overlay is about to be dropped, until the deletion is
+  /// reported.
   func noteGone(_ overlay: ObjectOverlay) {
     guard overlay.isNew, overlay.toldState == .inserted, isObserved else { return }
     goneInserts.append(
       (overlay.reference, observers.isEmpty ? nil : registry.instance(of: overlay.reference)))
   }
 
-  /// The new objects that observers know of and that were taken back in the current event.
+  /// The references of the reported new objects whose insertion was undone in the current event.
   var goneReferences: Set<ObjectReference> { Set(goneInserts.map(\.reference)) }
 
-  /// Forgets those that fulfil a condition.
+  /// Forgets the objects for which `isBack` is true: their insertion was redone.
   func forgetGone(where isBack: (ObjectReference) -> Bool) {
     goneInserts.removeAll { isBack($0.reference) }
   }
@@ -195,12 +198,12 @@ final class EventHub {
     withExtendedLifetime(gone) {}
   }
 
-  /// The changed objects, about to be given other values; nil when nobody wants to hear of it.
+  /// The changed objects, before they get other values; nil if there is no receiver.
   func newsOfRefresh() -> ContextNews? {
     guard isObserved else { return nil }
     var news = ContextNews(kind: .objectsDidChange)
     for overlay in pending.ordered.joined() {
-      // Of a new object that nobody has heard of there is nothing to tell.
+      // An insertion that was never reported needs no report of its end.
       guard overlay.isNew ? overlay.toldState == .inserted : overlay.state.isPending else { continue }
       if !observers.isEmpty { news.objects[overlay.reference] = registry.instance(of: overlay.reference) }
       if overlay.isNew {
@@ -213,7 +216,7 @@ final class EventHub {
     return news
   }
 
-  // MARK: Telling
+  // MARK: Reports
 
   func tell(_ news: ContextNews?) {
     guard let news, !news.isEmpty else { return }

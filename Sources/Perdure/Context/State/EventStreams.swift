@@ -1,6 +1,6 @@
 internal import PerdureFileIO
 
-/// Sequences of events that somebody listens to. Any thread may call anything.
+/// The sequences of events that have a subscriber. All members may be used on any thread.
 final class EventStreams: Sendable {
   private struct State {
     var continuations: [Int: AsyncStream<ContextEvent>.Continuation] = [:]
@@ -11,17 +11,17 @@ final class EventStreams: Sendable {
 
   deinit { finish() }
 
-  /// Ends the sequences, after what was told.
+  /// Ends the sequences after the events that were yielded.
   func finish() {
     let ended = state.withLock { state in
       defer { state.continuations = [:] }
       return state.continuations.values.map { $0 }
     }
-    // Outside of the lock: who listens may end.
+    // Outside of the lock: the termination handler acquires it.
     for continuation in ended { continuation.finish() }
   }
 
-  /// Whether nobody listens.
+  /// Whether there is no subscriber.
   var isEmpty: Bool { state.withLock { $0.continuations.isEmpty } }
 
   func make(_ bufferCount: Int) -> AsyncStream<ContextEvent> {
@@ -42,19 +42,19 @@ final class EventStreams: Sendable {
   }
 
   func yield(_ event: ContextEvent) {
-    // Outside of the lock: who listens may end.
+    // Outside of the lock: the termination handler may run and acquire it.
     for continuation in state.withLock({ $0.continuations.sorted { $0.key < $1.key }.map(\.value) }) {
       continuation.yield(event)
     }
   }
 }
 
-/// Tells the contexts of a store of each other's saves. Any thread may call anything.
+/// Reports each save to the other contexts of the store. All members may be used on any thread.
 final class SaveBroadcast: Sendable {
   let streams = EventStreams()
   private let inboxes = Guarded<[ObjectIdentifier: MergeInbox]>([:])
 
-  /// Whether nobody listens.
+  /// Whether there is no receiver.
   var isEmpty: Bool { streams.isEmpty && inboxes.withLock(\.isEmpty) }
 
   func add(_ inbox: MergeInbox) { inboxes.withLock { $0[ObjectIdentifier(inbox)] = inbox } }
@@ -64,41 +64,43 @@ final class SaveBroadcast: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// - Parameter own: The inbox of who has saved.
+  /// - Parameter own: The inbox of the context that has saved; it gets no report.
   func tell(_ event: ContextEvent, besides own: MergeInbox?) {
     streams.yield(event)
     for inbox in inboxes.withLock({ $0.values.map { $0 } }) where inbox !== own { inbox.put(event) }
   }
 }
 
-/// What other contexts have saved and a context has yet to merge: the newest of it, for one that never comes by.
+/// The saves of other contexts that a context has not merged yet. Old ones are dropped, so that a
+/// context that never merges does not accumulate them.
 final class MergeInbox: Sendable {
-  /// What waits.
+  /// The saves that are not merged yet.
   struct Content {
     /// The oldest first, without their values.
     fileprivate(set) var events: [ContextEvent] = []
-    /// Whether nothing was dropped.
+    /// Whether no save was dropped.
     fileprivate(set) var isComplete = true
     fileprivate var objectCount = 0
 
     var isEmpty: Bool { events.isEmpty && isComplete }
   }
 
-  /// More saves than that do not wait, nor more than about so many objects.
+  /// The maximum number of saves, and the number of their objects from which on old saves are
+  /// dropped.
   static let (eventsMax, objectsMax) = (256, 65_536)
 
   private let content = Guarded(Content())
   private let wake: (@Sendable () -> Void)?
 
-  /// - Parameter wake: Called when there is something to merge, on any thread.
+  /// - Parameter wake: Called on any thread when the first save arrives.
   init(wake: (@Sendable () -> Void)?) { self.wake = wake }
 
-  /// Whether no save waits.
+  /// Whether there is no save to merge.
   var isEmpty: Bool { content.withLock(\.isEmpty) }
 
   func put(_ event: ContextEvent) {
     var event = event
-    // Merging asks for the objects alone.
+    // A merge needs only the objects.
     event.values = [:]
     let isFirst = content.withLock { content in
       let isFirst = content.isEmpty
@@ -112,18 +114,18 @@ final class MergeInbox: Sendable {
     if isFirst { wake?() }
   }
 
-  /// Notes that other contexts have saved changes that are not known.
+  /// Records that other contexts have saved unknown changes.
   func putUnknown() {
     content.withLock { $0.isComplete = false }
     wake?()
   }
 
-  /// Wakes again, for what came while nothing could be merged.
+  /// Calls `wake` again if saves arrived while merging was impossible.
   func wakeForWaiting() {
     if !content.withLock(\.isEmpty) { wake?() }
   }
 
-  /// All of it.
+  /// Removes and returns the saves.
   func take() -> Content {
     content.withLock { content in
       defer { content = Content() }
@@ -133,7 +135,7 @@ final class MergeInbox: Sendable {
 }
 
 extension MergeInbox.Content {
-  /// The older half, so that a save costs no more in the long run for those that wait.
+  /// Drops the older half. So dropping takes O(1) for each save, amortized.
   fileprivate mutating func dropHalf() {
     events.removeFirst((events.count + 1) / 2)
     objectCount = events.reduce(0) { $0 + $1.objectCount }

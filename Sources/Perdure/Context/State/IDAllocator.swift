@@ -1,9 +1,9 @@
 internal import PerdurePredicates
 
-/// Hands out ids for new objects from blocks that are reserved in the store.
+/// Allocates ids for new objects from blocks that are reserved in the store.
 ///
-/// Blocks begin small and double, so that a context that inserts one object wastes little and an import
-/// reserves rarely. What is left of a block when the context goes is never used.
+/// The sizes of blocks double from a small one. So a context that inserts one object wastes few
+/// ids, and an import reserves rarely. Unused ids of a block are lost when the context is freed.
 struct IDAllocator {
   private static let firstBlock = 16
   private static let largestBlock = 4096
@@ -16,12 +16,12 @@ struct IDAllocator {
   /// By entity number.
   private var blocks: [Block] = []
   private static let firstProvisional: UInt64 = 0xFFFF_FFFF_FFFF
-  /// Counts down; used when the store cannot reserve. Such ids are never saved.
+  /// Descends. Used if the store cannot reserve ids. Objects with these ids are never saved.
   private var provisional = firstProvisional
-  /// Why they were needed, by the ids of those that may be pending: few, as nothing can be saved with them.
+  /// The errors of the reservations, by provisional id. There are few, because the next save fails.
   private var failures: [UInt64: any Error] = [:]
 
-  /// The id of a new object.
+  /// Allocates the id of a new object.
   mutating func next(_ entity: UInt16, from store: any PersistentStore) throws -> ObjectReference {
     while blocks.count <= Int(entity) { blocks.append(Block()) }
     if blocks[Int(entity)].ids.isEmpty {
@@ -33,24 +33,24 @@ struct IDAllocator {
     return ObjectReference(entity: entity, id: id)
   }
 
-  /// An id for an object that cannot be saved.
+  /// Allocates an id for an object that cannot be saved.
   mutating func provisional(_ entity: UInt16, because failure: any Error) -> ObjectReference {
     failures[provisional] = failure
     defer { provisional -= 1 }
     return ObjectReference(entity: entity, id: provisional)
   }
 
-  /// Whether an object may be pending that has no id of its own.
+  /// Whether the context may have an unsaved object with a provisional id.
   var hasFailed: Bool { !failures.isEmpty }
 
-  /// Why a new object has an id that it cannot be saved with; nil where it has one of the store's. No store comes so far
-  /// with its own.
+  /// The error of the reservation if the id is provisional, else nil. The ids of a store never get
+  /// as high as provisional ones.
   func failure(of reference: ObjectReference) -> (any Error)? { failures[reference.id] }
 
-  /// No object with a provisional id is to be saved any more.
+  /// Forgets the errors. Called when no unsaved object has a provisional id.
   mutating func forgetFailures() { failures = [:] }
 
-  /// The objects with provisional ids are gone.
+  /// Makes all provisional ids available again. Called when no object has one.
   mutating func forgetProvisional() {
     provisional = Self.firstProvisional
     forgetFailures()

@@ -1,4 +1,4 @@
-// The instances of a context: which there are, and what they share.
+// The instances of a context, and the memory that they share.
 //
 // Invariants:
 //   C1. There is at most one registered instance of a reference.
@@ -11,21 +11,22 @@ final class ObjectRegistry {
   /// The memory of the objects, also behind a plain pointer.
   let memoryOwner = ObjectMemoryOwner()
   let memory: UnsafeMutablePointer<ObjectMemory>
-  // Not checked for exclusivity at run time, which would cost more than the accesses. No function of these types calls
-  // anything that could come back to the context.
+  // Not checked for exclusivity at run time: the checks would cost more than the accesses. No
+  // function of these types calls the context.
   @exclusivity(unchecked) var identityMap = IdentityMap()
   @exclusivity(unchecked) var siblingGroups = SiblingGroups()
-  /// The number of instances in memory, those of removed objects included. While there are any, the context keeps
-  /// itself alive.
+  /// The number of instances in memory, including those of removed objects. While it is not 0, the
+  /// context retains itself.
   @exclusivity(unchecked) var instanceCount = 0
   /// The registered instances, if the context retains them.
   @exclusivity(unchecked) private var retained: [ObjectIdentifier: ManagedObject]?
-  /// The instances of removed objects, while the program holds them. Relationships of other removed instances lead to
-  /// them, and an undo brings them back.
+  /// The instances of removed objects, while the program retains them. They are the targets of
+  /// relationships of other removed instances, and an undo registers them again.
   @exclusivity(unchecked) private(set) var removedInstances: [ObjectReference: Unmanaged<ManagedObject>] = [:]
-  /// The cached results of fetched properties, by owner and name (FP1 in ContextCore+Fetched.swift).
+  /// The cached results of fetched properties, by owner and name (FP1 in
+  /// ContextCore+Fetched.swift).
   @exclusivity(unchecked) var cachedFetches: [ObjectReference: [String: [ObjectReference]]] = [:]
-  /// Whether the handle of the context is gone. Unsaved changes then retain no instances.
+  /// Whether the handle of the context was freed. Then unsaved changes retain no instances.
   @exclusivity(unchecked) var isAbandoned = false
 
   init(_ graph: GraphSchema) {
@@ -37,18 +38,18 @@ final class ObjectRegistry {
 
   // MARK: Instances
 
-  /// Whether an instance is one of this context's, and its object is not gone.
+  /// Whether an instance belongs to this context and its object still exists.
   func has(_ object: ManagedObject) -> Bool {
     !object.header.pointee.isGone && object.header.pointee.memory == memory
   }
 
-  /// The one instance of a reference.
+  /// The instance of a reference. Creates it if there is none.
   func instance(of reference: ObjectReference) -> ManagedObject {
     if let object = identityMap.object(reference) { return object }
     return makeInstance(of: reference)
   }
 
-  /// The first instance of a reference.
+  /// Creates the instance of a reference that has none.
   func makeInstance(of reference: ObjectReference) -> ManagedObject {
     graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
       shape.objectClass.init(ObjectSeed(header: .make(reference, shape, in: memory)))
@@ -61,8 +62,8 @@ final class ObjectRegistry {
     if overlay.changesRow { object.header.pointee.shut() }
   }
 
-  /// The instance that a relationship of a gone object leads to. It may itself be gone, if the
-  /// program still holds it.
+  /// The target of a relationship of a removed object. It may be a removed object too, if the
+  /// program still retains its instance.
   func lastInstance(of reference: ObjectReference) -> ManagedObject {
     if let object = identityMap.object(reference) { return object }
     return removedInstances[reference]?.takeUnretainedValue() ?? instance(of: reference)
@@ -76,12 +77,13 @@ final class ObjectRegistry {
     removedInstances[object.reference] = nil
   }
 
-  /// Keeps the instance of a removed object findable while the program holds it.
+  /// Keeps a removed object's instance findable while the program retains it.
   func noteRemoved(_ object: ManagedObject) {
     removedInstances[object.reference] = .passUnretained(object)
   }
 
-  /// Registers the instance of a removed object again.
+  /// Returns the instance of a removed object, if there is one, and forgets that the object was
+  /// removed.
   func forgetRemoved(_ reference: ObjectReference) -> ManagedObject? {
     removedInstances.removeValue(forKey: reference)?.takeUnretainedValue()
   }
@@ -99,21 +101,21 @@ final class ObjectRegistry {
     retained = all
   }
 
-  /// Lets go of all instances.
+  /// Releases all retained instances.
   func releaseRetained() {
     let released = retained
     retained = nil
-    // Their ends come back here.
+    // Their deinitializers call this registry.
     withExtendedLifetime(released) {}
   }
 
-  /// Keeps an instance that is registered, where those are to be kept.
+  /// Retains a registered instance if the context retains its instances.
   @inline(__always)
   func retain(_ object: ManagedObject) {
     if retained != nil { retained?[ObjectIdentifier(object)] = object }
   }
 
-  /// Lets go of an instance that is registered no more.
+  /// Releases an instance that is no longer registered.
   func release(_ object: ManagedObject) {
     guard retained != nil else { return }
     let released = retained?.removeValue(forKey: ObjectIdentifier(object))
@@ -122,7 +124,7 @@ final class ObjectRegistry {
 
   // MARK: Siblings
 
-  /// The siblings of an object, also where it was handed out by a walk that noted none.
+  /// The siblings of an object. If it came from a walk that did not record siblings, records them.
   func siblingGroup(of object: ManagedObject) -> SiblingGroup? {
     if let group = siblingGroups.group(of: object.header) { return group }
     guard object.header.pointee.isKept, let walk = memory.pointee.recentWalks.walk(at: object.reference),
@@ -149,12 +151,12 @@ final class ObjectRegistry {
     if group.kind == .walk { siblingGroups.keep(group) }
   }
 
-  /// The instance that has a header is being freed.
+  /// Removes an instance that is being freed from its sibling groups.
   ///
   /// - Returns: Whether its siblings keep the header.
   @inline(never)
   func leaveSiblings(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
-    // A drowsy object has not read its row, which the next instance may get.
+    // The program has not read the row of a `drowsy` object. The next instance may use it.
     if siblingGroups.keepsHeaders(of: header), header.pointee.row != nil, !header.pointee.isGone,
       header.pointee.wakefulness.contains(.drowsy), header.pointee.isCurrent
     {
@@ -165,7 +167,7 @@ final class ObjectRegistry {
 
   // MARK: Cached fetches
 
-  /// Forgets the results of an object.
+  /// Forgets the cached results of an object's fetched properties.
   func forgetFetched(of reference: ObjectReference) {
     if !cachedFetches.isEmpty { cachedFetches[reference] = nil }
   }

@@ -18,12 +18,13 @@ public final class ContextObservation {
 @available(*, unavailable)
 extension ContextObservation: Sendable {}
 
-/// A list of observers of any kind.
+/// A list from which observations remove their observers.
 protocol ObserverRemoving: AnyObject {
   func remove(_ number: Int)
 }
 
-/// Observers, which are called with news. A new view context shares the list of the previous one.
+/// Observers, which are called with values of type `News`. A new view context shares the list of
+/// the previous one.
 final class ObserverList<News>: ObserverRemoving {
   private var closures: [Int: (News) -> Void] = [:]
   private var lastNumber = 0

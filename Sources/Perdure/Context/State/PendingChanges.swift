@@ -1,11 +1,13 @@
-// What a context has not saved, by reference.
+// The unsaved changes of a context, by reference.
 //
-// Overlays stand in one array for each entity, in the order in which they were made: ids ascend as objects are
-// inserted, so the order of a save is mostly there already. A table leads from a reference to its overlay.
+// Each entity has an array of overlays, in the order of their creation. The ids of inserted objects
+// ascend, so the array is mostly in the order that a save needs. A table maps references to
+// overlays.
 //
 // Invariants:
-//   C2. An object has an entry if and only if a save or rollback would do something about it.
-//   P1. The table has exactly the overlays of the arrays, and `overlay.place` is where one stands.
+//   C2. An object has an entry if and only if it has changes that a save or a rollback concerns.
+//   P1. The table contains exactly the overlays of the arrays. `overlay.place` is the offset of an
+//       overlay in its array.
 //   P2. An array that is not marked as unordered ascends by reference.
 
 internal import PerdurePredicates
@@ -26,15 +28,16 @@ final class PendingChanges {
   @exclusivity(unchecked) private var table = ReferenceTable<ObjectOverlay>()
   /// Whether any object has been marked as deleted since the last save.
   @exclusivity(unchecked) private var hasDeletions = false
-  /// Grows when many changes are forgotten at once.
+  /// Grows when many changes are removed at once.
   @exclusivity(unchecked) private(set) var generation: UInt64 = 0
   /// Deleted objects whose delete rules have yet to be applied.
   @exclusivity(unchecked) var unpropagated: [ObjectReference] = []
-  /// What had been changed when the current event began of objects that have no changes any more.
+  /// The changes of objects at the beginning of the current event, if the objects have no changes
+  /// now.
   @exclusivity(unchecked) var eventStarts: [ObjectReference: EventStart] = [:]
   /// The ids of new objects.
   @exclusivity(unchecked) var allocator = IDAllocator()
-  /// The new objects that the last save has merged into others, and these.
+  /// The new objects that the last save has merged into other objects, with those objects.
   @exclusivity(unchecked) var mergedObjects: [ObjectReference: ObjectReference] = [:]
   /// The changes that were refused since the last save.
   @exclusivity(unchecked) var refusedChanges = RefusedChanges()
@@ -65,8 +68,8 @@ final class PendingChanges {
     table.insert(overlay, overlay.reference)
   }
 
-  /// Removes an entry and gives it to the caller: releasing it may run an object's deinit, which must not
-  /// happen while the changes are being changed.
+  /// Removes an entry and returns it. The caller releases it: this may run an object's
+  /// deinitializer, which must not happen while the changes are being modified.
   @discardableResult
   func remove(_ reference: ObjectReference) -> ObjectOverlay? {
     guard let overlay = table.object(reference) else { return nil }
@@ -82,7 +85,7 @@ final class PendingChanges {
     return overlay
   }
 
-  /// Forgets everything, and gives what there was, entity by entity.
+  /// Removes and returns all overlays, entity by entity.
   func removeAll() -> [[ObjectOverlay]] {
     let everything = groups.map(\.overlays)
     generation += 1
@@ -93,7 +96,7 @@ final class PendingChanges {
     return everything
   }
 
-  /// Forgets the changes of some entities, and gives them.
+  /// Removes and returns the overlays of some entities.
   func removeAll(ofEntities isRemoved: (UInt16) -> Bool) -> [[ObjectOverlay]] {
     var removed: [[ObjectOverlay]] = []
     generation += 1
@@ -108,24 +111,24 @@ final class PendingChanges {
 
   func isNew(_ reference: ObjectReference) -> Bool { self[reference]?.isNew ?? false }
 
-  /// Whether the store can have nothing that leads to an object (`ObjectOverlay.isUnknownToStore`).
+  /// Whether the store has no reference to an object (`ObjectOverlay.isUnknownToStore`).
   func isUnknownToStore(_ reference: ObjectReference) -> Bool { self[reference]?.isUnknownToStore ?? false }
 
-  /// False only if no object is to be deleted.
+  /// False only if no object is marked as deleted.
   var mayHaveDeletions: Bool { hasDeletions }
 
   func isDeleted(_ reference: ObjectReference) -> Bool {
     hasDeletions && self[reference]?.isDeleted ?? false
   }
 
-  /// Makes sure that the delete rules are applied to an object, again if need be.
+  /// Schedules the delete rules of an object. They may have been applied before.
   func propagateLater(_ overlay: ObjectOverlay) {
     overlay.isPropagated = false
     hasDeletions = true
     unpropagated.append(overlay.reference)
   }
 
-  /// Whether anything is pending of an entity that fulfils a condition.
+  /// Whether there are unsaved changes of an entity for which `holds` is true.
   func containsEntity(where holds: (EntityShape) -> Bool) -> Bool {
     groups.contains { $0.overlays.first.map { holds($0.shape) } ?? false }
   }
@@ -145,7 +148,8 @@ final class PendingChanges {
     }
   }
 
-  /// The changes that a save concerns and that fulfil a condition, in order (S4 in SaveHookCaller.swift).
+  /// The overlays that a save concerns and for which `holds` is true, in order (S4 in
+  /// SaveHookCaller.swift).
   func saved(where holds: (ObjectOverlay) -> Bool, in viewState: ViewState) -> [ObjectOverlay] {
     ordered.joined().filter { isSaved($0, in: viewState) && holds($0) }
   }
@@ -156,7 +160,7 @@ final class PendingChanges {
       && !viewState.hasVanished(overlay.reference)
   }
 
-  /// The changes of the entities that fulfil a condition, as `ordered`.
+  /// The overlays of the entities for which `holds` is true, in the order of `ordered`.
   func ordered(where holds: (EntityShape) -> Bool) -> [ObjectOverlay] {
     groups.filter { $0.overlays.first.map { holds($0.shape) } ?? false }.flatMap { group in
       group.isOrdered
@@ -166,7 +170,7 @@ final class PendingChanges {
 
   // MARK: Overlays
 
-  /// The overlay of an object that is about to change, made when there is none.
+  /// The overlay of an object that is about to change. Creates it if there is none.
   func overlay(for reference: ObjectReference) -> ObjectOverlay {
     if let overlay = self[reference] { return overlay }
     let overlay = ObjectOverlay(reference, graph.shape(of: reference), isNew: false, in: registry.memory)
@@ -178,11 +182,11 @@ final class PendingChanges {
     return overlay
   }
 
-  /// Lets go of an overlay in which nothing is left.
+  /// Removes an overlay that contains no changes.
   func dropIfUnchanged(_ overlay: ObjectOverlay) {
     if overlay.hasDeltas || overlay.isToBeWritten || overlay.changesTransients { return }
     if !overlay.isBeforeEvent, let start = overlay.eventStart { eventStarts[overlay.reference] = start }
-    // Not by way of the overlay, which does not know its object once the context is given up.
+    // Not through the overlay: after the handle is freed, the overlay has no instance.
     registry.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
     remove(overlay.reference)
   }
@@ -191,14 +195,14 @@ final class PendingChanges {
     graph.id(of: reference, isTemporary: self[reference]?.hasTemporaryID ?? false)
   }
 
-  /// Where what was merged is now: what it was merged into may have been merged into a third one.
+  /// The object into which an object was merged, after all merges in sequence.
   func survivor(of reference: ObjectReference) -> ObjectReference {
     var other = reference
     while let next = mergedObjects[other] { other = next }
     return other
   }
 
-  /// By what unsaved links lead to, what they lead from, in order.
+  /// The overlays with unsaved links to each target, in order.
   func sourcesByTarget() -> [ObjectReference: [ObjectOverlay]] {
     var sources: [ObjectReference: [ObjectOverlay]] = [:]
     for overlay in ordered.joined() {

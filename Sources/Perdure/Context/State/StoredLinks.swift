@@ -1,9 +1,9 @@
 // The other ends of relationships in the store, read for many objects at once.
 //
-// A deletion asks for every relationship of an object, and a save asks again. If each answer is a
+// A deletion reads every relationship of an object, and a save reads it again. If each read is a
 // request to a distant store, the delete rules and the save take as many requests as there are
-// links. So these are read ahead for all objects that are being deleted, and kept until the context
-// moves on.
+// links. Therefore the links of all objects that are being deleted are read ahead. They are cached
+// until the view advances.
 
 internal import PerdurePredicates
 

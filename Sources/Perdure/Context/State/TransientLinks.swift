@@ -1,19 +1,22 @@
-// The links of transient relationships, as a save has left them: a table of the context, where stored relationships have
-// indexes of the store.
+// The links of transient relationships, as the last save left them. This table of the context
+// corresponds to the store's indexes of stored relationships.
 //
-// What is connected since the last save is in the deltas of overlays, as with every other relationship, and a save moves
-// it into the table. So a rollback, delete rules, changed values, validation and events need to know nothing of it.
+// As for stored relationships, unsaved links are in the deltas of overlays. A save moves them into
+// the table. Therefore rollbacks, delete rules, changed values, validation and events do not use
+// the table.
 //
 // Invariants:
-//   N1. A link of a relationship with an inverse stands under both of its ends; of one without, under its owner.
-//   N2. `leading` has, for each object, the ends that it stands under, and nothing else.
-//   N3. No end has a new object: only a save moves links here. An end may have one whose row others have removed, and
-//       may be one of such an object's: it is shown to nobody (`TransientState.transientTargets`), and goes when the object
-//       is removed or refreshed here, or with the context.
+//   N1. A link of a relationship with an inverse is recorded at both of its ends; a link of a
+//       relationship without one, at its owner.
+//   N2. `leading` contains, for each object, exactly the ends that lead to it.
+//   N3. No end contains a new object: only a save moves links into the table. An end may contain an
+//       object that another context has removed, or belong to one. It is not shown
+//       (`TransientState.transientTargets`), and is removed when the object is retired or refreshed
+//       here.
 
 internal import PerdurePredicates
 
-/// Links by reference. They keep no instance alive.
+/// Links by reference. They retain no instance.
 struct TransientLinks {
   /// One end of a relationship: an object's property.
   struct End: Hashable {
@@ -26,10 +29,10 @@ struct TransientLinks {
 
   var isEmpty: Bool { targets.isEmpty }
 
-  /// Every object that has links of its own.
+  /// The objects that have links.
   var owners: Set<ObjectReference> { Set(targets.keys.map(\.owner)) }
 
-  /// What an end leads to, ascending.
+  /// The targets of an end, ascending.
   func targets(of end: End) -> [ObjectReference] { targets[end]?.ordered ?? [] }
 
   func contains(_ end: End, _ target: ObjectReference) -> Bool { targets[end]?.contains(target) ?? false }
@@ -37,7 +40,7 @@ struct TransientLinks {
   /// The ends that lead to an object.
   func ends(leadingTo target: ObjectReference) -> Set<End> { leading[target] ?? [] }
 
-  /// Changes what an end leads to as a delta says.
+  /// Applies a delta to an end.
   mutating func apply(_ delta: LinkDelta, to end: End) {
     for target in delta.removed.ordered { remove(target, from: end) }
     for target in delta.added.ordered { insert(target, at: end) }
@@ -48,7 +51,7 @@ struct TransientLinks {
     leading = [:]
   }
 
-  /// Forgets an object, at every end that it has or stands under.
+  /// Removes all ends of an object, and all links to it.
   mutating func remove(_ reference: ObjectReference, slots: [Int]) {
     for end in ends(leadingTo: reference) { remove(reference, from: end) }
     for slot in slots {
@@ -71,6 +74,6 @@ struct TransientLinks {
 }
 
 extension RelationshipShape {
-  /// An object's end of the relationship, which is transient.
+  /// An object's end of the relationship, which must be transient.
   func end(of owner: ObjectReference) -> TransientLinks.End { TransientLinks.End(owner: owner, slot: slot) }
 }

@@ -1,4 +1,5 @@
-// The links of transient relationships as the context shows them, and the values that transient attributes have lost.
+// The links of transient relationships as the context shows them, and the former values of
+// transient attributes that are not released yet.
 
 internal import PerdurePredicates
 
@@ -11,11 +12,11 @@ final class TransientState {
   // call that cannot come back to the context.
   /// The links of transient relationships, as the last save has left them.
   @exclusivity(unchecked) private var links = TransientLinks()
-  /// What transient attributes have lost and nobody has released yet (T3 in TransientValues.swift).
+  /// Former values of transient attributes that are not released yet (T3 in TransientValues.swift).
   @exclusivity(unchecked) private var dropped: [TransientValues] = []
-  /// How many things are under way that must be done before that.
+  /// Nesting depth of operations that defer releasing `dropped`.
   @exclusivity(unchecked) private var keeperCount = 0
-  /// Whether a transient attribute ever held anything.
+  /// Whether a transient attribute ever had a value.
   @exclusivity(unchecked) var isUsed = false
 
   init(_ viewState: ViewState, _ pending: PendingChanges) {
@@ -26,20 +27,20 @@ final class TransientState {
 
   // MARK: Links
 
-  /// What the table has at an object's end of a transient relationship: objects that are in the view.
+  /// The saved targets of an object's transient relationship that are in the view.
   func transientTargets(_ relationship: RelationshipShape, of owner: ObjectReference) -> [ObjectReference] {
     links.isEmpty
       ? [] : links.targets(of: relationship.end(of: owner)).filter(viewState.isInView)
   }
 
-  /// Whether the table has a link between objects that are in the view.
+  /// Whether the table has a link, and its target is in the view.
   func hasTransientLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
     links.contains(relationship.end(of: owner), target) && viewState.isInView(target)
   }
 
-  /// Which objects lead to another by a transient relationship without inverse, as the table has it.
+  /// The objects with a saved link to another object in a transient relationship without inverse.
   func oneWayTransientSources(
     of target: ObjectReference
   ) -> [(owner: ObjectReference, relationship: RelationshipShape)] {
@@ -54,7 +55,7 @@ final class TransientState {
     }
   }
 
-  /// What was pending of an object is in the table now; what was deleted is in it no more.
+  /// Moves an object's saved links into the table, or removes the links of a deleted object.
   func settleTransientLinks(_ overlay: ObjectOverlay) {
     guard graph.hasTransientRelationships else { return }
     if overlay.isDeleted { return forgetTransientLinks(of: overlay.reference) }
@@ -64,7 +65,7 @@ final class TransientState {
     }
   }
 
-  /// The object is gone.
+  /// Removes all links of an object, which no longer exists.
   func forgetTransientLinks(of reference: ObjectReference) {
     if links.isEmpty { return }
     let slots = graph.shape(of: reference).relationships.filter(\.isTransient).map(\.slot)
@@ -72,12 +73,14 @@ final class TransientState {
     viewState.linksChanged()
   }
 
-  /// An object begins anew with what the store has: its own ends lead to nothing. What leads to it one-way is others'.
+  /// Removes the saved links of an object that is refreshed. Links of other objects to it in
+  /// relationships without inverse stay.
   func dropTransientLinks(of owner: ObjectReference) {
     dropTransientLinks(of: owner) { _ in true }
   }
 
-  /// As above, but for links with what has unsaved changes.
+  /// Removes the saved links of objects without unsaved changes. A link of a relationship with an
+  /// inverse stays if its target has unsaved changes.
   func dropSettledTransientLinks() {
     for owner in links.owners where pending[owner] == nil {
       dropTransientLinks(of: owner) { pending[$0] == nil }
@@ -108,10 +111,11 @@ final class TransientState {
 
   // MARK: Values
 
-  /// Begins something that changes the context in several steps; `releaseDropped` ends it (T3).
+  /// Defers the release of former values during an operation of several steps (T3).
+  /// `releaseDropped` ends it.
   func keepDropped() { keeperCount += 1 }
 
-  /// Lets go of what transient attributes have lost meanwhile.
+  /// Releases the deferred values if no other operation defers the release.
   func releaseDropped() {
     keeperCount -= 1
     guard keeperCount == 0, !dropped.isEmpty else { return }
@@ -120,20 +124,20 @@ final class TransientState {
     withExtendedLifetime(released) {}
   }
 
-  /// Takes over what transient attributes do not hold any more.
+  /// Keeps former values of transient attributes until the release, if an operation defers it.
   func drop(_ values: TransientValues) {
     guard keeperCount > 0 else { return }
     dropped.append(values)
   }
 
-  /// Nobody asks any more what was held when the event began.
+  /// Drops the values at the beginning of the event, when the event ends.
   func dropTransientsAtEvent(_ overlay: ObjectOverlay) {
     guard let before = overlay.transientsAtEvent else { return }
     overlay.transientsAtEvent = nil
     drop(before)
   }
 
-  /// What was set cannot be taken back any more.
+  /// Drops the values before the first change, when the change can no longer be rolled back.
   func dropTransientsBefore(_ overlay: ObjectOverlay) {
     dropTransientsAtEvent(overlay)
     guard let before = overlay.transientsBefore else { return }

@@ -1,33 +1,35 @@
-// The state of the store that a context shows, below its unsaved changes, and what went wrong when it was read.
+// The state of the store that a context shows, below its unsaved changes, and the errors of its
+// reads.
 //
-// Accessors cannot throw. A read that fails is noted here, and the next fetch or save throws the error.
+// Accessors cannot throw. The error of a failed read is recorded here, and the next fetch or save
+// throws it.
 //
-// Invariants:
-//   C5 and C6 are about `vanished`: LinkEditor.swift.
+// Invariants C5 and C6 are about `vanished`: LinkEditor.swift.
 
 internal import PerdurePredicates
 
-/// The store's state that a context shows.
+/// The state of the store that a context shows.
 final class ViewState {
   let store: any PersistentStore
   let graph: GraphSchema
   private let memory: UnsafeMutablePointer<ObjectMemory>
-  // Not checked for exclusivity at run time: no function here calls anything that could come back to the context.
+  // Not checked for exclusivity at run time: no function here calls the context.
   @exclusivity(unchecked) var view: any StoreView
-  /// Whether the context stays at its view.
+  /// Whether the view stays unchanged until the program advances it.
   @exclusivity(unchecked) var isPinned = false
-  /// What others have removed, of what unsaved changes are about or lead to (C5).
+  /// Objects that another context has removed, and that unsaved changes concern or link to (C5).
   @exclusivity(unchecked) var vanished: Set<ObjectReference> = [] {
     didSet { linksChanged() }
   }
-  /// The relationships that were read ahead for deletions; nil if none were in this epoch.
+  /// The relationships that were read ahead for deletions; nil if there are none since
+  /// `beginEpoch`.
   @exclusivity(unchecked) var storedLinks: StoredLinks?
-  /// The versions of objects that the next save checks, though it does not write them.
+  /// The versions of objects that the next save checks but does not write.
   @exclusivity(unchecked) var watched: [ObjectReference: RowVersion] = [:]
   /// The first error of a read that could not throw. The next fetch or save throws it.
   @exclusivity(unchecked) var readFailure: PerdureError?
-  /// Why the context could not advance the last time, by the store's place. The next fetch from the store throws the
-  /// error, once.
+  /// The errors of the last refresh, by the ordinal of the store. The next fetch from the store
+  /// throws its error, once.
   @exclusivity(unchecked) private var refreshFailures: [(place: Int, failure: PerdureError)] = []
   @exclusivity(unchecked) var statistics = ContextStatistics()
 
@@ -45,38 +47,40 @@ final class ViewState {
   /// Whether the store is a parent context.
   var isChild: Bool { store is ParentStore }
 
-  /// Whether nothing can be saved at all.
+  /// Whether all stores are read-only.
   var isReadOnly: Bool { graph.stores.allSatisfy(\.isReadOnly) }
 
-  /// Whether another process may write what this one only reads.
+  /// Whether another process may write to a store that this process only reads.
   var followsOthers: Bool { graph.stores.contains(where: \.isReadOnly) }
 
-  /// What H1 in ObjectHeader.swift compares with.
+  /// The number with which H1 in ObjectHeader.swift compares.
   var epoch: UInt64 { memory.pointee.epoch }
 
-  /// From now on loaded rows have to be compared with the view again.
+  /// Begins an epoch: loaded rows must be compared with the view before their next use.
   func beginEpoch() {
     memory.pointee.epoch += 1
     storedLinks = nil
     linksChanged()
   }
 
-  /// From now on nothing holds of what is kept (L1).
+  /// Invalidates the cached relationships (L1).
   @inline(__always)
   func linksChanged() { memory.pointee.linkStamp &+= 1 }
 
   // MARK: Advancing
 
-  /// What the context moves on to when it is not told where to.
+  /// The view to which the context advances unless the caller passes one.
   func nextView() -> any StoreView {
     if isPinned { return view }
     refreshStore()
     return store.view()
   }
 
-  /// Where a store is only read: goes on to what another process has saved. When that cannot be had, the view of that
-  /// store stays as it was, and the next fetch that asks it says so; those after it read what could be read before.
-  /// Whatever moves the context on tries again. Other stores are not concerned.
+  /// Advances read-only stores to the state that other processes have saved.
+  ///
+  /// If a store cannot be read, its view stays unchanged, and the next fetch from it throws the
+  /// error, once. Later fetches read the old state. The next refresh retries. Other stores are not
+  /// affected.
   func refreshStore() {
     guard followsOthers else { return }
     refreshFailures = []
@@ -93,20 +97,20 @@ final class ViewState {
     }
   }
 
-  /// Says once that the context could not move on in a store.
+  /// Throws the error of a store's last refresh, once.
   func throwRefreshFailure(ofPlace place: Int) throws(PerdureError) {
     guard let position = refreshFailures.firstIndex(where: { $0.place == place }) else { return }
     throw refreshFailures.remove(at: position).failure
   }
 
-  /// Checks that the container has not been closed, which every read of the save would report.
+  /// Checks that the container is open. Otherwise every read of the save would report the error.
   func checkIsOpen() throws(PerdureError) {
     do { try view.checkIsOpen() } catch { throw error as? PerdureError ?? .saveFailed(error) }
   }
 
   // MARK: Failed reads
 
-  /// Keeps an error that an accessor cannot throw.
+  /// Records the error of a read in an accessor, which cannot throw.
   func noteReadFailure(_ error: any Error, _ reference: ObjectReference) {
     guard readFailure == nil else { return }
     if let error = error as? PerdureError, error.isOfClosedStore {
@@ -145,7 +149,8 @@ final class ViewState {
     !vanished.isEmpty && vanished.contains(reference)
   }
 
-  /// What a column shows: a reference to what has vanished, or from it, leads to nothing.
+  /// The reference that a column shows: nil if its target or its owner was removed by another
+  /// context.
   @inline(__always)
   func shown(_ target: ObjectReference?, of owner: ObjectReference) -> ObjectReference? {
     guard !vanished.isEmpty, let target else { return target }
@@ -154,7 +159,7 @@ final class ViewState {
 
   // MARK: Reading
 
-  /// The row of an object in the state that the context sees, whatever row its instance has.
+  /// Passes the row of an object in the view to `body`, even if the instance has another row.
   func withStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) -> R? {
     do {
       return try view.withRow(reference) { stored in
@@ -167,7 +172,7 @@ final class ViewState {
     }
   }
 
-  /// The reference in a column as the store has it.
+  /// The reference in a column of the stored row.
   func storedColumn(_ reference: ObjectReference, _ slot: Int) -> ObjectReference? {
     withStoredRow(reference) { row in
       let field = row.fields[slot]
@@ -188,7 +193,8 @@ final class ViewState {
     }
   }
 
-  /// The value in a form that a row can hold: null for ids, lists, and objects that are gone.
+  /// The value if a row can hold it; null for ids, lists, and references to objects that were
+  /// removed by another context.
   func fitting(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value {
     switch value {
     case .objectID, .list: .null
