@@ -1,5 +1,5 @@
-// Sums of what is at the other end of a relationship: what the store keeps, and how much the unsaved
-// changes of members differ from it. The layer of unsaved changes has the difference of each owner.
+// Sums over the other end of a relationship: the sum in the store, plus the differences that the
+// unsaved changes of members cause. The layer of unsaved changes has the difference of each owner.
 
 internal import PerdurePredicates
 
@@ -24,13 +24,13 @@ final class DerivedReader {
     self.layerFollower = layerFollower
   }
 
-  /// What a derived attribute of an object is, by the index of sums where there is one.
+  /// The value of a derived attribute, computed from the index of sums if there is one.
   func value(of derived: DerivedStorage, source: PendingSource) throws(PredicateEvaluationError) -> Value {
-    // Without changes the rows tell.
+    // Without unsaved changes the rows suffice.
     if derived.sums == nil, pending.isEmpty, viewState.vanished.isEmpty {
       return storedValue(of: derived, source.identity)
     }
-    // Which links are let go of is known for each object, and not for a sum.
+    // A sum cannot exclude the links that the context hides.
     guard let sums = derived.sums, viewState.vanished.isEmpty, pending[source.identity]?.isDeleted != true
     else {
       return try derived.value(of: source)
@@ -39,7 +39,9 @@ final class DerivedReader {
     return try derived.value(of: source)
   }
 
-  /// - Returns: nil where the store keeps no sums.
+  /// The sum of an owner, with unsaved changes.
+  ///
+  /// - Returns: nil if the store keeps no sums.
   /// - Complexity: O(log n), and O(k log n) for k objects that were edited since the last fetch or
   ///   sum.
   private func sum(
@@ -59,8 +61,8 @@ final class DerivedReader {
     }
   }
 
-  /// What a derived attribute of an object is, with unsaved changes; null where it cannot be evaluated, which the
-  /// context takes note of where it lies with the store.
+  /// The value of a derived attribute with unsaved changes. Null if it cannot be evaluated; if the
+  /// store cannot be read, records the error.
   func value(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
     do throws(PredicateEvaluationError) {
       return try value(of: derived, source: PendingSource(self, reference))
@@ -70,7 +72,7 @@ final class DerivedReader {
     }
   }
 
-  /// What it is in the store.
+  /// The value of a derived attribute in the view, without unsaved changes.
   func storedValue(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
     do {
       return try RowSource(reference, RowGraph(schema: graph.store, view: viewState.view)).value(of: derived)
@@ -80,7 +82,8 @@ final class DerivedReader {
     }
   }
 
-  /// A context that could not read its store does not save. That an expression has no value is no such thing.
+  /// Records the error of a failed read, which blocks saves. An expression without a value is no
+  /// such error.
   private func noteFailure(_ error: any Error, _ reference: ObjectReference) {
     let evaluation = error as? PredicateEvaluationError
     if let evaluation, evaluation.code != .sourceFailed { return }

@@ -1,19 +1,19 @@
-// The unsaved changes of a context as a layer over its view: what its fetches and its children see.
+// The unsaved changes of a context as a layer over its view. Fetches and child contexts read it.
 //
-// It is what a save would write, but for what a save would refuse: links to what others have
-// removed, and values that no row can hold, are left out.
+// The layer contains the changes that a save would write. It lacks links to objects that were
+// removed by another context, and values that no row can hold: a save refuses them.
 //
-// The layer is brought up to date when it is asked for, by the objects that were edited since. It
-// is built from scratch if the view or `vanished` is another one, or if many changes were forgotten
-// at once.
+// Each use first updates the layer with the objects that were edited since the last use. The layer
+// is built from scratch if the view or `vanished` has changed, or if many changes were removed at
+// once.
 
 internal import PerdureFileIO
 internal import PerdurePredicates
 
-/// Versions of rows that are in no store. Stores count from 1.
+/// The last version of a pending row. Versions of stores count from 1, so they are smaller.
 private let lastPendingVersion = Guarded<UInt64>(1 << 63)
 
-/// A layer, and what it was built from.
+/// A layer, and the state from which it was built.
 struct ContextLayer {
   let builder: LayerBuilder
   fileprivate let vanished: Set<ObjectReference>
@@ -32,7 +32,7 @@ final class LayerFollower {
   // call that cannot come back to the context.
   /// The unsaved changes as a layer over the view, as of the last fetch; nil before the first.
   @exclusivity(unchecked) private(set) var contextLayer: ContextLayer?
-  /// How layers follow from rows; nil before the first layer.
+  /// Computes index entries from rows; nil before the first layer.
   @exclusivity(unchecked) private var indexFeeds: IndexFeeds?
   /// The last revision of `contextLayer`. Grows when the layer changes.
   @exclusivity(unchecked) private(set) var layerRevision: UInt64 = 0
@@ -49,11 +49,11 @@ final class LayerFollower {
     self.settledLinks = settledLinks
   }
 
-  /// What a fetch reads: the view, with the unsaved changes if it includes them.
+  /// The state that a fetch reads: the view, with the unsaved changes if there are any.
   ///
-  /// Delete rules have to be applied before.
+  /// The caller applies the delete rules first.
   ///
-  /// - Throws: What the store throws.
+  /// - Throws: The errors of the store.
   /// - Complexity: O(k log n) for k objects that were edited since the last call.
   func shownView() throws -> any StateReader {
     if pending.isEmpty { return viewState.view }
@@ -62,9 +62,9 @@ final class LayerFollower {
       viewState.view, .success(builder.layer), sequence: viewState.view.sequence, revision: builder.revision)
   }
 
-  /// The builder of the layer, brought up to date.
+  /// The builder of the up-to-date layer.
   ///
-  /// - Throws: What the store throws.
+  /// - Throws: The errors of the store.
   /// - Complexity: O(k log n) for k objects that were edited since the last call.
   func currentLayer() throws -> LayerBuilder {
     try viewState.throwReadFailure()
@@ -78,13 +78,13 @@ final class LayerFollower {
     }
   }
 
-  /// Forgets the layer; the next fetch builds it from scratch.
+  /// Drops the layer. The next fetch builds it from scratch.
   func dropLayer() {
     contextLayer = nil
     registry.memory.pointee.edits.stop()
   }
 
-  /// Brings the layer up to date by what was edited; nil if that is not known.
+  /// Updates the layer with the edited objects; nil if it must be built from scratch.
   private func followEdits() throws -> LayerBuilder? {
     guard let known = contextLayer, registry.memory.pointee.edits.isComplete,
       known.builder.base === viewState.view,
@@ -116,7 +116,7 @@ final class LayerFollower {
 
   private func follow(_ reference: ObjectReference, in builder: LayerBuilder) throws {
     guard let overlay = pending[reference] else { return try builder.replace(reference, with: nil) }
-    // Otherwise it was noted twice.
+    // The object was noted twice.
     if overlay.layerGap.isEmpty { return }
     if overlay.layerGap == .all || !builder.contains(reference) {
       return try enter(overlay, builder, builder)
@@ -128,7 +128,8 @@ final class LayerFollower {
     try builder.update(reference, edit(of: overlay, gap, members, builder))
   }
 
-  /// - Parameter known: Has the rows that were made before, which stay if they have not changed.
+  /// - Parameter known: Has the rows of the previous layer. A row that has not changed keeps its
+  ///   version.
   private func enter(
     _ overlay: ObjectOverlay, _ builder: LayerBuilder, _ known: LayerBuilder?
   ) throws {
@@ -159,7 +160,7 @@ final class LayerFollower {
     return edit
   }
 
-  /// What an object contributes; nil for one that others have removed.
+  /// The contribution of an object; nil if another context has removed it.
   func contribution(
     of overlay: ObjectOverlay, _ before: PendingRow?
   ) throws -> ObjectContribution? {
@@ -190,7 +191,8 @@ final class LayerFollower {
 
   private func pendingRow(_ overlay: ObjectOverlay) throws -> [UInt8]? {
     if overlay.isNew { return row(of: overlay, base: nil) }
-    // Values that hooks and primitive setters gave the instance are saved with its other changes.
+    // Hooks and primitive setters may have changed values of the instance. They are saved with its
+    // other changes.
     if let object = registry.identityMap.object(overlay.reference),
       object.header.pointee.wakefulness.contains(.rewritten), rows.loadRow(of: object),
       let row = object.header.pointee.loadedRow
@@ -218,7 +220,7 @@ final class LayerFollower {
   }
 
   private func addRemoval(_ overlay: ObjectOverlay, to contribution: inout ObjectContribution) throws {
-    // With nothing below there is nothing to remove.
+    // Without a stored row there is nothing to remove.
     guard try viewState.view.version(of: overlay.reference) != nil else { return }
     contribution.row = .removed
     for relationship in overlay.shape.relationships {
@@ -231,7 +233,7 @@ final class LayerFollower {
       for target in targets {
         let (source, end) = isForward ? (overlay.reference, target) : (target, overlay.reference)
         contribution.links[StoreLink(index: links, source: source, target: end)] = .removed
-        // Of a relationship that is its own inverse there is a link each way.
+        // A relationship that is its own inverse has a link in each direction.
         if graph.inverse(of: relationship, at: target)?.index == index {
           contribution.links[StoreLink(index: links, source: end, target: source)] = .removed
         }
@@ -280,7 +282,8 @@ final class LayerFollower {
     return delta?.hidden[member] == nil ? nil : .removed
   }
 
-  /// The places of a deleted object's members, and its own among those of others.
+  /// Removes the places of a deleted object's members, and its own places among the members of
+  /// others.
   private func removePlaces(
     _ owner: ObjectReference, _ relationship: RelationshipShape, from contribution: inout ObjectContribution
   ) {

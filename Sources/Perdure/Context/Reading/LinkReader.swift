@@ -1,9 +1,8 @@
-// Where relationships lead, with unsaved changes.
+// The targets of relationships, with unsaved changes.
 //
-// A to-one relationship is a column of one of the two rows, and everything else follows from columns and
-// links: the other end of a column is what the relation index says, corrected by the delta of the owner's
-// overlay. All functions here work on references, so that no instance is made of an object that nobody
-// asked for.
+// A to-one relationship is a column of one of the two rows. All other relationships are computed
+// from columns and links. The other end of a column is computed from the relation index and from
+// the delta of the owner's overlay. The functions here use references, so they create no instances.
 
 internal import PerdurePredicates
 
@@ -25,14 +24,14 @@ final class LinkReader {
 
   // MARK: Links
 
-  /// The object at the other end of a to-one relationship.
+  /// The target of a to-one relationship; nil if there is none.
   func target(of owner: ObjectReference, _ relationship: RelationshipShape) -> ObjectReference? {
     relationship.form == .column
       ? viewState.shown(rows.column(owner, relationship.slot), of: owner)
       : targets(of: owner, relationship).first
   }
 
-  /// The objects at the other end, in order where the relationship has one.
+  /// The targets of a relationship. If it is ordered, they are in its order.
   func targets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     if relationship.form == .column {
       return viewState.shown(rows.column(owner, relationship.slot), of: owner).map { [$0] } ?? []
@@ -42,7 +41,7 @@ final class LinkReader {
     return result
   }
 
-  /// Appends the objects at the other end of a relationship that is no column.
+  /// Appends the targets of a relationship that is not a column.
   ///
   /// - Parameter overlay: The owner's unsaved changes.
   @inline(__always)
@@ -73,7 +72,7 @@ final class LinkReader {
     }
   }
 
-  /// The number of objects at the other end. Reads no row unless the relationship is a column.
+  /// The number of targets. Reads no row unless the relationship is a column.
   func targetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
     if relationship.form == .column {
       return viewState.shown(rows.column(owner, relationship.slot), of: owner) == nil ? 0 : 1
@@ -83,13 +82,13 @@ final class LinkReader {
     let stored =
       overlay?.isUnknownToStore == true ? 0 : settledLinks.settledTargetCount(of: owner, relationship)
     guard let delta = overlay?.delta(relationship.slot) else { return stored }
-    // The store has no entry that leads to what has no row, and no column's delta has any (C6).
+    // The store has no entries for objects without a row, and no column's delta contains one (C6).
     let hidden =
       viewState.vanished.isEmpty ? 0 : delta.added.ordered.count { viewState.vanished.contains($0) }
     return stored + delta.countDifference - hidden
   }
 
-  /// Whether an object is at the other end, though it may have vanished.
+  /// Whether an object is a target, even if it was removed by another context.
   func contains(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
@@ -98,7 +97,7 @@ final class LinkReader {
     case .inverseToOne, .inverseToMany:
       guard let inverse = graph.inverse(of: relationship, at: target) else { return false }
       if let value = pending[target]?.value(inverse.slot) { return value == .reference(owner) }
-      // The index knows as well as the row, which may not be there.
+      // The index has the same information as the row, and the row may not be loaded.
       return settledLinks.isSettledLink(owner, relationship, target)
     case .links, .transient:
       if let known = pending[owner]?.delta(relationship.slot)?.contains(target) { return known }
@@ -106,7 +105,8 @@ final class LinkReader {
     }
   }
 
-  /// As `targets(of:_:)`, without reading the row again: a column that is not changed leads where the row does.
+  /// As `targets(of:_:)`, but takes unchanged columns from `stored` instead of reading the row
+  /// again.
   func targets(
     of owner: ObjectReference, _ relationship: RelationshipShape,
     _ stored: StoredReferences
@@ -117,7 +117,7 @@ final class LinkReader {
     return viewState.shown(stored[relationship.slot], of: owner).map { [$0] } ?? []
   }
 
-  /// What the columns of an object lead to in its row.
+  /// The references in the columns of an object's row.
   func storedReferences(of reference: ObjectReference) -> StoredReferences {
     var found = StoredReferences(viewState.epoch)
     _ = rows.withRow(reference) { row, _ in
@@ -130,7 +130,7 @@ final class LinkReader {
 
   // MARK: Positions
 
-  /// The unsaved order of a relationship, with order keys for members that have none in the store
+  /// The unsaved order of a relationship. It has order keys for members that have none in the store
   /// (SO2).
   func orderDelta(of owner: ObjectReference, _ relationship: RelationshipShape) -> OrderDelta {
     guard let order = relationship.order, let index = relationship.index else {
@@ -216,7 +216,7 @@ final class LinkReader {
     }
   }
 
-  /// The position of a member, nil for other objects. O(log n).
+  /// The position of a member; nil for other objects. O(log n).
   func orderedPosition(
     of member: ObjectReference, in owner: ObjectReference, _ relationship: RelationshipShape
   ) -> Int? {
@@ -234,8 +234,7 @@ final class LinkReader {
     }
   }
 
-  /// The place with the last order key. Nil if there is none, or if the last stored entry is moved
-  /// or hidden.
+  /// The place with the last order key; nil if there is none, or if finding it needs more work.
   func lastPlace(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> OrderPlace? {

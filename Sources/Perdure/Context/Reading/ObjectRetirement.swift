@@ -1,8 +1,9 @@
-// How an instance leaves the context when its object is gone, and the last values that it shows from then on.
+// The removal of instances from the context when their objects no longer exist, and the last values
+// that they show afterwards.
 
 internal import PerdurePredicates
 
-/// Takes instances out of a context.
+/// Removes instances from a context.
 final class ObjectRetirement {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -18,8 +19,9 @@ final class ObjectRetirement {
     self.eventHub = eventHub
   }
 
-  /// Takes an instance out of the context, because the object is no more or the context is reset. What it has
-  /// loaded stays readable; transient values are gone (T4 in TransientValues.swift).
+  /// Removes an instance from the context, because its object no longer exists or the context is
+  /// reset. Its loaded values stay readable. Its transient values are dropped (T4 in
+  /// TransientValues.swift).
   func retire(_ object: ManagedObject) {
     registry.identityMap.remove(object.reference)
     registry.forgetFetched(of: object.reference)
@@ -46,7 +48,7 @@ final class ObjectRetirement {
 
   /// Removes a new object from the context after it was deleted or merged into another object.
   ///
-  /// - Parameter row: The values that its instance shows from now on.
+  /// - Parameter row: The values that its instance shows afterwards.
   func retireNew(_ overlay: ObjectOverlay, _ row: [UInt8]?) {
     eventHub.noteGone(overlay)
     pending.remove(overlay.reference)
@@ -58,9 +60,9 @@ final class ObjectRetirement {
     if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
   }
 
-  /// Removes a deleted object from the context. Its attributes show the values of before the save.
-  /// Its relationships show only the targets that its row had, because delete rules have removed
-  /// the others.
+  /// Removes a deleted object from the context. Its attributes show their values before the save.
+  /// Its relationships show only the targets in its row, because delete rules have removed the
+  /// others.
   func retireDeleted(_ object: ManagedObject, _ overlay: ObjectOverlay) {
     let row = lastRow(of: object, overlay)
     retire(object)
@@ -68,7 +70,7 @@ final class ObjectRetirement {
     if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
   }
 
-  /// Gives an instance whose object is gone a row to read its values from.
+  /// Sets the row from which the instance of a removed object reads its values.
   func showLastRow(_ bytes: [UInt8], _ version: RowVersion, _ object: ManagedObject) {
     do {
       try bytes.withUnsafeBytes {
@@ -90,7 +92,7 @@ final class ObjectRetirement {
   }
 
   /// The row of a deleted object with its changed attributes; nil if the loaded row needs no
-  /// change. Without a row that was read, the other attributes have no values.
+  /// change. If no row was loaded, the other attributes have no values.
   private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> [UInt8]? {
     let loaded = object.header.pointee.loadedRow
     guard let layouts = overlay.shape.storage.layouts, overlay.changesRow || loaded == nil else { return nil }
@@ -112,7 +114,7 @@ final class ObjectRetirement {
     }
   }
 
-  /// A deleted instance without values, for an object that does not exist.
+  /// A deleted instance without values, in place of an object that does not exist.
   func absentInstance(of entity: UInt16) -> ManagedObject? {
     guard let number = graph.store.entity(entity).concrete.first else { return nil }
     let shape = graph.shape(numbered: number)

@@ -1,9 +1,9 @@
-// Objects as a context shows them, for the reference evaluator: in fetches over unsaved changes, and for what is
-// derived.
+// Objects as a context shows them, as input of the reference evaluator. It evaluates fetches over
+// unsaved changes and derived attributes.
 
 internal import PerdurePredicates
 
-/// An object with its unsaved changes. Makes no instance.
+/// An object with its unsaved changes. Creates no instance.
 struct PendingSource: PropertySource {
   let reader: DerivedReader
   let identity: ObjectReference
@@ -25,7 +25,7 @@ struct PendingSource: PropertySource {
     case .attribute:
       let value = reader.rows.columnValue(identity, slot)
       switch value {
-      // No save takes them, and nothing equals them.
+      // A save refuses such values, and no value equals them.
       case .objectID, .list: return .value(.null)
       default: return .value(value)
       }

@@ -2,16 +2,16 @@
 
 internal import PerdurePredicates
 
-/// Loads the rows of instances, and reads those of objects without one.
+/// Loads the rows of instances, and reads the rows of objects without an instance.
 final class RowLoader {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
   private let retirement: ObjectRetirement
-  /// Whether a fault without a row counts as deleted. Otherwise touching it is an error.
+  /// Whether a fault without a row counts as deleted. Otherwise its access is an error.
   var deletesInaccessibleFaults = true
-  /// Whether the program asks for an object that may not exist.
+  /// Whether the program looks up an object that may not exist.
   var isLooking = false
 
   init(
@@ -27,7 +27,7 @@ final class RowLoader {
 
   // MARK: Faults
 
-  /// Makes sure that an object's row is there and is the view's; false when the object has none.
+  /// Loads the row of an object in the view; false if there is none.
   func loadRow(of object: ManagedObject) -> Bool {
     let header = object.header
     if header.pointee.isGone || object.overlay?.isNew == true { return false }
@@ -37,9 +37,9 @@ final class RowLoader {
     return fireFault(object)
   }
 
-  /// Forgets a loaded row that is not the view's, also under unsaved changes: what is not changed here is shown
-  /// as the store has it, or the ends of a relationship would not agree. The overlay knows the version that its
-  /// changes were made to, so the save finds out about the conflict.
+  /// Drops a loaded row that differs from the view's row, also under unsaved changes. Unchanged
+  /// properties show the values in the view; otherwise the two ends of a relationship could differ.
+  /// The overlay has the version on which its changes are based, so the save detects a conflict.
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
     guard header.pointee.row != nil, !header.pointee.isReady else { return }
@@ -58,8 +58,8 @@ final class RowLoader {
     }
   }
 
-  /// Notes that an object's row is the view's. Accessors read it at once, unless the object has
-  /// unsaved changes or has to be told of the row first.
+  /// Marks an object's row as equal to the view's row. Accessors then read it directly, unless the
+  /// object has unsaved changes or its hook must run before the row is used.
   private func markCurrent(_ object: ManagedObject) {
     object.header.pointee.epoch = viewState.epoch
     if object.overlay?.changesRow == true || object.header.pointee.wakefulness.contains(.drowsy) {
@@ -91,7 +91,7 @@ final class RowLoader {
     }
   }
 
-  /// The row of an object is gone, and somebody has touched it.
+  /// Handles the access to an object whose row was removed.
   func inaccessible(_ object: ManagedObject) {
     if deletesInaccessibleFaults || isLooking { return retirement.vanish(object) }
     guard object.overlay == nil, viewState.readFailure == nil else { return }
@@ -103,8 +103,8 @@ final class RowLoader {
 
   // MARK: Siblings
 
-  /// Reads the row of a fault and of the siblings in its block; false when there is no group, or it did not
-  /// give the row, and the fault has to fire by itself.
+  /// Reads the rows of a fault and of the siblings in its block. Returns false if the object has no
+  /// group or the row was not found; then the fault must fire alone.
   func fireBlock(of object: ManagedObject) -> Bool {
     guard object.overlay == nil, let group = registry.siblingGroup(of: object), group.readsBlocks else {
       return false
@@ -119,7 +119,8 @@ final class RowLoader {
     return false
   }
 
-  /// Whether the view has no row of an object. Not where that cannot be read: its own fault says why.
+  /// Whether the view has no row of an object. False if the view cannot be read: the fault then
+  /// reports the error.
   private func isRemoved(_ reference: ObjectReference) -> Bool {
     do {
       return try viewState.view.version(of: reference) == nil
@@ -162,14 +163,15 @@ final class RowLoader {
             try take($1, at: $0)
           }
         } catch {
-          // Whose row is damaged says so when its own fault fires.
+          // The error of a damaged row is reported when its own fault fires.
           group.readsBlocks = false
         }
       }
     }
   }
 
-  /// Finds the faults of a block; those without an instance get a header that waits for it.
+  /// Collects the faults of a block. Those without an instance get a header that the next instance
+  /// uses.
   private func collect(
     _ block: Int, of group: SiblingGroup, _ references: UnsafeMutableBufferPointer<ObjectReference>,
     _ headers: UnsafeMutableBufferPointer<SiblingGroup.Header>
@@ -204,10 +206,10 @@ final class RowLoader {
     return header
   }
 
-  // MARK: Rows at hand
+  // MARK: Rows that are already read
 
-  /// Gives a fault the row that a fetch has at hand anyway. An object with unsaved changes has an
-  /// overlay, so it gets no row of the layer.
+  /// Sets the row of a fault from a row that a fetch has read. An object with unsaved changes has
+  /// an overlay, so it gets no row of the layer.
   func adopt(_ stored: StoredRow, _ object: ManagedObject) {
     guard object.header.pointee.row == nil, object.overlay == nil,
       let row = try? graph.store.rows.view(stored.bytes, of: object.reference)
@@ -246,7 +248,7 @@ final class RowLoader {
 
   // MARK: Reading by reference
 
-  /// The row of an object whether it has an instance or not, without making one.
+  /// Passes the row of an object to `body`. Creates no instance if there is none.
   func withRow<R>(_ reference: ObjectReference, _ body: (RowView, RowVersion) -> R) -> R? {
     if let object = registry.identityMap.object(reference) {
       guard loadRow(of: object), let row = object.header.pointee.loadedRow else { return nil }
@@ -264,7 +266,7 @@ final class RowLoader {
     }
   }
 
-  /// What a column holds, with unsaved changes.
+  /// The value of a column, with unsaved changes.
   func columnValue(_ reference: ObjectReference, _ slot: Int) -> Value {
     if let value = pending[reference]?.value(slot) { return value }
     guard let layouts = graph.shape(of: reference).storage.layouts else { return .null }
@@ -283,7 +285,8 @@ final class RowLoader {
     } ?? nil
   }
 
-  /// The version of a row in the view; nil when there is none. When the store cannot say, that is noted.
+  /// The version of a row in the view; nil if there is none. If the store cannot be read, records
+  /// the error and returns nil.
   func viewVersion(of reference: ObjectReference) -> RowVersion? {
     if let header = registry.identityMap.object(reference)?.header, header.pointee.row != nil,
       header.pointee.isCurrent
@@ -296,8 +299,8 @@ final class RowLoader {
     }
   }
 
-  /// Whether an instance can be deleted or connected: it is new, or has a row. Reads no row. nil when the store
-  /// cannot say, which is noted: that is no reason to take the object for gone.
+  /// Whether an instance is new or has a row, so it can be deleted or connected. Reads no row. If
+  /// the store cannot be read, records the error and returns nil; the object may exist.
   func hasRow(_ object: ManagedObject) -> Bool? {
     if object.overlay?.isNew == true { return true }
     dropStaleRow(of: object)

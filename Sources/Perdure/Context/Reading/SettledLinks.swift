@@ -1,4 +1,5 @@
-// Where relationships lead after the last save: in the store, or in the table of transient links.
+// The targets of relationships after the last save: from the store, or from the table of transient
+// links.
 
 internal import PerdurePredicates
 
@@ -18,7 +19,7 @@ final class SettledLinks {
 
   // MARK: Links
 
-  /// Whether there was a link after the last save. O(log n).
+  /// Whether a link existed after the last save. O(log n).
   func isSettledLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
@@ -33,14 +34,14 @@ final class SettledLinks {
     }
   }
 
-  /// The keys of an owner's entries.
+  /// The key range of an owner's entries.
   static func range(of owner: ObjectReference) -> KeyRange {
     var key = OrderedKey()
     key.append(bare: owner)
     return .equal(key.bytes)
   }
 
-  /// The objects that a relationship which is no column had after the last save, in no order.
+  /// The targets after the last save, in no order. The relationship must not be a column.
   func settledTargets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     var result: [ObjectReference] = []
     appendSettledTargets(of: owner, relationship, to: &result)
@@ -58,7 +59,7 @@ final class SettledLinks {
     }
   }
 
-  /// How many objects they are.
+  /// The number of targets after the last save. The relationship must not be a column.
   func settledTargetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
     guard let index = relationship.index else {
       return transientState.transientTargets(relationship, of: owner).count
@@ -66,7 +67,7 @@ final class SettledLinks {
     return storedEntryCount(index, owner)
   }
 
-  /// The objects that the store has leading to another by a relationship, where it has an index of them.
+  /// The stored owners of links to an object in a relationship, if the store has an index of them.
   func storedSources(of target: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     let index = relationship.form == .column ? relationship.index : relationship.owners
     return index.map { storedEntries($0, target) } ?? []
@@ -91,7 +92,7 @@ final class SettledLinks {
     do {
       try viewState.view.appendReferences(under: owner, in: index, to: &result)
     } catch {
-      // What was found until then is not the relationship.
+      // The references found so far are incomplete.
       result.removeSubrange(count...)
       viewState.noteReadFailure(error, owner)
     }
@@ -105,8 +106,8 @@ final class SettledLinks {
     }
   }
 
-  /// Reads the relationships that the deletion of some objects asks for, in one request. Links that
-  /// could not be read are read when they are needed, which reports the error.
+  /// Reads the relationships that the deletion of some objects needs, in one request. If the
+  /// request fails, each link is read when it is needed, and that read reports the error.
   func readLinksAhead(ofDeleted references: [ObjectReference]) {
     var links = viewState.storedLinks ?? StoredLinks()
     var owners: [StoreIndex: [ObjectReference]] = [:]
@@ -193,12 +194,12 @@ final class SettledLinks {
     return places
   }
 
-  /// The order entries that the store has for an owner, in order. Some may have no link.
+  /// The members of an owner's stored order entries, in order. Some may have no link.
   func storedMembers(of owner: ObjectReference, _ order: OrderIndexes) -> [ObjectReference] {
     viewState.reading(owner, or: []) { try storedPlaces(of: owner, order).map(\.reference) }
   }
 
-  /// The members that the store has for an owner, in order.
+  /// The stored members of an owner, in order.
   func storedMembers(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ order: OrderIndexes
   ) -> [ObjectReference] {

@@ -1,8 +1,8 @@
-// What siblings are related to, got for many of them at once (SiblingRelation.swift).
+// Relationships of siblings, read for many siblings at once (SiblingRelation.swift).
 
 internal import PerdurePredicates
 
-/// Reads along relationships for whole blocks of siblings.
+/// Reads the relationships of whole blocks of siblings.
 final class SiblingReader {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -18,10 +18,10 @@ final class SiblingReader {
     self.rows = rows
   }
 
-  /// How many references an index is asked for in one request, for siblings that nobody has asked about yet.
+  /// The maximum number of references in one request, if it reads ahead for siblings.
   private static let referenceCountMax = 4096
 
-  /// The one instance of a sibling.
+  /// The instance of a sibling. Creates it if there is none.
   func instance(at position: Int, of group: SiblingGroup) -> ManagedObject {
     let reference = group.references[position]
     if let object = registry.identityMap.object(reference) {
@@ -39,11 +39,11 @@ final class SiblingReader {
 
   // MARK: To-one
 
-  /// The instance at the other end of a to-one relationship that is a column of the owner's row.
+  /// The target of a to-one relationship that is a column of the owner's row.
   @inline(__always)
   func instance(of target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
     if let object = registry.identityMap.object(target) {
-      // A fault that no group knows would fire by itself.
+      // A fault without a group would fire alone.
       if object.header.pointee.row != nil || object.header.pointee.groupNumber != 0 { return object }
     }
     return owner.header.pointee.groupNumber == 0
@@ -57,7 +57,7 @@ final class SiblingReader {
     let block = position / group.blockCount
     let relationship = owner.shape.relationship(slot)
     let known = group.relations.find(relationship, block: block, epoch: viewState.epoch)
-    // What lies too far away is got by itself (G4).
+    // The targets of distant siblings are read one by one (G4).
     if known == nil, group.depth >= SiblingGroup.depthMax { return registry.instance(of: target) }
     let relation = known ?? columnRelation(relationship, block, of: group)
     guard let place = relation.range(of: position)?.first, let targets = relation.group,
@@ -66,7 +66,7 @@ final class SiblingReader {
     return instance(at: Int(relation.places[place]), of: targets)
   }
 
-  /// Where the columns of siblings lead, as far as their rows are there; of all of them without a block.
+  /// The targets in the columns of siblings with a loaded row; of all siblings if `block` is nil.
   private func columnRelation(
     _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup
   ) -> SiblingRelation {
@@ -82,7 +82,7 @@ final class SiblingReader {
     return keep(builder, relationship, block, positions.lowerBound, in: group)
   }
 
-  /// What a column of a sibling most likely holds (B1).
+  /// The probable target in a column of a sibling (B1).
   private func guessedTarget(
     _ relationship: RelationshipShape, at position: Int, of group: SiblingGroup
   ) -> ObjectReference? {
@@ -98,7 +98,7 @@ final class SiblingReader {
     return field.kind == .reference && row.isPresent(field) ? row.reference(field) : nil
   }
 
-  /// Keeps where a to-one relationship leads, if that can be read without a look at anything else (L3, L4).
+  /// Caches the target of a to-one relationship, if it can be read without further checks (L3, L4).
   @inline(never)
   func keep(_ target: ManagedObject?, _ slot: Int, of owner: ManagedObject) {
     guard viewState.readFailure == nil, canKeep(owner), owner.header.keptTarget(slot) == nil else { return }
@@ -109,7 +109,8 @@ final class SiblingReader {
     owner.header.keep(slot, isToMany: false, target.map { Unmanaged.passUnretained($0).toOpaque() })
   }
 
-  /// Whether an object's row is there and is the view's, or is overlaid by unsaved changes, and nobody has to be told.
+  /// Whether an object's row is loaded and equals the view's row, or unsaved changes overlay it,
+  /// and no hook must run before it is used.
   @inline(__always)
   func canKeep(_ object: ManagedObject) -> Bool {
     let header = object.header
@@ -120,8 +121,11 @@ final class SiblingReader {
 
   // MARK: By an index
 
-  /// What an object is related to as the store has it, where nothing is changed and it is known, or worth knowing, for
-  /// its siblings too; nil when it has to be asked for by itself. The relationship is no column.
+  /// The targets of an object and of its siblings, as the store has them. The relationship must not
+  /// be a column.
+  ///
+  /// - Returns: nil if the targets must be read for this object alone: it has unsaved changes, or
+  ///   reading ahead is not worthwhile.
   func related(
     to owner: ManagedObject, by slot: Int
   ) -> (relation: SiblingRelation, range: Range<Int>)? {
@@ -137,7 +141,7 @@ final class SiblingReader {
     return (relation, range)
   }
 
-  /// The number of objects that an object is related to, where that follows from what is known.
+  /// The number of targets, if it is known without a request.
   func knownCount(of owner: ManagedObject, _ slot: Int) -> Int? {
     guard let group = siblingsAsStored(of: owner, slot) else { return nil }
     let position = Int(owner.header.pointee.groupPosition)
@@ -147,7 +151,7 @@ final class SiblingReader {
       .range(of: position)?.count
   }
 
-  /// The siblings of an object, if what it is related to is as the store has it.
+  /// The siblings of an object, if its relationship has no unsaved changes.
   private func siblingsAsStored(of owner: ManagedObject, _ slot: Int) -> SiblingGroup? {
     guard viewState.vanished.isEmpty, !owner.header.pointee.isGone else { return nil }
     if let overlay = owner.overlay,
@@ -158,8 +162,8 @@ final class SiblingReader {
     return registry.siblingGroup(of: owner)
   }
 
-  /// Asks for a relationship of a block of siblings, unless this is the first time that somebody asks one of them: it may
-  /// be the last.
+  /// Reads a relationship of a block of siblings. The first read of each relationship is not for
+  /// the whole block, because no other may follow.
   private func askedRelation(
     _ relationship: RelationshipShape, _ block: Int, of group: SiblingGroup
   ) -> SiblingRelation? {
@@ -173,7 +177,7 @@ final class SiblingReader {
     _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup, countMax: Int,
     wantsRows: Bool = false
   ) -> SiblingRelation? {
-    // Of a transient relationship the store knows nothing.
+    // The store does not contain transient relationships.
     guard let index = relationship.index else { return nil }
     let positions = block.map(group.positions) ?? group.references.indices
     let owners = positions.filter { position in
@@ -191,7 +195,7 @@ final class SiblingReader {
         rows[reference] = LeasedRow(row, of: viewState.view)
       }
     } catch {
-      // Whose entries are damaged says so when it is asked by itself.
+      // The error of damaged entries is reported when their owner's relationship is read alone.
       return nil
     }
     var builder = SiblingRelationBuilder(relationship)
@@ -227,12 +231,12 @@ final class SiblingReader {
     return relation
   }
 
-  // MARK: What a fetch gave
+  // MARK: Results of fetches
 
-  /// Makes siblings of the objects that a fetch gave.
+  /// Makes siblings of the objects of a fetch.
   ///
-  /// - Parameter blockCount: How many rows are read together.
-  /// - Returns: nil where there is nothing to be read together.
+  /// - Parameter blockCount: The number of rows that are read together.
+  /// - Returns: nil if there are no rows to read together.
   func makeSiblings(_ objects: [ManagedObject], blockCount: Int, isPrefetching: Bool) -> SiblingGroup? {
     guard objects.count > 1 || isPrefetching && !objects.isEmpty else { return nil }
     let group = registry.siblingGroups.makeLasting(
@@ -241,9 +245,9 @@ final class SiblingReader {
     return group
   }
 
-  /// Reads the objects that those of a group lead to along a path, with their rows: a request for each
-  /// relationship that is not a column, and one for the rows at its other end if the store did not pass
-  /// them with the first.
+  /// Reads the objects along a path from the objects of a group, with their rows. Each relationship
+  /// that is not a column takes a request. The rows of its targets take another one if the store
+  /// did not pass them with the first.
   func prefetch(_ names: ArraySlice<String>, of group: SiblingGroup) {
     guard let name = names.first else { return }
     for block in 0..<(group.references.count + group.blockCount - 1) / group.blockCount {
@@ -261,7 +265,8 @@ final class SiblingReader {
     }
   }
 
-  /// What the entities of a group's objects have under a name: several where they are of several stores.
+  /// The relationships with a name in the entities of a group's objects. There may be several if
+  /// the objects are in several stores.
   private func relationships(named name: String, of group: SiblingGroup) -> [RelationshipShape] {
     var found: [RelationshipShape] = []
     for number in Set(group.references.map(\.entityNumber)).sorted() {
