@@ -1,12 +1,12 @@
 // Refused changes, which the next save reports.
 //
 // A property setter cannot throw. Without a report, two kinds of changes would be lost silently: a
-// change of an object that the context no longer has, and a value that an attribute cannot hold.
-// A new object that was deleted counts as one that the context no longer has.
-// The context notes each of them, and the next save throws before it writes anything.
+// change of an object that the context no longer has, and a value that an attribute cannot hold. A
+// new object that was deleted counts as one that the context no longer has. The context records
+// each of them, and the next save throws before it writes anything.
 //
 // Invariants
-//   R1. While a refused change is noted, `hasChanges` is true.
+//   R1. While a refused change is recorded, `hasChanges` is true.
 //   R2. The save that reports refused changes also removes them, so the next save writes everything
 //       else. A rollback and a reset remove them too.
 //   R3. The context keeps the details of `RefusedChanges.detailsMax` changes, and counts the
@@ -14,7 +14,7 @@
 
 internal import PerdurePredicates
 
-/// Notes changes that are refused, for the next save.
+/// Records refused changes, for the next save.
 final class ChangeRefusal {
   private let viewState: ViewState
   private let pending: PendingChanges
@@ -28,8 +28,9 @@ final class ChangeRefusal {
     self.activity = activity
   }
 
-  /// Whether an object takes no changes, because its context no longer has it or will never save
-  /// it. A `prepareForDeletion` may change objects that are deleted with its own.
+  /// Whether changes of an object are refused, because its context no longer has it or will never
+  /// save it. A `prepareForDeletion` may change objects that are deleted together with its own
+  /// object.
   @inline(__always)
   func refusesChanges(_ object: ManagedObject) -> Bool {
     object.header.pointee.isGone || isDiscarded(object)
@@ -42,7 +43,7 @@ final class ChangeRefusal {
     return !activity.isPropagating && activity.preparing.isEmpty
   }
 
-  /// Notes that a property was not set because the context no longer has the object.
+  /// Records that a property was not set because the context no longer has the object.
   func refuseChange(of object: ManagedObject, _ slot: Int, _ value: Value = .null) {
     // Ignores changes by `didSave` of a deleted object, and transient values that
     // `didTurnIntoFault` clears.
@@ -53,7 +54,7 @@ final class ChangeRefusal {
     noteUnset(object, slot, value)
   }
 
-  /// Notes the unsaved transient values of an object that another context has removed. A save
+  /// Records the unsaved transient values of an object that another context has removed. A save
   /// writes nothing for them, so no conflict reports them.
   func refuseTransients(of overlay: ObjectOverlay) {
     guard let object = overlay.object, let before = overlay.transientsBefore,
@@ -72,7 +73,7 @@ final class ChangeRefusal {
       "was not set: \(goneReason(object.reference))")
   }
 
-  /// Notes that a relationship was not changed because the store no longer has the owner or the
+  /// Records that a relationship was not changed because the store no longer has the owner or the
   /// target.
   ///
   /// - Parameter target: The object at the other end; nil if only the owner is known.

@@ -1,4 +1,5 @@
-/// The parts that change the unsaved changes of a context. Each part uses only those before it, and those that read.
+/// The parts that edit the unsaved changes of a context. Each part uses only those before it, and
+/// the parts that read.
 struct ContextEditing {
   let hooks: ObjectHooks
   let refusal: ChangeRefusal

@@ -1,17 +1,18 @@
 // The delete rules, applied to sets of references.
 //
-// Nobody needs an instance for this: what is at the other end comes from indexes and deltas, and what
-// changes there goes into overlays. An object is visited once for each time it is marked, so cycles of
-// cascades end. Only a class with a `prepareForDeletion` of its own has one made of each object that a cascade takes
-// along: it is called before that object is marked.
+// This needs no instances: targets are read from indexes and deltas, and changes are written to
+// overlays. An object is visited once for each time it is marked as deleted, so cycles of cascades
+// end. If a class overrides `prepareForDeletion`, a cascade creates an instance of each target and
+// calls the hook before it marks the target.
 //
-//   cascade   the other ends are deleted too, and visited in their turn
-//   nullify   the other ends let go of the object
-//   deny      nothing here: the save refuses while an end is left that is not deleted itself
-//   no action rows at the other end keep pointing at the object. Link entries are its own and are removed
+//   cascade   the targets are deleted too, and visited in turn
+//   nullify   the links of the targets to the object are removed
+//   deny      no effect here: the save refuses while a target is left that is not deleted too
+//   no action rows of targets keep their references. Link entries belong to the object and are
+//             removed
 //
-// One-way relationships that lead to a deleted object let go of it: there is an index from target to
-// source, so there is no reason to leave a reference to nothing behind.
+// One-way relationships to a deleted object lose their link to it. There is an index from target to
+// source, so no reference to a missing object has to stay.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -43,14 +44,14 @@ final class DeleteRules {
     self.activity = activity
   }
 
-  /// Applies the delete rules of what has been marked since the last time.
+  /// Applies the delete rules of the objects that were marked as deleted since the last call.
   func propagateDeletes() {
-    // Not again from a `prepareForDeletion` that it calls: what that marks is visited as well.
+    // Skips nested calls from `prepareForDeletion`: the running call visits those objects too.
     guard !pending.unpropagated.isEmpty, !activity.isPropagating else { return }
     activity.isPropagating = true
     defer { activity.isPropagating = false }
     var visited: [ObjectOverlay] = []
-    // Those that a cascade adds are read together when the first of them is visited.
+    // The links of all objects that a cascade adds are read when the first of them is visited.
     var readAhead: Set<ObjectReference> = []
     while let reference = pending.unpropagated.popLast() {
       guard let overlay = pending[reference], overlay.isDeleted, !overlay.isPropagated else { continue }
@@ -67,7 +68,7 @@ final class DeleteRules {
       }
       visited.append(overlay)
     }
-    // A preparation may have taken deletions back.
+    // A preparation may have cancelled deletions.
     for overlay in visited where !overlay.isNew && overlay.isDeleted && pending[overlay.reference] === overlay
     {
       for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
@@ -77,8 +78,8 @@ final class DeleteRules {
     retireSettled(visited.filter(\.isNew))
   }
 
-  /// What the columns of an object lead to in its row: read once for all rules, and not at all where each column
-  /// has been changed or its rule asks for nothing here.
+  /// The references in the columns of an object's row, read once for all rules. Reads nothing if
+  /// each column is changed or its rule does not need it.
   private func storedReferences(_ overlay: ObjectOverlay) -> StoredReferences {
     let isAsked = { (column: RelationshipShape) in
       column.deleteRule != .deny && overlay.value(column.slot) == nil
@@ -89,7 +90,7 @@ final class DeleteRules {
     return reading.links.storedReferences(of: overlay.reference)
   }
 
-  /// - Parameter stored: What the object's columns lead to in its row.
+  /// - Parameter stored: The references in the columns of the object's row.
   private func propagate(
     _ overlay: ObjectOverlay, _ relationship: RelationshipShape,
     _ stored: StoredReferences
@@ -98,12 +99,13 @@ final class DeleteRules {
     var rule = relationship.deleteRule
     if rule == .deny { return }
     if rule == .noAction, overlay.isNew { rule = .nullify }
-    // Who was prepared is held until it is marked: from then on its changes hold it, up to its `didSave`.
+    // Retains the prepared objects until they are marked. Then their overlays retain them until
+    // `didSave`.
     var prepared: [ManagedObject] = []
     let preparing = rule == .cascade && graph.prepares(relationship)
     if preparing { prepareTargets(of: owner, relationship, &prepared) }
     let targets = reading.links.targets(of: owner, relationship, stored)
-    // Preparations may have done anything.
+    // A preparation may have cancelled the deletion.
     guard overlay.isDeleted, pending[owner] === overlay else { return }
     if rule == .cascade {
       for target in targets where !pending.isDeleted(target) {
@@ -115,8 +117,8 @@ final class DeleteRules {
     for target in targets { letGo(owner, relationship, target, rule) }
   }
 
-  /// Calls `prepareForDeletion` of what a cascade takes along, where a class has it: also of those that are
-  /// connected meanwhile.
+  /// Calls `prepareForDeletion` of the targets of a cascade if their class overrides it. Includes
+  /// the targets that are connected meanwhile.
   private func prepareTargets(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ prepared: inout [ManagedObject]
   ) {
@@ -134,7 +136,7 @@ final class DeleteRules {
         activity.preparing.insert(target)
         object.prepareForDeletion()
         activity.preparing.remove(target)
-        // Also if it is connected no more.
+        // Also if the target is no longer connected.
         if activity.deletedInPreparation.remove(target) != nil, !object.header.pointee.isGone {
           objectEditor.markDeleted(target)
         }
@@ -142,7 +144,7 @@ final class DeleteRules {
     }
   }
 
-  /// Ends one connection of a deleted object, as far as that is not done by a deletion at the other end.
+  /// Removes one link of a deleted object, unless a deletion at the other end removes it.
   private func letGo(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference,
     _ rule: DeleteRule
@@ -159,13 +161,14 @@ final class DeleteRules {
     }
   }
 
-  /// Takes a deleted object out of a column that an index says to lead to it, and which so does unless it was changed.
+  /// Removes a reference to a deleted object from a column, unless the column was changed. The
+  /// caller found the source in an index.
   private func forget(_ deleted: ObjectReference, in column: RelationshipShape, of source: ObjectReference) {
     if let value = pending[source]?.value(column.slot), value != .reference(deleted) { return }
     linkEditor.setColumn(source, column, from: deleted, to: nil)
   }
 
-  /// Takes a deleted object out of the one-way relationships that the store has.
+  /// Removes a deleted object from the stored links of one-way relationships.
   private func forgetStored(_ target: ObjectReference, _ relationship: RelationshipShape) {
     for source in reading.settledLinks.storedSources(of: target, relationship)
     where !pending.isDeleted(source) {
@@ -177,7 +180,7 @@ final class DeleteRules {
     }
   }
 
-  /// Takes a deleted object out of the one-way relationships that are transient.
+  /// Removes a deleted object from the links of transient one-way relationships.
   private func forgetTransient(_ target: ObjectReference) {
     for (source, relationship) in transientState.oneWayTransientSources(of: target)
     where !pending.isDeleted(source) {
@@ -185,8 +188,8 @@ final class DeleteRules {
     }
   }
 
-  /// Takes deleted objects out of one-way relationships that are not saved yet; out of those of deleted objects what
-  /// was never saved, of which nothing will be left that could be told to be deleted.
+  /// Removes deleted objects from unsaved links of one-way relationships. If the owner is deleted
+  /// too, removes only new targets: they are retired and cannot be reported as deleted.
   private func forgetPending() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
     for overlay in pending.ordered(where: isOneWay) {
@@ -204,8 +207,8 @@ final class DeleteRules {
     }
   }
 
-  /// Objects that were inserted and deleted since the last save leave no trace, unless a rule denies the
-  /// deletion. All are asked before the first goes: nobody denies for the sake of what is deleted too.
+  /// Removes objects that were inserted and deleted since the last save, unless a rule denies the
+  /// deletion. All rules are checked first, because targets that are deleted too do not deny it.
   private func retireSettled(_ overlays: [ObjectOverlay]) {
     let settled = overlays.filter {
       pending[$0.reference] === $0 && deniedDeletes(of: $0).isEmpty
@@ -217,8 +220,8 @@ final class DeleteRules {
     for (overlay, row) in zip(settled, rows) { reading.retirement.retireNew(overlay, row) }
   }
 
-  /// Ends the connections that delete rules leave between what is deleted: one end is about to be forgotten, and
-  /// the deletion of the other may be taken back.
+  /// Removes the links between deleted objects, which delete rules leave. One of the objects is
+  /// about to be removed, and the deletion of the other may be cancelled.
   func letGoOfDeleted(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       for target in reading.links.targets(of: overlay.reference, relationship) {
@@ -227,7 +230,7 @@ final class DeleteRules {
     }
   }
 
-  /// The relationships that deny the deletion of an object: those that lead to anything that stays.
+  /// The relationships that deny the deletion of an object: those with a target that stays.
   func deniedDeletes(of overlay: ObjectOverlay) -> [DeniedDelete] {
     overlay.shape.relationships.compactMap { relationship in
       guard relationship.deleteRule == .deny else { return nil }
@@ -238,9 +241,10 @@ final class DeleteRules {
   }
 }
 
-/// What the columns of a row lead to, for who asks several of them.
+/// The references in the columns of a row, for code that needs several of them.
 struct StoredReferences {
-  /// The context's when the row was read: a preparation may have moved the context on since.
+  /// The epoch of the context when the row was read. A preparation may have advanced the view
+  /// since.
   let epoch: UInt64
   var bySlot: [(slot: Int, target: ObjectReference)] = []
 

@@ -57,8 +57,8 @@ final class EditRecording {
     recorder?.note(place) { reading.contents.content(of: place) }
   }
 
-  /// Runs a closure whose changes cannot be undone. If it moves the context to another state of the
-  /// store, call `settleUndoGroups()` first.
+  /// Runs a closure whose changes cannot be undone. If it advances the view, call
+  /// `settleUndoGroups()` first.
   func excludingFromUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     // The same recorder ends the exclusion, even if the body sets another manager.
     let recorder = recorder
@@ -67,8 +67,7 @@ final class EditRecording {
     return try body()
   }
 
-  /// Reads the contents that open groups have not read yet. Called before the context moves to
-  /// another state of the store.
+  /// Reads the contents that open groups have not read yet. Called before the view advances.
   func settleUndoGroups() { recorder?.settle(reading.contents) }
 
   /// Replaces the reference of a new object without links.

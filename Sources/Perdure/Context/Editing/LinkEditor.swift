@@ -1,16 +1,16 @@
-// Connects and disconnects objects, both ends at once, by reference; and what another context has removed, and is
-// changed or linked to here all the same.
+// Connects and disconnects objects at both ends, by reference. Also finds objects that another
+// context has removed but that unsaved changes concern.
 //
-// Unsaved changes outlive the row that they were made to, and the object that they lead to: what somebody
-// typed is not thrown away unasked. Yet nothing is there any more, so nothing of it shows: such an object
-// counts as deleted, no fetch finds it, and no relationship leads to it or from it. The changes stay for the
-// save to refuse.
+// Unsaved changes stay if their object's row or their target is removed, because the user's edits
+// must not be lost silently. But they are not shown: the object counts as deleted, no fetch finds
+// it, its relationships are empty, and other relationships omit it. The next save refuses the
+// changes.
 //
 // Invariants:
-//   C5. `vanished` has every reference that an unsaved change is about or leads to, that is not new and not
-//       deleted here, and that has no row in the view. It may have more: what was one of these once. Ids are
-//       never given out again, so what has vanished stays so.
-//   C6. The deltas of columns have none of them at either end, whatever the columns hold.
+//   C5. `vanished` contains every reference that unsaved changes concern or link to, if the object
+//       is not new, not deleted here, and has no row in the view. It may also contain references
+//       that were such earlier. Ids are never reused, so a removed object stays removed.
+//   C6. The deltas of columns contain no such reference at either end, even if the columns do.
 
 internal import PerdurePredicates
 
@@ -37,7 +37,7 @@ final class LinkEditor {
     self.recording = recording
   }
 
-  /// Connects two objects, both sides at once. What a to-one side held before is disconnected.
+  /// Connects two objects at both ends. Disconnects the previous target of a to-one end.
   func connect(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
@@ -59,7 +59,7 @@ final class LinkEditor {
     propagateAgain(target)
   }
 
-  /// Disconnects two objects, both sides at once, if they are connected.
+  /// Disconnects two objects at both ends, if they are connected.
   func disconnect(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
@@ -73,12 +73,13 @@ final class LinkEditor {
     }
   }
 
-  /// A transient relationship that is to-one lets go of what it has, before it gets another object.
+  /// Disconnects the previous target of a transient to-one relationship, before it gets another
+  /// one.
   private func makeRoom(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     if !relationship.isToMany { clear(owner, relationship) }
   }
 
-  /// Disconnects whatever a to-one relationship holds.
+  /// Disconnects the target of a to-one relationship.
   func clear(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     let target =
       relationship.form == .column
@@ -87,13 +88,13 @@ final class LinkEditor {
     disconnect(owner, relationship, target)
   }
 
-  /// What is linked to a deleted object after its delete rules were applied has to follow them too.
+  /// Schedules the delete rules of a deleted object again, after it was linked.
   func propagateAgain(_ reference: ObjectReference) {
     guard pending.isDeleted(reference), let overlay = pending[reference] else { return }
     pending.propagateLater(overlay)
   }
 
-  /// Changes how a relationship differs from the store by one object at the other end.
+  /// Changes the delta of a relationship by one target.
   func changeDelta(
     _ owner: ObjectReference, _ slot: Int, of target: ObjectReference,
     _ change: (inout LinkDelta, ObjectReference) -> Void
@@ -116,7 +117,7 @@ final class LinkEditor {
     followLink(target, inverse, owner)
   }
 
-  /// The order of a relationship follows a change of its links.
+  /// Updates the order of a relationship after a change of its links.
   private func followLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
@@ -135,7 +136,7 @@ final class LinkEditor {
     setColumn(source, relationship, from: reading.rows.column(source, relationship.slot), to: target)
   }
 
-  /// As above, where it is known what the column holds.
+  /// As above, with the current reference in the column.
   func setColumn(
     _ source: ObjectReference, _ relationship: RelationshipShape, from old: ObjectReference?,
     to target: ObjectReference?
@@ -146,7 +147,7 @@ final class LinkEditor {
     if let target { enter(target, relationship, source) }
   }
 
-  /// The other end of a column no longer has `source`.
+  /// Updates the other end of a column that no longer contains a reference to `target`.
   private func leave(
     _ target: ObjectReference, _ relationship: RelationshipShape, _ source: ObjectReference
   ) {
@@ -163,12 +164,14 @@ final class LinkEditor {
     }
   }
 
-  /// A relationship with the rule no action leaves references to what is deleted: nothing changes there (C6).
+  /// Checks whether a target was removed. Under the delete rule no action, columns keep references
+  /// to deleted objects, and deltas must not contain them (C6).
   func forgetDangling(_ target: ObjectReference, _ inverse: RelationshipShape) {
     if inverse.deleteRule == .noAction { addIfVanished(target) }
   }
 
-  /// The other end of a column has `source` now; a to-one end lets go of what it had.
+  /// Updates the other end of a column that now contains a reference to `target`. Disconnects the
+  /// previous partner of a to-one end.
   private func enter(
     _ target: ObjectReference, _ relationship: RelationshipShape, _ source: ObjectReference
   ) {
@@ -193,7 +196,7 @@ final class LinkEditor {
     }
   }
 
-  /// The other end of a one-to-one column loses all sources but one.
+  /// Disconnects all sources of a one-to-one column's target except one.
   func leaveAll(_ target: ObjectReference, _ relationship: RelationshipShape, but source: ObjectReference) {
     guard let inverse = graph.inverse(of: relationship, at: target) else { return }
     for previous in reading.links.targets(of: target, inverse) where previous != source {
@@ -204,7 +207,7 @@ final class LinkEditor {
 
   // MARK: Removed objects
 
-  /// Restores C5 after the view has moved.
+  /// Restores C5 after the view has advanced.
   func findVanished() {
     viewState.vanished = []
     for overlay in pending.ordered.joined() {
@@ -228,7 +231,7 @@ final class LinkEditor {
     }
   }
 
-  /// Whether a reference leads to nothing, because the object there was deleted under the rule no action.
+  /// Whether the target of a column was deleted under the delete rule no action.
   func isLeftBehind(_ target: ObjectReference, at relationship: RelationshipShape) -> Bool {
     guard relationship.form == .column, let inverse = graph.inverse(of: relationship, at: target) else {
       return false
@@ -237,7 +240,7 @@ final class LinkEditor {
     return viewState.hasVanished(target)
   }
 
-  /// Lets go of unsaved links to what has vanished.
+  /// Removes unsaved links to objects that were removed by another context.
   func letGoOfVanishedTargets(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard !viewState.vanished.isEmpty, !relationship.isInColumn,
       let delta = pending[owner]?.delta(relationship.slot)

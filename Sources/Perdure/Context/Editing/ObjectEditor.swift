@@ -1,4 +1,5 @@
-// Changes of columns and transient attributes, and deletions, of objects with and without an instance.
+// Changes of columns and transient attributes, and deletions of objects. The objects may have no
+// instance.
 
 internal import PerdurePredicates
 
@@ -27,7 +28,7 @@ final class ObjectEditor {
 
   // MARK: Columns
 
-  /// Changes an attribute for who touches the object.
+  /// Sets an attribute for an accessor of the object.
   @inline(__always)
   func setAttribute(of object: ManagedObject, _ slot: Int, _ value: Value) {
     if let overlay = object.overlay, overlay.changesRow {
@@ -52,8 +53,8 @@ final class ObjectEditor {
     setColumn(of: object, slot, value)
   }
 
-  /// Changes an attribute without anybody being told. Of an object that is pending it is saved with the rest, and
-  /// rolled back with it; of any other it is the instance's alone.
+  /// Sets an attribute without calling hooks. If the object has unsaved changes, the value is saved
+  /// or rolled back with them. Otherwise only the instance has the value.
   func setPrimitive(of object: ManagedObject, _ slot: Int, _ value: Value) {
     guard let overlay = object.overlay else { return setRowValue(of: object, slot, value) }
     if overlay.changesRow { return overlay.setPrimitiveValue(value, slot) }
@@ -63,8 +64,8 @@ final class ObjectEditor {
     overlay.isTouched = wasTouched
   }
 
-  /// Gives an instance another value than its row in the store has, which is no change: it is gone with the
-  /// row, and saved if something else makes the row be written.
+  /// Sets a value in an instance's copy of its row. This is not an unsaved change: the value is
+  /// dropped with the row, and saved only if another change writes the row.
   private func setRowValue(of object: ManagedObject, _ slot: Int, _ value: Value) {
     let header = object.header
     guard reading.rows.loadRow(of: object), let row = header.pointee.loadedRow,
@@ -88,7 +89,7 @@ final class ObjectEditor {
     if isAltered { header.pointee.wakefulness.insert(.altered) }
   }
 
-  /// Changes a column of an object that has an instance.
+  /// Sets a column of an object with an instance.
   @inline(__always)
   func setColumn(of object: ManagedObject, _ slot: Int, _ value: Value) {
     if let overlay = object.overlay, overlay.changesRow {
@@ -107,7 +108,7 @@ final class ObjectEditor {
     object.header.pointee.shut()
   }
 
-  /// Changes a column of an object that may have no instance.
+  /// Sets a column of an object with or without an instance.
   func setColumn(_ reference: ObjectReference, _ slot: Int, _ value: Value) {
     if let overlay = pending[reference], overlay.changesRow {
       overlay.setValue(value, slot)
@@ -125,7 +126,7 @@ final class ObjectEditor {
 
   // MARK: Transient attributes
 
-  /// Sets a transient attribute (T2). What is gone stays as it is.
+  /// Sets a transient attribute (T2). Refuses the change if the object no longer exists.
   func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
     guard !refusal.refusesChanges(object), object.overlay?.isNew == true || hooks.wake(object) else {
       return refusal.refuseChange(of: object, slot, held.typedValue)
@@ -139,13 +140,13 @@ final class ObjectEditor {
     object.hold(held, slot)
   }
 
-  /// Remembers what the transient attributes of an object hold, which is about to change (T2).
+  /// Keeps the transient values of an object before they change (T2).
   func noteTransients(of object: ManagedObject) {
-    // What `awakeFromFetch` sets is no change.
+    // Values that `awakeFromFetch` sets are not changes.
     if object.header.pointee.wakefulness.contains(.waking) { return }
     let overlay = pending.overlay(for: object.reference)
     if overlay.transientsBefore == nil || overlay.transientsAtEvent == nil {
-      // Nobody can roll back any more when the handle is gone, nor ask what was before.
+      // Without a handle, no rollback can happen and no previous value can be read.
       let held = registry.isAbandoned ? nil : object.header.pointee.transients?.takeUnretainedValue().bySlot
       if overlay.transientsBefore == nil { overlay.transientsBefore = TransientValues(held ?? [:]) }
       if overlay.transientsAtEvent == nil { overlay.transientsAtEvent = TransientValues(held ?? [:]) }
@@ -158,7 +159,8 @@ final class ObjectEditor {
   /// Marks an object as deleted, with or without an instance.
   func markDeleted(_ reference: ObjectReference) {
     let object = registry.identityMap.object(reference)
-    // What has changes on a row that is gone can be deleted: then a refresh forgets it.
+    // A changed object can be deleted even if its row was removed: a refresh then drops its
+    // changes.
     if let object, pending[reference]?.baseVersion == nil, reading.rows.hasRow(object) != true { return }
     guard pending[reference] != nil || reading.rows.viewVersion(of: reference) != nil else { return }
     if pending.isDeleted(reference) { return }
@@ -173,7 +175,7 @@ final class ObjectEditor {
     pending.propagateLater(overlay)
   }
 
-  /// Takes the mark of a deletion back. The other changes of the object stay.
+  /// Cancels a deletion. The other changes of the object stay.
   func unmarkDeleted(_ overlay: ObjectOverlay) {
     recording.recorder?.note(.object(overlay.reference)) { .absent }
     overlay.isDeleted = false

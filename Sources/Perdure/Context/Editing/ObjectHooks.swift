@@ -1,29 +1,32 @@
-// The hooks that follow an object's row: who wakes an object up, and when it becomes a fault.
+// The hooks that depend on an object's row: when they are called, and when an object becomes a
+// fault.
 //
-// A row is loaded for many reasons: a fetch had it at hand, a sibling's fault fired, a save compares versions. None
-// of them is a place to run the program's own code, which may change anything. So a row that arrives at an
-// object with hooks leaves it drowsy: its row may not be read at once. The first accessor that touches it
-// calls the hook, in the middle of nothing.
+// A row is loaded for many reasons: a fetch has read it, a sibling's fault fired, or a save
+// compares versions. The program's code must not run at these points, because it may change
+// anything. Therefore an object with hooks becomes `drowsy` when its row arrives: accessors may not
+// read the row directly. The first access calls the hook, when no other operation is in progress.
 //
-//     fault ── row arrives ──▶ drowsy ── touched: awakeFromFetch ──▶ awake
-//       ▲                                                            │  │ ▲
-//       └────────── willTurnIntoFault, row goes, didTurnIntoFault ───┘  │ │ touched:
-//                                            newer row arrives: drowsy ─┘ │ awake(fromSnapshotEvents: .refresh)
-//                                                                  └──────┘
+//     fault ── row arrives ──▶ drowsy ── accessed: awakeFromFetch ──▶ awake
+//       ▲                                                             │  │ ▲
+//       └────────── willTurnIntoFault, row dropped, didTurnIntoFault ─┘  │ │ accessed:
+//                                             newer row arrives: drowsy ─┘ │ awake(fromSnapshotEvents: .refresh)
+//                                                                   └──────┘
 //
 // Invariants
-//   W1. The row of a drowsy object is shut (`ObjectHeader.shut`).
-//   W2. While a save is planned (`isPlanning`) nobody wakes up: what a hook changed then would be in no row, and
-//       would count as saved. Who is drowsy stays so.
-//   W3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`: whatever these hooks do, it is told
-//       once.
+//   W1. The row of a `drowsy` object is shut (`ObjectHeader.shut`).
+//   W2. While a save is planned (`isPlanning`), no hook is called: its changes would be in no row,
+//       but would count as saved. Objects stay `drowsy`.
+//   W3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`. Each of the two
+//       hooks is called once, even if a hook makes the object a fault again.
 //
-// Objects whose classes have no such hooks are neither drowsy nor awake, and pay for none of this.
+// Objects whose classes have no such hooks are neither `drowsy` nor `awake`, so these rules cost
+// them nothing.
 
 internal import PerdurePredicates
 
 extension ObjectHeader {
-  /// A row of the view has arrived that may be read as it is, unless somebody has to be told first (W1).
+  /// Marks the row as equal to the view's row. Accessors may read it directly, unless a hook must
+  /// be called first (W1).
   @inline(__always)
   mutating func rowArrived(_ current: UInt64) {
     epoch = current
@@ -33,7 +36,7 @@ extension ObjectHeader {
   }
 }
 
-/// Calls the hooks of objects that follow their rows.
+/// Calls the hooks that depend on the rows of objects.
 final class ObjectHooks {
   private let viewState: ViewState
   private let reading: ContextReading
@@ -45,15 +48,15 @@ final class ObjectHooks {
     self.activity = activity
   }
 
-  // MARK: Waking up
+  // MARK: Rows that arrive
 
-  /// Called by every new instance whose class follows its row.
+  /// Called by every new instance whose class has such hooks.
   func sleep(_ header: UnsafeMutablePointer<ObjectHeader>) {
     header.pointee.wakefulness = .drowsy
     header.pointee.shut()
   }
 
-  /// Makes sure that an object's row is there, for an accessor of the object; false when it has none.
+  /// Loads an object's row for an accessor, and calls the hook. Returns false if there is no row.
   func wake(_ object: ManagedObject) -> Bool {
     guard reading.rows.loadRow(of: object) else { return false }
     guard object.header.pointee.wakefulness.contains(.drowsy), !activity.isPlanning else { return true }
@@ -69,7 +72,7 @@ final class ObjectHooks {
     return object.header.pointee.row != nil
   }
 
-  /// The object has been told of the row that it has.
+  /// Records that the hook for the object's current row was called.
   func stayAwake(_ object: ManagedObject) {
     object.header.pointee.wakefulness.remove(.drowsy)
     object.header.pointee.wakefulness.insert(.awake)
@@ -83,7 +86,7 @@ final class ObjectHooks {
     object.awake(fromSnapshotEvents: events)
   }
 
-  /// An object that is awake has been given other values by what its context was told to do.
+  /// Calls the hook of an `awake` object that got other values through an operation on its context.
   func reawaken(_ object: ManagedObject, _ events: SnapshotEventType) {
     guard object.isAwake, !object.header.pointee.isGone else { return }
     if object.overlay?.isNew != true {
@@ -95,9 +98,9 @@ final class ObjectHooks {
 
   // MARK: Becoming a fault
 
-  /// Tells an object that its values are about to go, if it has any.
+  /// Calls `willTurnIntoFault` if the object is `awake`, before its values are dropped.
   ///
-  /// - Returns: Whether it has to be told afterwards too.
+  /// - Returns: Whether `didTurnIntoFault` must be called afterwards.
   func willTurnIntoFault(_ object: ManagedObject) -> Bool {
     guard object.isAwake, !object.header.pointee.wakefulness.contains(.turning) else { return false }
     object.header.pointee.wakefulness.insert(.turning)
@@ -105,7 +108,7 @@ final class ObjectHooks {
     return true
   }
 
-  /// The values are gone.
+  /// Calls `didTurnIntoFault` after the values were dropped.
   func didTurnIntoFault(_ object: ManagedObject) {
     object.header.pointee.wakefulness.subtract([.awake, .turning])
     object.header.pointee.wakefulness.insert(.drowsy)
@@ -116,13 +119,14 @@ final class ObjectHooks {
     object.didTurnIntoFault()
   }
 
-  /// Tells those objects that are awake; gives them back, to be told afterwards.
+  /// Calls `willTurnIntoFault` of the `awake` objects. Returns those for which `didTurnIntoFault`
+  /// must be called afterwards.
   func willTurnIntoFaults(_ objects: [ManagedObject]) -> [ManagedObject] {
     objects.filter { $0.isAwake && willTurnIntoFault($0) }
   }
 }
 
 extension ManagedObject {
-  /// Whether the class follows the object's row, and the object has been told that it has one.
+  /// Whether the class has hooks that depend on the row, and one was called for it.
   var isAwake: Bool { header.pointee.wakefulness.contains(.awake) }
 }

@@ -3,7 +3,7 @@
 //
 // The store has an index by order key, which can count the entries in a range. Unsaved changes are
 // a tree (OrderDelta). So finding a position, and moving a member to it, takes O(log n) and loads
-// nothing. If the store has fewer order keys than linked members (StoredOrder, SO2), the missing
+// no row. If the store has fewer order keys than linked members (StoredOrder, SO2), the missing
 // keys are computed first, with the same result every time.
 
 internal import PerdurePredicates
@@ -14,7 +14,7 @@ final class OrderEditor {
   private let pending: PendingChanges
   private let reading: ContextReading
   private let recording: EditRecording
-  /// Whether a member that is added gets the position that it has in the store.
+  /// Whether an added member gets its stored position.
   var restoresOrder = false
 
   init(_ reading: ContextReading, _ recording: EditRecording) {
@@ -50,7 +50,7 @@ final class OrderEditor {
     setOrder(delta, owner, relationship)
   }
 
-  /// Moves a member to a position among the others; nil: after them.
+  /// Moves a member to a position among the other members, or after them if the position is nil.
   func move(
     _ member: ObjectReference, to position: Int?, of owner: ObjectReference, _ relationship: RelationshipShape
   ) {

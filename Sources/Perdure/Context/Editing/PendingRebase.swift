@@ -1,16 +1,16 @@
-// Unsaved changes on top of a newer state of the store, or discarded.
+// Moves unsaved changes to a newer state of the store, or discards them.
 //
 // Invariants:
 //   C3. Deltas of relationships agree with the changed columns (see `rebaseDeltas`).
 //
-// While the context shows the state that a change was made in, the row can be read. If the context advances, by a
-// refresh of another object, the row would be lost. So each change is examined when the context advances. If others
-// have not changed the same columns, the change counts as made to the newest row from then on. Only if they have, the
-// row is kept.
+// While the view has the state in which a change was made, the original row can be read. When the
+// view advances, for example by a refresh of another object, the row is lost. Therefore each change
+// is examined when the view advances. If other contexts have not changed the same columns, the
+// change becomes one of the newest row. Otherwise a copy of the original row is kept.
 
 internal import PerdurePredicates
 
-/// Moves unsaved changes on to a newer state, and discards them.
+/// Moves unsaved changes to a newer state, and discards them.
 final class PendingRebase {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -39,13 +39,14 @@ final class PendingRebase {
     self.refusal = refusal
   }
 
-  // MARK: The rows that changes were made to
+  // MARK: Original rows
 
-  /// Keeps what a changed row was, before the context moves on to a newer state, if others have
-  /// changed the same of it, or removed it. Otherwise its changes are made to the newest row now.
+  /// Prepares a changed object for an advance of the view. If other contexts have changed the same
+  /// columns or removed the object, keeps a copy of the original row. Otherwise its changes become
+  /// changes of the newest row.
   ///
-  /// - Complexity: two reads of the row where others have written it, none of more than its version
-  ///   elsewhere.
+  /// - Complexity: two reads of the row if other contexts have written it; otherwise one read of
+  ///   its version.
   func keepBase(_ overlay: ObjectOverlay, before newest: any StoreView) {
     guard overlay.changesRow, !overlay.isDeleted, let version = overlay.baseVersion,
       overlay.keptBase?.version != version
@@ -67,8 +68,8 @@ final class PendingRebase {
     }
   }
 
-  /// The row of the view, if it has the version that changes were made to: without a request if the
-  /// instance has a copy of it.
+  /// The row of the view, if it has the version on which the changes are based. Takes no request if
+  /// the instance has a copy of it.
   func baseRow(of overlay: ObjectOverlay, _ version: RowVersion) throws -> LeasedRow? {
     if let header = registry.identityMap.object(overlay.reference)?.header, header.pointee.isCurrent,
       !header.pointee.wakefulness.contains(.rewritten), let row = header.pointee.row(ofVersion: version)
@@ -82,8 +83,9 @@ final class PendingRebase {
     return row
   }
 
-  /// As `keepBase`, for a deletion: one of what others have written as it was is made to the newest
-  /// row. So it is with all that a child sees of its parent's changes, once the parent is saved.
+  /// As `keepBase`, for a deletion. If other contexts have written the row with the same bytes, it
+  /// becomes a deletion of the newest row. This happens for all unsaved changes of a parent that a
+  /// child reads, when the parent is saved.
   ///
   /// - Complexity: as `keepBase`.
   func keepDeletion(_ overlay: ObjectOverlay, before newest: any StoreView) {
@@ -102,7 +104,7 @@ final class PendingRebase {
     }
   }
 
-  /// Makes a deletion one of a newer version of the same row.
+  /// Changes the version of the row that a deletion removes; the bytes are the same.
   private func makeDeletion(_ overlay: ObjectOverlay, of row: StoredRow, version: RowVersion) throws {
     overlay.baseVersion = version
     guard let object = registry.identityMap.object(overlay.reference), object.header.pointee.row != nil else {
@@ -112,8 +114,8 @@ final class PendingRebase {
       try graph.store.rows.view(row.bytes, of: overlay.reference), version: version)
   }
 
-  /// What an object was before it was changed here, by slot; empty where that is not known any
-  /// more.
+  /// The values of an object before its unsaved changes, by slot; empty if they are no longer
+  /// known.
   func baseColumns(_ overlay: ObjectOverlay) throws -> [Int: Value] {
     guard let version = overlay.baseVersion else { return [:] }
     if let kept = overlay.keptBase, kept.version == version {
@@ -138,10 +140,10 @@ final class PendingRebase {
     return values
   }
 
-  // MARK: On top of a newer state
+  // MARK: Rebasing
 
-  /// Forgets changed columns that have been set back to what the row has: there is nothing to hold against what
-  /// others have saved since. The row is read from the view that is about to go.
+  /// Unmarks changed columns whose values equal the original row. They cannot conflict with saves
+  /// of other contexts. Reads the original row from the current view, which is about to advance.
   func forgetSetBack(_ overlay: ObjectOverlay) {
     do {
       guard let version = overlay.baseVersion, let base = try baseRow(of: overlay, version) else { return }
@@ -155,7 +157,8 @@ final class PendingRebase {
   }
 
   private func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
-    // Not where `awakeFromFetch` has put another value into the instance's row, which would show again.
+    // Except if `awakeFromFetch` has put another value into the instance's row: it would show
+    // again.
     let header = registry.identityMap.object(overlay.reference)?.header
     let shown = header?.pointee.row(ofVersion: version)
     overlay.unmark { slot, value in
@@ -165,12 +168,12 @@ final class PendingRebase {
     if !overlay.isDeleted { overlay.baseVersion = nil }
     guard let header, header.pointee.wakefulness.contains(.altered) else { return }
     header.pointee.dropAlteredRow()
-    // The instance of a deleted object shows its row also after the row has gone.
+    // The instance of a deleted object shows its row even after the row is removed.
     if overlay.isDeleted { header.pointee.setRow(row, version: version) }
   }
 
-  /// Puts the unsaved changes of an object on top of its newest row. A deletion of what is gone already is
-  /// done.
+  /// Rebases the unsaved changes of an object on its newest row. Completes a deletion if another
+  /// context has removed the object too.
   func rebase(_ overlay: ObjectOverlay) {
     guard
       overlay.baseVersion != nil || overlay.hasDeltas || overlay.hasOrders || overlay.changesTransients
@@ -198,9 +201,9 @@ final class PendingRebase {
     if isReadToTheEnd { _ = reading.rows.loadRow(of: object) }
   }
 
-  /// The row is gone, and with it what others were linked to: unsaved links from here go too, on both ends.
-  /// Attributes that were changed stay for the save to complain about, until the object is deleted here too
-  /// or its changes are discarded.
+  /// Handles an object with unsaved changes that another context has removed. Removes its unsaved
+  /// links at both ends. Changed attributes stay: the next save refuses them, until the object is
+  /// deleted here too or its changes are discarded.
   private func letGoOfVanished(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.columns where overlay.value(relationship.slot) != nil {
       let partner = pairedPartner(overlay.reference, relationship)
@@ -226,15 +229,15 @@ final class PendingRebase {
     reading.retirement.vanish(object, lastRow)
   }
 
-  /// So do links with it that nothing at its end knows of.
+  /// Removes unsaved links to removed objects, if they have no delta at the other end.
   func letGoOfVanishedTargets(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       linkEditor.letGoOfVanishedTargets(overlay.reference, relationship)
     }
   }
 
-  /// Restores C3 after the view has moved: what the deltas say about columns follows from the changed
-  /// columns and the new rows; link deltas are held against the new links.
+  /// Restores C3 after the view has advanced. Deltas of columns are computed again from the changed
+  /// columns and the new rows. Deltas of links are compared with the new links.
   func rebaseDeltas() {
     guard !pending.isEmpty else { return }
     let overlays = pending.ordered.joined()
@@ -274,8 +277,8 @@ final class PendingRebase {
     }
   }
 
-  /// Others may have paired the objects of a one-to-one relationship that is changed here. Unsaved changes
-  /// are on top, so who they take a partner from lets go of it.
+  /// Restores one-to-one relationships that another context has changed too. Unsaved changes
+  /// override the saved pairs, so the previous partner of the target is disconnected.
   private func rebasePairs(_ overlay: ObjectOverlay) {
     if viewState.hasVanished(overlay.reference) { return }
     for relationship in overlay.shape.columns where relationship.inverseIsToOne {
@@ -295,7 +298,7 @@ final class PendingRebase {
     }
   }
 
-  /// The slot of the delta that a column has at its target; nil when the target has a column of its own.
+  /// The slot of the delta that a column has at its target; nil if the target has a column itself.
   private func deltaSlot(_ relationship: RelationshipShape, at target: ObjectReference) -> Int? {
     guard let inverse = graph.inverse(of: relationship, at: target), inverse.form != .column else {
       return nil
@@ -305,7 +308,7 @@ final class PendingRebase {
 
   // MARK: Discarding
 
-  /// Forgets the unsaved changes of one object, at the other ends too.
+  /// Discards the unsaved changes of one object, at the other ends too.
   func discard(_ overlay: ObjectOverlay) {
     let wasDeleted = overlay.isDeleted
     overlay.isDeleted = false
@@ -321,7 +324,8 @@ final class PendingRebase {
           viewState.hasVanished(overlay.reference) ? pairedPartner(overlay.reference, relationship) : nil
         linkEditor.setColumn(overlay.reference, relationship, stored)
         if let partner { restorePair(partner.owner, partner.relationship) }
-        // It may be deleted: then its delete rules have let go of this object, and must again.
+        // If it is deleted, its delete rules have removed its link to this object and must be
+        // applied again.
         if let stored { linkEditor.propagateAgain(stored) }
       case .links, .transient:
         guard let delta = overlay.delta(relationship.slot) else { continue }
@@ -341,7 +345,7 @@ final class PendingRebase {
     transientState.dropTransientsBefore(overlay)
     overlay.baseVersion = nil
     pending.dropIfUnchanged(overlay)
-    // C5 leaves out what is deleted here.
+    // C5 excludes objects that are deleted here.
     if wasDeleted { linkEditor.addIfVanished(overlay.reference) }
   }
 
@@ -356,8 +360,9 @@ final class PendingRebase {
     return (target, inverse)
   }
 
-  /// What was taken from one-to-one partners in the store for a link with what has vanished is theirs again: it
-  /// was not asked for by itself, and others may have made the pair since. Not if that leads elsewhere here.
+  /// Restores the stored pair of an object, after the unsaved link that replaced it was removed.
+  /// The program did not request the change, and another context may have made the pair since. Does
+  /// nothing if the stored partner has another partner here.
   private func restorePair(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let overlay = pending[owner], !overlay.isNew, !overlay.isDeleted else { return }
     if let stored = viewState.storedColumn(owner, relationship.slot) {
@@ -372,7 +377,7 @@ final class PendingRebase {
     unmarkStored(owner, relationship.slot)
   }
 
-  /// Forgets that a reference was changed, if it is as the store has it.
+  /// Unmarks a changed reference that equals the stored one.
   func unmarkStored(_ reference: ObjectReference, _ slot: Int) {
     guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew else { return }
     let stored = viewState.storedColumn(reference, slot).map(Value.reference) ?? .null
