@@ -1,27 +1,27 @@
-// What a child has saved, taken over as unsaved changes.
+// Adopts the changes that a child has saved, as unsaved changes.
 //
-//   1. what each row changes   against the row that the child saw, so that what is changed here otherwise stays
-//   2. new objects             with their attributes, without links
-//   3. columns                 a to-one relationship with its other end
-//   4. links, places in orders
-//   5. transient values        in the instances, and transient links
-//   6. deletions               with the delete rules; the child has applied most of them itself
+//   1. changes of rows: compared with the row that the child read, so that other changes here stay
+//   2. new objects, with their attributes and without links
+//   3. columns: a to-one relationship with its other end
+//   4. links, and positions in orders
+//   5. transient values in the instances, and transient links
+//   6. deletions, with the delete rules; the child has applied most of them itself
 //
-// Nothing is changed before everything has been read (C4). No hook of the objects is called: those of the child's
-// instances were.
+// Changes nothing before everything has been read (C4). Calls no hook of the objects: the hooks of
+// the child's instances were called.
 
 internal import PerdurePredicates
 
-/// What a child has changed of an object.
+/// The changes of one object that a child has saved.
 struct ChildChange {
   let reference: ObjectReference
   /// Changed columns by slot.
   let columns: [(slot: Int, value: Value)]
-  /// Whether there is no such object here.
+  /// Whether this context does not have the object.
   let isNew: Bool
 }
 
-/// Takes over the changes that a child context saves.
+/// Applies the changes that a child context saves.
 final class ChildIntake {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -41,14 +41,14 @@ final class ChildIntake {
     self.editing = editing
   }
 
-  /// Applies what a child has saved; it has been judged before. Calls no hook.
+  /// Applies the changes of a child, after all checks. Calls no hook.
   func apply(_ changes: [ChildChange], of change: StoreChange, _ transients: [ChangedTransients]) {
     let insertedAgain = Set(
       change.preconditions.compactMap {
         if case .rowAbsent(let reference) = $0 { reference } else { nil }
       })
     for new in changes where new.isNew { insert(new, isAgain: insertedAgain.contains(new.reference)) }
-    // What led to them may have been changed here meanwhile (C3).
+    // Links to these objects may have been changed here meanwhile (C3).
     if !insertedAgain.isEmpty { editing.rebase.rebaseDeltas() }
     for change in changes { set(change) }
     for link in change.linksRemoved { takeLink(link, connects: false) }
@@ -96,7 +96,7 @@ final class ChildIntake {
     }
   }
 
-  /// Whether children see the object.
+  /// Whether an object exists for children of this context.
   func isPresent(_ reference: ObjectReference) throws -> Bool {
     if let overlay = pending[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
     return try viewState.view.version(of: reference) != nil
@@ -123,7 +123,7 @@ final class ChildIntake {
     }
   }
 
-  /// What was changed of an object that is gone gives way to what the child has made of it.
+  /// Drops the changes of an object that no longer exists. The child's changes replace them.
   func forget(_ overlay: ObjectOverlay) {
     transientState.dropTransientsBefore(overlay)
     registry.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
@@ -144,8 +144,9 @@ final class ChildIntake {
     }
   }
 
-  /// A row that goes does not say what the child has taken out of it before. What the child has not deleted with it, it
-  /// has let go of: nothing here may deny the deletion or follow it for a link that the child has ended.
+  /// Disconnects objects that the child has deleted from all objects that it has not deleted. The
+  /// rows of deleted objects do not say which links the child has removed, and such a link must not
+  /// deny the deletion or cascade here.
   func letGo(of removals: [ObjectReference]) {
     let removed = Set(removals)
     for reference in removals {
@@ -169,7 +170,8 @@ final class ChildIntake {
     }
   }
 
-  /// Where the member stands for the child; who has none is behind all others at either end.
+  /// Sets the position of a member to its position in the child. A member without one is last at
+  /// both ends.
   func takePlace(_ place: StorePlace) {
     let (owner, member) = (place.link.source, place.link.target)
     for relationship in graph.shape(of: owner).relationships {
@@ -210,7 +212,7 @@ final class ChildIntake {
   /// Applies the transient links of a child. The next save of this context refuses a link to an
   /// object that it no longer has.
   func takeLinks(_ changed: ChangedTransients) {
-    // Of a relationship with an inverse, the other end reports the links.
+    // If the relationship has an inverse, the other end reports the links.
     guard hasObject(changed.reference) else { return }
     for (slot, delta) in changed.links {
       let relationship = graph.shape(of: changed.reference).relationship(slot)

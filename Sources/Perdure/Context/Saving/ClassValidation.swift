@@ -1,4 +1,5 @@
-// Validation by the program's own classes (S2 in SaveHookCaller.swift), and of single values by hand.
+// Validation by the program's classes (S2 in SaveHookCaller.swift), and validation of single values
+// on request.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -26,12 +27,12 @@ final class ClassValidation {
     self.activity = activity
   }
 
-  /// Calls the validation of every pending object whose class has one. What an object refuses that another's
-  /// validation has deleted or thrown away is of no account.
+  /// Calls the validation of every object with unsaved changes whose class has one. Ignores the
+  /// errors of objects that another object's validation has deleted or discarded.
   func validateObjects() -> [PerdureError.Detail] {
     guard pending.containsEntity(where: \.hasSaveHooks) else { return [] }
     if activity.isValidating {
-      stop("validate() was called by a validation hook, and would never end. Remove the call.")
+      stop("validate() was called by a validation hook, and would recurse without end. Remove the call.")
     }
     activity.isValidating = true
     defer { activity.isValidating = false }
@@ -77,7 +78,7 @@ final class ClassValidation {
     overlay.shape.slotsOfUnlistedKeys[key].map { ruleValidation.isConcerned(overlay, $0) } ?? true
   }
 
-  /// Whether a relationship leads to nothing that has to lead to an object, so that its property cannot be read.
+  /// Whether a required to-one relationship has no target, so that its property cannot be read.
   private func lacksObjects(_ overlay: ObjectOverlay) -> Bool {
     if overlay.isDeleted { return false }
     return overlay.shape.relationships.contains { relationship in
@@ -86,7 +87,7 @@ final class ClassValidation {
     }
   }
 
-  /// Lets the class check one value, and takes what it puts in its place.
+  /// Validates one value by the class, and sets the value that replaces it.
   private func validate(_ object: ManagedObject, _ key: String, _ details: inout [PerdureError.Detail]) {
     let before = object.storedValue(forKey: key)
     var value = before
@@ -98,8 +99,8 @@ final class ClassValidation {
     if !isSame(before, value, object, key) { object.setValue(value, forKey: key) }
   }
 
-  /// Whether setting a property to what validation leaves would change nothing. What is transformed is the same value or
-  /// has the same bytes, and a composite is its leaves.
+  /// Whether the value after validation equals the value before. Transformed values may instead
+  /// have the same bytes; composites are compared by their leaves.
   private func isSame(_ before: Any?, _ value: Any?, _ object: ManagedObject, _ key: String) -> Bool {
     guard let composite = object.shape.composite(named: key) else {
       return isSame(before, value, object, object.shape.slot(named: key))
@@ -122,13 +123,14 @@ final class ClassValidation {
     case (let left as any PredicateArgument, let right as any PredicateArgument):
       left.predicateValue == right.predicateValue
     case (let left?, let right?):
-      // In a transient attribute of any type. What cannot be compared is not replaced: it would be without end.
+      // A transient attribute of any type. A value that cannot be compared is not replaced: each
+      // validation would replace it again.
       (left as? AnyHashable).map { $0 == right as? AnyHashable } ?? Self.isSameInstance(left, right)
     default: false
     }
   }
 
-  /// Values that cannot be compared count as the same, unless they are instances of classes.
+  /// Values that cannot be compared count as equal, unless they are instances of classes.
   private static func isSameInstance(_ left: Any, _ right: Any) -> Bool {
     guard type(of: left) is AnyClass, type(of: right) is AnyClass else {
       return !(type(of: left) is AnyClass) && !(type(of: right) is AnyClass)
@@ -157,7 +159,8 @@ final class ClassValidation {
     if !violations.isEmpty { throw .validation(violations) }
   }
 
-  /// The declared rules that an object's pending changes break, for `validateForInsert()` and its like.
+  /// Throws the declared rules that an object's unsaved changes violate. Used by
+  /// `validateForInsert()` and similar methods.
   func checkRules(of object: ManagedObject) throws(PerdureError) {
     guard registry.has(object), let overlay = object.overlay else { return }
     var details: [PerdureError.Detail] = []
@@ -165,7 +168,7 @@ final class ClassValidation {
     if !details.isEmpty { throw .validation(details) }
   }
 
-  /// The declared rules that a value would break.
+  /// Throws the declared rules that a value would violate.
   func checkRule(_ value: Any?, forKey key: String, of object: ManagedObject) throws(PerdureError) {
     if let composite = object.shape.composite(named: key) {
       return try ruleValidation.checkRules(value, composite, of: object)
@@ -179,14 +182,14 @@ final class ClassValidation {
       violation = PropertyRules.violation(relationship, count: count)
     } else if let value {
       if case .transient(.undefined, _) = shape.properties[slot] {
-        // It holds anything.
+        // It can hold any value.
       } else if let held = object.held(value, slot) {
         ruleValidation.addBrokenRules(of: held, shape, object.reference, slot, to: &details)
       } else {
         violation = PropertyRules.unfit(value)
       }
     } else if !object.canLack(slot) {
-      // As a save reports it, so that both reports are one.
+      // The same violation as a save reports, so that both are counted once.
       violation = PropertyRules.missing(slot, of: shape, isNew: object.overlay?.isNew == true)
     } else {
       ruleValidation.addAbsentComposites(of: object, without: slot, to: &details)
@@ -202,7 +205,7 @@ final class ClassValidation {
 }
 
 extension PerdureError {
-  /// What a validation hook has thrown, as details.
+  /// The error of a validation hook as details.
   fileprivate static func details(
     of error: any Error, _ object: ManagedObjectID, _ key: String = "", _ value: Any? = nil
   ) -> [Detail] {

@@ -1,11 +1,12 @@
-// Which parts of composite attributes must have a value: an element that is required, wherever what it is in has one. So
-// an optional composite may be absent as a whole, and where any of it is there, each element says for itself.
+// The parts of composite attributes that must have a value: a required element, if the composite
+// that contains it has a value. An optional composite may be absent as a whole. If any of its
+// elements has a value, the rules of all its elements apply.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
 extension CompositeSchema {
-  /// What is said of a required composite without a value.
+  /// The violation by a required composite without a value.
   static let missing: PropertyRules.Violation = (
     .missingMandatoryProperty, .null,
     "is required but none of its elements has a value: set one, or declare a default or the composite as optional"
@@ -15,12 +16,12 @@ extension CompositeSchema {
 }
 
 extension EntitySchema {
-  /// The innermost composite around slots, other than the composite of just these.
+  /// The innermost composite that contains the slots, except the composite of exactly these slots.
   func composite(around slots: Range<Int>, depth: Int = Int.max) -> CompositeSchema? {
     composites.last { $0.depth < depth && $0.slots.contains(slots.lowerBound) }
   }
 
-  /// The required composites without a value, in those that have one.
+  /// The required composites without a value, if the composite around them has one.
   ///
   /// - Parameter value: Whether a slot has a value.
   func absentComposites(_ value: (Int) -> Bool) -> [CompositeSchema] {
@@ -31,8 +32,8 @@ extension EntitySchema {
     }
   }
 
-  /// Whether a save asks for the value of a required leaf: it does where what the leaf is in has one, and of an attribute
-  /// of its own always.
+  /// Whether a save requires the value of a required leaf. For a leaf of a composite, only if the
+  /// composite has a value; for an attribute of its own, always.
   ///
   /// - Parameter value: Whether a slot has a value.
   func isRequired(_ slot: Int, _ value: (Int) -> Bool) -> Bool {
@@ -44,7 +45,8 @@ extension ManagedObject {
   /// Whether an attribute has a value.
   func hasValue(_ slot: Int) -> Bool { !attributeValue(slot).isNull }
 
-  /// Whether a save would take a property without a value, as the others of the object are.
+  /// Whether a save accepts a property without a value, with the current values of the other
+  /// properties.
   func canLack(_ slot: Int) -> Bool {
     shape.isOptional(slot) || !shape.schema.isRequired(slot) { $0 != slot && hasValue($0) }
   }

@@ -1,5 +1,5 @@
-/// The parts that check, merge and take over unsaved changes. Each part uses only those before it, and those that read and
-/// edit.
+/// The parts that check, merge and adopt unsaved changes. Each part uses only those before it, and
+/// the parts that read and edit.
 struct ContextSaving {
   let stores: StoreAssignment
   let mergeRules: MergeRules

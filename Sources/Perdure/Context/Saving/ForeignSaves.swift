@@ -1,8 +1,8 @@
-// What other contexts have saved, before it is merged.
+// The saves of other contexts, before they are merged.
 
 internal import PerdurePredicates
 
-/// Judges the saves of other contexts.
+/// Computes the effects of other contexts' saves.
 final class ForeignSaves {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -18,7 +18,8 @@ final class ForeignSaves {
     self.reading = reading
   }
 
-  /// What all saves together have done, each object in one way: what one has inserted and another deleted in none.
+  /// The combined changes of several saves, with each object in one set. An object that was
+  /// inserted and deleted is in none.
   func folded(_ events: [ContextEvent]) -> ContextNews {
     var inserted: Set<ManagedObjectID> = []
     var updated = inserted
@@ -38,10 +39,10 @@ final class ForeignSaves {
     return news
   }
 
-  /// Whether a newer state differs from the view only by objects without unsaved changes here, to
-  /// which nothing here leads. Then unsaved changes on top of it are what they are.
+  /// Whether a newer state differs from the view only by objects that have no unsaved changes and
+  /// are not targets of unsaved changes. Then a rebase would change nothing.
   ///
-  /// - Complexity: O(m) for m objects that others have saved.
+  /// - Complexity: O(m) for m objects that other contexts have saved.
   func concernsNoChanges(
     _ events: [ContextEvent], _ news: ContextNews, _ newest: any StoreView
   ) -> Bool {
@@ -55,10 +56,9 @@ final class ForeignSaves {
       }
   }
 
-  /// Whether a link may lead from what others have saved to what is deleted here, or from here to
-  /// what others have removed, without a change of its target here.
-  ///
-  /// That needs a relationship without inverse, or one that leaves references to what is deleted.
+  /// Whether a saved object may link to an object that is deleted here, or an unsaved change to a
+  /// removed object, if the target has no changes here. Possible with a relationship without
+  /// inverse, or with one whose delete rule leaves references to deleted objects.
   private func mayLinkUnseen(_ news: ContextNews) -> Bool {
     if pending.mayHaveDeletions, pending.containsEntity(where: { !$0.incoming.isEmpty }) { return true }
     return Set(news.deleted.map(\.entityNumber)).contains { removed in
@@ -106,9 +106,9 @@ final class ForeignSaves {
     return news
   }
 
-  // MARK: Conflicts of what is not changed here
+  // MARK: Conflicts of objects without changes
 
-  /// What a save has to ask for objects that it does not write.
+  /// The preconditions of a save for objects that it does not write.
   var watchedPreconditions: [Precondition] {
     viewState.watched.sorted { $0.key.rawValue < $1.key.rawValue }.filter {
       pending[$0.key]?.baseVersion == nil

@@ -1,8 +1,8 @@
-// Taking over what a merge has decided, when the context has moved on (M2).
+// Application of a merge's decisions, after the view has advanced (M2).
 
 internal import PerdurePredicates
 
-/// Takes over the decisions of a merge, when the context has moved on.
+/// Applies the decisions of a merge after the view has advanced.
 final class MergeApplication {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -26,12 +26,13 @@ final class MergeApplication {
     self.stores = stores
   }
 
-  /// - Throws: what only shows when it is done; the save puts the context back then.
+  /// - Throws: Errors that are detected only during the application. The save then restores the
+  ///   context.
   func take(_ steps: [MergeStep]) throws(PerdureError) {
     let taken = takenAlong()
     editing.orderEditor.restoresOrder = true
     defer { editing.orderEditor.restoresOrder = false }
-    // C3 for what is inserted again, once for as many as follow one another.
+    // Restores C3 for the objects that are inserted again, once for each series of such steps.
     var isToBeRebased = false
     for step in steps {
       if case .insertAgain = step {
@@ -44,7 +45,7 @@ final class MergeApplication {
     }
   }
 
-  /// - Parameter taken: What each deletion has taken along.
+  /// - Parameter taken: The objects that each deletion has deleted by a cascade.
   private func take(_ step: MergeStep, _ taken: [ObjectReference: [ObjectOverlay]]) throws(PerdureError) {
     switch step {
     case .merge(let overlay, let values): takeMerged(overlay.reference, values)
@@ -62,7 +63,7 @@ final class MergeApplication {
     }
   }
 
-  /// What each deletion has taken along, in order.
+  /// The objects that each deletion has deleted by a cascade, in order.
   private func takenAlong() -> [ObjectReference: [ObjectOverlay]] {
     var taken: [ObjectReference: [ObjectOverlay]] = [:]
     for overlay in pending.ordered.joined() where overlay.isDeleted {
@@ -84,13 +85,13 @@ final class MergeApplication {
     }
   }
 
-  /// The row is gone; the object gets it again, under its id. What others' rows led to it by is not brought back, and what its
-  /// own references led to only where it is there still.
+  /// Inserts an object again under its id, after its row was removed. References of other rows to
+  /// it are not restored. Its own references are restored if their targets still exist.
   private func insertAgain(_ old: ObjectOverlay, _ base: [Int: Value]) {
     guard pending[old.reference] === old else { return }
     let overlay = ObjectOverlay(old.reference, old.shape, isNew: true, in: registry.memory)
     overlay.isInsertedAgain = true
-    // It was in the store under its id.
+    // The store had the object under this id.
     overlay.hasPermanentID = true
     for (slot, value) in base.merging(old.changedColumns, uniquingKeysWith: { $1 }) {
       if old.shape.isRelationship(slot), case .reference(let target) = value, !isThere(target) {
@@ -100,7 +101,7 @@ final class MergeApplication {
       }
     }
     for (slot, delta) in old.deltas { overlay.changeDelta(slot) { $0 = delta } }
-    // The places in it are the store's no more (OrderEditor.reconcileOrders).
+    // Their positions are no longer those of the store (OrderEditor.reconcileOrders).
     for (slot, delta) in old.orders { overlay.setOrder(delta, slot) }
     overlay.takeOver(from: old)
     (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
@@ -111,7 +112,7 @@ final class MergeApplication {
     viewState.vanished.remove(old.reference)
   }
 
-  /// Whether an object has a row that the context sees, or will have one.
+  /// Whether an object has a row in the view, or is new.
   private func isThere(_ reference: ObjectReference) -> Bool {
     if pending.isNew(reference) { return true }
     do { return try viewState.view.version(of: reference) != nil } catch {
@@ -120,7 +121,7 @@ final class MergeApplication {
     }
   }
 
-  /// Lets a to-one relationship lead where the store has it lead; to nothing if that is gone.
+  /// Sets a to-one relationship to the stored target; to nil if that no longer exists.
   private func setBack(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     let stored = pending.isNew(owner) ? nil : viewState.storedColumn(owner, relationship.slot)
     editing.linkEditor.setColumn(owner, relationship, stored.flatMap { isThere($0) ? $0 : nil })
@@ -155,7 +156,7 @@ final class MergeApplication {
     reading.retirement.vanish(object, lastRow)
   }
 
-  /// Unsaved changes are on top of the newest row, with merged values.
+  /// Applies merged values, so that the unsaved changes are based on the newest row.
   private func takeMerged(_ reference: ObjectReference, _ values: [Int: Value?]) {
     let shape = graph.shape(of: reference)
     for (slot, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -177,9 +178,10 @@ final class MergeApplication {
     settleOnNewestRow(reference)
   }
 
-  /// Drops unsaved changes. With a deletion goes what it has taken along, as far as no other deletion takes it.
+  /// Drops unsaved changes. If they include a deletion, also drops the deletions that it has
+  /// cascaded to.
   private func takeStored(_ reference: ObjectReference, _ taken: [ObjectReference: [ObjectOverlay]]) {
-    // A chain of delete rules may be longer than the stack is deep.
+    // No recursion: a chain of delete rules may exceed the stack.
     var waiting = [reference]
     while let reference = waiting.popLast() {
       guard let overlay = pending[reference] else { continue }
@@ -195,15 +197,15 @@ final class MergeApplication {
 
   // MARK: New objects that are merged into others
   //
-  // No delete rule is applied: nothing is deleted. What led to the new object leads to the other, and what the new one
-  // led to is led to by the other.
+  // No delete rule is applied, because no object is deleted. Links to the new object become links
+  // to the other object, and its own links become links of the other object.
 
-  /// Merges a new object into another of its entity.
+  /// Merges a new object into another object of its entity.
   ///
-  /// Its values are compared three ways: with what new objects begin with, and with what the other has. To-many
-  /// relationships get the objects of both.
+  /// Compares the values three ways: the initial values of new objects, the values of the new
+  /// object, and those of the other object. To-many relationships get the targets of both.
   ///
-  /// - Throws: 133021 when a rule for a property takes neither value.
+  /// - Throws: 133021 if a rule for a property accepts neither value.
   func upsert(
     _ new: ObjectReference, into found: ObjectReference, _ duplicate: StoreConflict.DuplicateKey
   ) throws(PerdureError) {
@@ -236,7 +238,7 @@ final class MergeApplication {
     return true
   }
 
-  /// Takes a new object back, as if it had never been inserted.
+  /// Removes a new object, as if it had never been inserted.
   func withdraw(_ new: ObjectReference) {
     guard let overlay = pending[new], overlay.isNew else { return }
     let row = reading.layerFollower.row(of: overlay, base: nil)
@@ -244,7 +246,7 @@ final class MergeApplication {
     reading.retirement.retireNew(overlay, row)
   }
 
-  /// The columns of the other that change.
+  /// The columns of the other object that change.
   private func mergedColumns(
     _ overlay: ObjectOverlay, into other: ObjectReference, _ duplicate: StoreConflict.DuplicateKey
   ) throws(PerdureError) -> [Int: Value] {
@@ -278,7 +280,7 @@ final class MergeApplication {
     editing.linkEditor.connect(owner, shape.relationship(slot), target == new ? owner : target)
   }
 
-  /// What a new object is linked with otherwise than by a column of its own.
+  /// The targets of a new object, except those in its own columns.
   private func links(of new: ObjectReference) -> [(slot: Int, targets: [ObjectReference])] {
     graph.shape(of: new).relationships.compactMap { relationship in
       if relationship.form == .column { return nil }
@@ -292,7 +294,7 @@ final class MergeApplication {
     replacing new: ObjectReference
   ) {
     for target in targets {
-      // To-one, and it has one: that is the store's, and stays unless what was set here is to win.
+      // A to-one relationship keeps its stored target, unless unsaved changes win.
       if !relationship.isToMany, self.reading.links.target(of: owner, relationship) != nil,
         !mergeRules.localWins(owner)
       {
@@ -302,7 +304,8 @@ final class MergeApplication {
     }
   }
 
-  /// What leads to a new object and is not led back to. It is pending, or would know an id.
+  /// The objects with a link to a new object in a relationship without inverse. Only unsaved links
+  /// can lead to a new object.
   private func oneWaySources(
     of new: ObjectReference
   ) -> [(owner: ObjectReference, relationship: RelationshipShape)] {

@@ -1,4 +1,4 @@
-// The merge policy of a context, as it applies to single objects.
+// The merge policy of a context, applied to single objects.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -15,7 +15,7 @@ final class MergeRules {
     self.pending = pending
   }
 
-  /// The policy as it applies to an object.
+  /// The rules of the policy for one object.
   func rules(_ shape: EntityShape, _ reference: ObjectReference) -> EntityMergeRules {
     let lineage = graph.lineage(of: shape)
     let general = mergePolicy.general(lineage)
@@ -23,7 +23,7 @@ final class MergeRules {
     guard mergePolicy.hasRules || !shape.saveTimeSlots.isEmpty else { return rules }
     rules.saveTimeSlots = Set(shape.saveTimeSlots)
     rules.ruled = { [mergePolicy = mergePolicy] slot, versions in
-      // No conflict: each save sets it anew.
+      // Not a conflict: each save sets the time again.
       if shape.saveTimeSlots.contains(slot) { return general == .error ? versions.local[slot] : .none }
       guard let rule = mergePolicy.rule(lineage, shape.propertyName(slot)) else { return .none }
       let named = self.propertyVersions(versions, reference, slot)
@@ -32,7 +32,7 @@ final class MergeRules {
     return rules
   }
 
-  /// A merged value as its column keeps it; nil where it cannot.
+  /// A merged value in the form of its column; nil if the column cannot hold it.
   private func stored(_ value: Value, _ shape: EntityShape, _ slot: Int) -> Value? {
     if value.isNull { return .null }
     switch shape.properties[slot] {
@@ -49,7 +49,8 @@ final class MergeRules {
     }
   }
 
-  /// The three values of the changed columns, as the program knows them, without times of saves.
+  /// The three values of each changed column, in the form that the program uses. Excludes times of
+  /// saves.
   func propertyVersions(_ versions: ObjectVersions, _ reference: ObjectReference) -> [PropertyVersions] {
     let saveTimeSlots = graph.shape(of: reference).saveTimeSlots
     return versions.local.keys.sorted().filter { !saveTimeSlots.contains($0) }
@@ -65,7 +66,7 @@ final class MergeRules {
       store: graph.shown(versions.store?[slot] ?? .null))
   }
 
-  /// Whether the policy has a rule for the set that a relationship is.
+  /// Whether the policy has a rule for a relationship that is merged as a set.
   func isMergedByRule(_ relationship: RelationshipShape, _ shape: EntityShape) -> Bool {
     mergePolicy.hasRules && !relationship.isInColumn
       && mergePolicy.rule(graph.lineage(of: shape), relationship.name) != nil

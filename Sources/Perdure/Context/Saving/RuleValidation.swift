@@ -1,15 +1,15 @@
-// What a save refuses by itself, before the store is asked.
+// The rules that a save checks itself, before the commit.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// A deletion that a relationship with the rule deny stands against.
+/// A deletion that a relationship with the rule deny prevents.
 struct DeniedDelete {
   let relationship: RelationshipShape
   let remaining: Int
 }
 
-/// The rules that properties have to obey at a save. Pure: what they hold is given.
+/// The rules for properties at a save. The functions are pure: they get the values as arguments.
 enum PropertyRules {
   typealias Violation = (code: PerdureError.Code, value: Value, rule: String)
 
@@ -35,7 +35,7 @@ enum PropertyRules {
     )
   }
 
-  /// A value that an attribute cannot be set to, without the program being stopped.
+  /// The violation of a value of a wrong type, which does not stop the program.
   static func unfit(_ value: Any) -> Violation {
     let argument = (value as? any PredicateArgument)?.predicateValue
     return (
@@ -54,7 +54,7 @@ enum PropertyRules {
     }
   }
 
-  /// Core Data's number for a rule of the model that a value of a type breaks.
+  /// Core Data's error code for a rule of the model that a value of a type violates.
   static func code(of rule: ValidationRule, _ type: AttributeType?) -> PerdureError.Code {
     switch (rule, type) {
     case (.predicate, _), (.unreadablePredicate, _): .validation
@@ -69,7 +69,8 @@ enum PropertyRules {
     }
   }
 
-  /// What is wrong with the number of objects at the other end. An optional relationship may always be empty.
+  /// The violation of a relationship's limits by a number of targets. An optional relationship may
+  /// always be empty.
   static func violation(
     _ relationship: RelationshipShape, count: Int
   ) -> Violation? {
@@ -116,7 +117,7 @@ final class RuleValidation {
     self.deleteRules = deleteRules
   }
 
-  /// Adds every rule that a pending change breaks. Delete rules have been applied before.
+  /// Adds every rule that an unsaved change violates. The caller has applied the delete rules.
   func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     if overlay.isDeleted {
       details += deniedDeletes(overlay)
@@ -135,7 +136,7 @@ final class RuleValidation {
     }
   }
 
-  /// The row is asked for once, however many rules there are, and only if a column has some that did not change.
+  /// Reads the row at most once, and only if an unchanged column has a rule.
   func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     let needsRow =
       overlay.changesRow && !overlay.isNew
@@ -148,7 +149,7 @@ final class RuleValidation {
     addBrokenRules(overlay, nil, to: &details)
   }
 
-  /// - Parameter row: The object's row, if a column may have to be looked up there.
+  /// - Parameter row: The object's row, if unchanged columns may be needed.
   func addBrokenRules(
     _ overlay: ObjectOverlay, _ row: RowView?, to details: inout [PerdureError.Detail]
   ) {
@@ -178,7 +179,7 @@ final class RuleValidation {
     addAbsentComposites(overlay, row, to: &details)
   }
 
-  /// What a column holds: what was set, or what the row has.
+  /// The value of a column: the changed one, or the one in the row.
   func column(_ overlay: ObjectOverlay, _ slot: Int, _ row: RowView?) -> Value {
     if let value = overlay.value(slot) { return value }
     guard let row, let layouts = overlay.shape.storage.layouts else { return .null }
@@ -200,7 +201,7 @@ final class RuleValidation {
         property: overlay.shape.propertyName(slot), value: violation.value, rule: violation.rule))
   }
 
-  /// Only an instance has values that were set, and a new object has one.
+  /// Only an instance has transient values that were set, and a new object has an instance.
   func addBrokenRules(
     ofTransient slot: Int, _ isOptional: Bool, _ overlay: ObjectOverlay,
     to details: inout [PerdureError.Detail]
@@ -217,7 +218,7 @@ final class RuleValidation {
     }
   }
 
-  /// Adds the model's rules that a value breaks.
+  /// Adds the model's rules that a value violates.
   func addBrokenRules(
     of value: Value, _ shape: EntityShape, _ reference: ObjectReference, _ slot: Int,
     to details: inout [PerdureError.Detail]
@@ -248,7 +249,7 @@ final class RuleValidation {
     }
   }
 
-  /// Whether a value of a column of ids names no object of the store.
+  /// Whether the value of an id attribute does not identify an object of the same store.
   func isForeign(_ value: Value, in owner: ObjectReference) -> Bool {
     let held: Value
     if case .objectID(let text) = value { held = graph.heldIdentity(text) } else { held = value }
@@ -260,9 +261,9 @@ final class RuleValidation {
     }
   }
 
-  /// Whether a property of a changed object can have become invalid: all can in a new object and all
-  /// columns in a row that is written; what lies elsewhere only if it has changed. So a transient attribute that has
-  /// to have a value does not stand in the way of a change of a row, whether somebody holds an instance or not.
+  /// Whether a property of a changed object may have become invalid: all properties of a new
+  /// object, all columns of a row that is written, and other properties only if they have changed.
+  /// So a required transient attribute does not refuse a change of a row.
   func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
     if overlay.isNew { return true }
     if case .transient = overlay.shape.properties[slot] {
@@ -300,7 +301,7 @@ final class RuleValidation {
     }
   }
 
-  /// The declared rules that a value of a composite would break.
+  /// Throws the declared rules that a value of a composite would violate.
   func checkRules(
     _ value: Any?, _ composite: CompositeSchema, of object: ManagedObject
   ) throws(PerdureError) {
@@ -310,7 +311,7 @@ final class RuleValidation {
     }
     let leaves = object.leaves(of: value, composite)
     let present = Set(leaves.filter { $0.value != nil }.map(\.slot))
-    // What is around the composite is as the object has it.
+    // Attributes outside of the composite keep the object's values.
     let hasValue = { composite.slots.contains($0) ? present.contains($0) : object.hasValue($0) }
     var details: [PerdureError.Detail] = []
     for (slot, value) in leaves {
@@ -350,7 +351,7 @@ final class RuleValidation {
       if let target = overlay.reference(slot) { check(target, slot) }
     }
     for (slot, delta) in overlay.deltas {
-      // What is in a column at the other end is found there.
+      // A link in a column is checked at the other end.
       guard !overlay.shape.relationship(slot).isInColumn else { continue }
       for target in delta.added.ordered { check(target, slot) }
     }
@@ -358,7 +359,7 @@ final class RuleValidation {
 }
 
 extension PerdureError {
-  /// The one error for what a validation has found: that error itself, or 1560 with all of them.
+  /// The error of a validation: the single violation itself, or 1560 with all of them.
   static func validation(_ details: [Detail]) -> PerdureError {
     let isSingle = details.count == 1
     var error = PerdureError(
@@ -373,8 +374,8 @@ extension PerdureError {
 }
 
 extension PerdureError.Detail {
-  /// The property, what is wrong, what it holds, and the object: "age of Worker must be at least 18 (value: 12).
-  /// Object: x-perdure://…/Worker/p1."
+  /// The property, the violation, the value and the object: "age of Worker must be at least 18
+  /// (value: 12). Object: x-perdure://…/Worker/p1."
   var sentence: String {
     let subject = property.isEmpty ? objectID.entityName : "\(property) of \(objectID.entityName)"
     let held = value.isNull ? "" : " (\(isCount ? "number of objects" : "value"): \("\(value)".shortened))"
@@ -389,7 +390,8 @@ extension PerdureError.Detail {
 }
 
 extension [PerdureError.Detail] {
-  /// Adds what a class has found by itself, which may be a declared rule that its superclass looked for.
+  /// Adds the violations that a class has found. A declared rule that the class has checked too is
+  /// counted once.
   mutating func addNew(_ found: [PerdureError.Detail]) {
     var seen = Set(self)
     self += found.filter { seen.insert($0).inserted }

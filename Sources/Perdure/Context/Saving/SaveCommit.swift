@@ -1,12 +1,12 @@
 // The commit of a save, and the instances after it.
 //
-// After a save, the instances that the program keeps show their saved rows. The bytes are those of
-// the commit, so only the versions are read, in one request. If others may have committed in
-// between, the rows are read instead, also in one request.
+// After a save, the instances that the program retains show their saved rows. The bytes are those
+// of the commit, so only the versions are read, in one request. If other contexts may have
+// committed in between, the rows are read instead, also in one request.
 
 internal import PerdurePredicates
 
-/// Makes the commit of a save, and settles what it has saved.
+/// Creates the commit of a save, and drops the saved changes.
 final class SaveCommit {
   private let graph: GraphSchema
   private let viewState: ViewState
@@ -40,9 +40,9 @@ final class SaveCommit {
     self.durability = durability
   }
 
-  /// Makes the commit, unless a rule is broken.
+  /// Plans the commit, unless a rule is violated.
   ///
-  /// - Parameter refusals: What the classes' own validation has found.
+  /// - Parameter refusals: The violations that the classes' validation has found.
   func plan(_ refusals: [PerdureError.Detail]) throws(PerdureError) -> SavePlan {
     activity.isPlanning = true
     defer { activity.isPlanning = false }
@@ -50,11 +50,11 @@ final class SaveCommit {
     let changed = pending.ordered
     var plan = SavePlan(
       reading, mergeRules, durability: durability, count: changed.reduce(0) { $0 + $1.count })
-    // One change after the other, so that none leaves the cache between being checked and being written.
+    // Checks and writes one object after the other, so that each stays in the CPU cache in between.
     for overlay in changed.joined() {
       let count = violations.count
       ruleValidation.addViolations(overlay, to: &violations)
-      // Of what has just been refused no row may be able to hold it.
+      // A rejected value may not fit the row format.
       if violations.count == count || overlay.fitsRow { plan.add(overlay) }
     }
     plan.watch(foreignSaves.watchedPreconditions)
@@ -78,14 +78,14 @@ final class SaveCommit {
     incomplete.committed.contains(graph.place(ofEntity: reference.entityNumber))
   }
 
-  /// Forgets changes that were saved.
+  /// Drops changes that were saved.
   ///
   /// - Returns: The instances that lack their saved rows.
   func settle(_ all: consuming [[ObjectOverlay]]) -> [SavedInstance] {
     var groups = all
     var saved: [SavedInstance] = []
     for position in groups.indices {
-      // Taken out, so that the array is nobody else's and shrinks in place.
+      // Moves the array out, so that it is uniquely referenced and shrinks in place.
       var overlays: [ObjectOverlay] = []
       swap(&overlays, &groups[position])
       while let overlay = overlays.popLast() {
@@ -110,15 +110,15 @@ final class SaveCommit {
     }
     object.header.pointee.overlay = nil
     guard overlay.changesRow else { return nil }
-    // What others have saved before, it has yet to be told.
+    // If another context has saved the row before, its hook has not been called yet.
     let isDrowsy = object.header.pointee.wakefulness.contains(.drowsy)
     object.header.pointee.dropRow()
-    // Nobody else holds the instance: it goes at the end of this turn, and needs no row.
+    // With no other reference, the instance is freed at the end of this iteration and needs no row.
     if isKnownUniquelyReferenced(&object) { return nil }
     return SavedInstance(object: object, isDrowsy: isDrowsy)
   }
 
-  /// Gives instances their saved rows.
+  /// Sets the rows of instances to their saved rows.
   ///
   /// - Parameter rows: The rows of the commit, if the view is the state right after it.
   func showSavedRows(_ instances: [SavedInstance], _ rows: WrittenRows?) {
@@ -126,7 +126,8 @@ final class SaveCommit {
     do {
       if let rows { try reading.rows.takeRows(instances, rows) } else { try reading.rows.readRows(instances) }
     } catch {
-      // Instances without a row report the error when they are used, and at once if they are awake.
+      // Instances without a row report the error when they are used, or immediately if they are
+      // `awake`.
     }
     for instance in instances where instance.object.isAwake && !instance.isDrowsy {
       if reading.rows.loadRow(of: instance.object) { editing.hooks.stayAwake(instance.object) }
@@ -137,6 +138,6 @@ final class SaveCommit {
 /// An instance whose row was saved.
 struct SavedInstance {
   let object: ManagedObject
-  /// Whether it has not been told of the row before the save (W1 in ObjectHooks.swift).
+  /// Whether the hook for its row before the save was not called (W1 in ObjectHooks.swift).
   let isDrowsy: Bool
 }

@@ -1,9 +1,9 @@
-// From the store's refusal to an error that names objects.
+// Conversion of the store's refusals to errors that name objects.
 
 internal import PerdurePredicates
 
 extension PerdureError {
-  /// The store could not make a commit, or not make it durable.
+  /// The error of a commit that the store could not write or make durable.
   static func saveFailed(_ cause: any Error, outcome: String = nothingSaved) -> PerdureError {
     let unsettled = cause as? UnsettledCommit
     var error = PerdureError(
@@ -19,9 +19,9 @@ extension PerdureError {
 
   private static let nothingSaved = "Nothing was saved"
 
-  /// Why a store has not committed anything.
+  /// The error for a commit that a store has refused.
   ///
-  /// - Parameter outcome: What has become of the save, as the beginning of a sentence.
+  /// - Parameter outcome: The result of the save, as the beginning of a sentence.
   static func refusal(
     _ error: any Error, in context: ContextReading, outcome: String = nothingSaved
   ) -> PerdureError {
@@ -31,7 +31,7 @@ extension PerdureError {
     return .saveFailed(error, outcome: outcome)
   }
 
-  /// Some stores have committed, and another one has not.
+  /// The error if some stores have committed and another one has not.
   static func incomplete(_ incomplete: IncompleteCommit, in context: ContextReading) -> PerdureError {
     let stores = context.graph.stores
     let refusal = refusal(
@@ -78,8 +78,8 @@ extension PerdureError {
     return error
   }
 
-  /// What helps, for each kind of conflict that there is: what is gone does not come back by a refresh, which
-  /// takes back all the same most links with what is gone.
+  /// The remedies for the conflicts. A refresh does not restore a removed object, but it drops most
+  /// links to it.
   private static func advice(_ conflicts: [Conflict], in context: ContextReading) -> String {
     var (refreshes, relinks, discards) = (false, false, false)
     let view = context.viewState.store.view()
@@ -113,7 +113,7 @@ extension PerdureError {
   private static let refreshDoesNotHelp =
     "A refresh does not restore the removed target of a link"
 
-  /// Whether another context has removed the object. What cannot be looked up is not gone.
+  /// Whether another context has removed the object. False if it cannot be looked up.
   private static func isGone(_ reference: ObjectReference, _ view: any StateReader) -> Bool {
     do { return try view.version(of: reference) == nil } catch { return false }
   }
@@ -125,28 +125,28 @@ extension ObjectOverlay {
     !isDeleted && shape.columnSlots.contains { reference($0) == other }
   }
 
-  /// Whether an unsaved link leads from the object to another.
+  /// Whether an unsaved link leads from the object to another one.
   func links(to other: ObjectReference) -> Bool {
     if isDeleted { return false }
     return refers(to: other)
       || deltas.contains { !shape.relationship($0.slot).isInColumn && $0.delta.added.contains(other) }
   }
 
-  /// Whether a link between the object and another was made that a refresh takes back when one of them is gone.
+  /// Whether a new link between two objects is dropped by a refresh if one of them was removed.
   fileprivate func isLinked(with other: ObjectReference) -> Bool {
     if isDeleted { return false }
     return deltas.contains { reference == other ? !$0.delta.added.isEmpty : $0.delta.contains(other) == true }
       || shape.columnSlots.contains { reference($0) == other && shape.relationship($0).inverseIsToOne }
   }
 
-  /// Whether attributes are changed that a refresh leaves as they are.
+  /// Whether attributes have changes that a refresh keeps.
   fileprivate var changesAttributes: Bool {
     !isDeleted && shape.properties.indices.contains { value($0) != nil && !shape.isRelationship($0) }
   }
 }
 
 extension PerdureError.Conflict {
-  /// What a failed precondition says; nil for one that names no object.
+  /// The conflict of a failed precondition; nil if the precondition names no object.
   init?(_ precondition: Precondition, _ context: ContextReading) {
     switch precondition {
     case .rowUnchanged(let reference, _), .rowAbsent(let reference):
@@ -176,7 +176,7 @@ extension PerdureError.Conflict {
 }
 
 extension ObjectReference {
-  /// The reference that a key begins with.
+  /// The reference with which a key begins.
   init?(bareKey key: [UInt8]) {
     guard key.count >= 8 else { return nil }
     self.init(rawValue: key.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })

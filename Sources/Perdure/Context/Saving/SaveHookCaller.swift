@@ -1,20 +1,24 @@
-// The hooks of a save: what the program's own classes change, refuse, and are told.
+// The hooks of a save: classes change values, refuse the save, and are called after it.
 //
-// Before anything is written, every pending object whose class has a hook is asked, in order of entity and
-// identity:
+// Before anything is written, the hooks of all objects with unsaved changes are called, in order of
+// entity and id:
 //
-//   S1. `willSave`, to a fixed point. Who is changed after its `willSave` began is called again, so whatever a
-//       `willSave` does, to its own object or to others, is seen by the `willSave` of who it was done to.
-//   S2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`. If anything is
-//       changed by them, all begins again with S1 for who was changed, and validation for everybody: a rule may look at
-//       several objects, also such as have no hooks themselves. The methods of an object that leads to nothing
-//       where it has to (1570) are not called: to read such a property stops the program.
-//   S3. After 1,000 rounds of both together the save gives up, and names who still changes.
-//   S4. Objects that were inserted and deleted since the last save hear nothing of it, nor do those that another
-//       context has removed: the save refuses them anyway.
+//   S1. `willSave`, until nothing changes. If an object is changed after its `willSave` began,
+//       `willSave` is called again. So each object's `willSave` runs after all changes that other
+//       hooks made to it.
+//   S2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`.
+//       If these change anything, S1 is repeated for the changed objects, and then validation for
+//       all objects: a rule may read several objects, including objects without hooks. The methods
+//       of an object without a required target (1570) are not called, because reading such a
+//       property stops the program.
+//   S3. After 1,000 rounds of S1 and S2 together, the save throws an error with the objects that
+//       still change.
+//   S4. No hooks are called for objects that were inserted and deleted since the last save, nor for
+//       objects that another context has removed: the save refuses those.
 //
-// Hooks may insert, delete, discard, roll back and reset; so an overlay is only believed while the tracker has it.
-// They may not save: a save inside a save would write half of it.
+// Hooks may insert, delete, discard, roll back and reset. Therefore an overlay is used only while
+// `PendingChanges` contains it. Hooks must not save: a nested save would write a part of the
+// changes.
 
 internal import PerdurePredicates
 
@@ -51,7 +55,7 @@ final class SaveHookCaller {
 
   static let saveRoundsMax = 1000
 
-  /// Stops a program that saves where everything is in motion.
+  /// Stops the program if it saves inside of a hook that must not save.
   func checkSaveIsPossible() {
     if activity.isPropagating {
       stop(
@@ -70,9 +74,9 @@ final class SaveHookCaller {
     }
   }
 
-  /// Lets objects prepare for the save, and refuse it.
+  /// Calls the hooks before a save, and applies the delete rules.
   ///
-  /// - Returns: What their validation has found. Delete rules are applied.
+  /// - Returns: The violations that the validation has found.
   func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
     guard pending.containsEntity(where: \.hasSaveHooks) else { return [] }
     var changed = pending.saved(where: { $0.shape.hasSaveHooks }, in: viewState)
@@ -104,8 +108,8 @@ final class SaveHookCaller {
 
   // MARK: After the commit
 
-  /// The objects that are told when the commit is done, each with what it will have made of them. Those that go
-  /// are loaded, so that they can be read to the end.
+  /// The objects whose `didSave` is called after the commit, with their states in the save. Loads
+  /// the deleted ones, so that they stay readable.
   func objectsToTell() -> [(object: ManagedObject, state: ObjectState)] {
     guard pending.containsEntity(where: { $0.lifeCycle.contains(.didSave) }) else { return [] }
     return pending.ordered.joined().filter {
@@ -118,14 +122,16 @@ final class SaveHookCaller {
     }
   }
 
-  /// A row that cannot be read is no reason to refuse what comes after the commit that removes it.
+  /// Loads a row without recording a failure: the commit that removes the row must not be refused
+  /// for it.
   private func loadQuietly(_ object: ManagedObject) {
     let before = viewState.readFailure
     _ = reading.rows.loadRow(of: object)
     viewState.readFailure = before
   }
 
-  /// Calls `didSave`, while the objects still say what they were before. What it changes is pending.
+  /// Calls `didSave` while the objects still return their states before the save. Changes by the
+  /// hook are unsaved changes.
   func callDidSave(_ saved: [(object: ManagedObject, state: ObjectState)]) {
     for (object, state) in saved { object.header.pointee.savedState = state }
     for (object, _) in saved { object.didSave() }
@@ -134,7 +140,7 @@ final class SaveHookCaller {
 
   // MARK: Attributes with the time of the save
 
-  /// Sets the attributes, after the hooks of the save and before validation.
+  /// Sets these attributes, after the hooks of the save and before validation.
   func setSaveTimes() {
     guard !viewState.isChild, pending.containsEntity(where: { !$0.saveTimeSlots.isEmpty }) else { return }
     let now = Value.date(Date())
@@ -147,7 +153,7 @@ final class SaveHookCaller {
     }
   }
 
-  /// Changes a column. Needs no instance if other columns have changed.
+  /// Sets a column. Needs no instance if other columns have changed.
   private func setAttribute(_ overlay: ObjectOverlay, _ slot: Int, _ value: Value) {
     if overlay.changesRow { return overlay.setValue(value, slot) }
     objectEditor.setAttribute(of: registry.instance(of: overlay.reference), slot, value)

@@ -1,24 +1,23 @@
-// From pending changes to one commit.
+// The conversion of unsaved changes to one commit.
 //
-// Preconditions make the commit safe against whatever other contexts have saved since this one looked:
+// Preconditions detect conflicting saves of other contexts:
 //
-//   a row that is written or removed    has the version that the changes were made to
-//   the target of a changed column      exists, unless this save makes it
-//   both ends of an added link          exist, unless this save makes them
-//   a row that is removed               no relation or link index has gained or lost an entry with it as key:
-//                                       what the delete rules saw is all there is
-//   the target of a one-to-one column   the same for the relation index: nobody else points at it
-//   a to-many with count limits         the same for its own index: the count that was validated is the count.
-//                                       Where links are only added that needs a greatest number, or a least one
-//                                       that they do not reach by themselves where none is allowed too; where they
-//                                       are only removed a least one
-//   a to-many that a merge policy has a     the same: what is merged is the set
-//   rule for
-//   a row that others have removed and      is not there: nobody else has inserted it again
-//   that is inserted again
-//
-//   a place that is changed            the same for its entry in the order: nobody else has moved the member, or
-//                                       taken it out
+//   a row that is written or removed    has the version on which the changes are based
+//   the target of a changed column      exists, unless this save inserts it
+//   both ends of an added link          exist, unless this save inserts them
+//   a row that is removed               no relation or link index has gained or lost an entry with it
+//                                       as key: the delete rules have seen all links
+//   the target of a one-to-one column   the same for the relation index: no other object refers to it
+//   a to-many with count limits         the same for its own index: the validated count is current.
+//                                       Needed only if links are added under a maximum, removed
+//                                       under a minimum, or if fewer than the minimum are added to
+//                                       an optional relationship (`isLimited`)
+//   a to-many with a rule of a          the same: the merged set is current
+//   merge policy
+//   a row that is inserted again        does not exist: no other context has inserted it again
+//   after another context removed it
+//   a place that is changed             the same for its entry in the order: no other context has
+//                                       moved or removed the member
 //
 // Adding a link changes no row, so two contexts may add links to one object at the same time.
 
@@ -32,25 +31,25 @@ struct SavePlan {
   private var existing: Set<ObjectReference> = []
   private var ranges: Set<Precondition> = []
   private var linksRemoved: Set<StoreLink> = []
-  /// Rows that were gone or changed when the plan was made.
+  /// Preconditions of rows that were removed or changed before the plan was made.
   private var stale: [Precondition] = []
 
-  /// - Parameter count: Of how many objects changes will be added.
+  /// - Parameter count: The number of objects whose changes will be added.
   init(_ reading: ContextReading, _ mergeRules: MergeRules, durability: Durability, count: Int) {
     (self.reading, self.mergeRules) = (reading, mergeRules)
     change = StoreChange(
       view: reading.viewState.view, durability: durability, expectedCount: count)
   }
 
-  /// Adds the changes of one object. They come in order of reference.
+  /// Adds the changes of one object. The caller adds objects in order of reference.
   mutating func add(_ overlay: ObjectOverlay) {
     if overlay.isDeleted { remove(overlay) } else { write(overlay) }
   }
 
-  /// What has to hold beside what is written; nothing is written for it alone.
+  /// Adds preconditions for objects that are not written.
   mutating func watch(_ preconditions: [Precondition]) { change.preconditions += preconditions }
 
-  /// All changes have been added.
+  /// Completes the plan, after all changes were added.
   mutating func finish() {
     change.linksRemoved = linksRemoved.sorted {
       ($0.index.rawValue, $0.source.rawValue, $0.target.rawValue)
@@ -58,7 +57,7 @@ struct SavePlan {
     }
   }
 
-  /// What is known to have changed before the store is asked; nil where nothing is.
+  /// The conflicts that were found without the store; nil if there are none.
   var conflict: StoreConflict? { stale.isEmpty ? nil : StoreConflict(failed: stale) }
 
   var isEmpty: Bool {
@@ -90,7 +89,7 @@ struct SavePlan {
     }
   }
 
-  /// The places of its members, and its own among those of others.
+  /// Removes the places of an object's members, and its own places among the members of others.
   private mutating func removePlaces(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     if let order = relationship.order {
       for member in reading.settledLinks.storedMembers(of: owner, order) {
@@ -156,7 +155,7 @@ struct SavePlan {
 
   private mutating func writeLinks(_ overlay: ObjectOverlay, _ slot: Int, _ delta: LinkDelta) {
     let relationship = overlay.shape.relationship(slot)
-    // Of a transient relationship nothing is written, and nobody else changes it.
+    // Transient relationships are not written, and no other context changes them.
     guard let index = relationship.index else { return }
     if relationship.isLimited(in: delta) || mergeRules.isMergedByRule(relationship, overlay.shape) {
       requireRange(index, overlay.reference)
@@ -172,8 +171,9 @@ struct SavePlan {
     }
   }
 
-  /// A place that is changed or taken away is as this context has seen it; one that is made where there was none goes
-  /// with its link, of this save or, where that is older, among links that nobody else has changed.
+  /// Writes the unsaved order of a relationship. The precondition of a changed or removed place is
+  /// its stored entry. A new place needs its link: this save adds the link, or the links of the
+  /// owner must be unchanged.
   private mutating func writePlaces(_ overlay: ObjectOverlay, _ slot: Int, _ delta: OrderDelta) {
     let relationship = overlay.shape.relationship(slot)
     let owner = overlay.reference

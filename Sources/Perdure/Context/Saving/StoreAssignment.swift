@@ -1,10 +1,10 @@
-// What is different in a context of several stores: links across them, those that are only read, and to which a new
-// object belongs.
+// The rules of contexts with several stores: links across stores, read-only stores, and the stores
+// of new objects.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// Decides which objects of a context belong to which of its stores, and whether they can be saved there.
+/// Decides to which store objects belong, and whether they can be saved there.
 final class StoreAssignment {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -26,7 +26,7 @@ final class StoreAssignment {
     overlay.isToBeWritten && graph.stores[graph.place(ofEntity: overlay.reference.entityNumber)].isReadOnly
   }
 
-  /// The objects that belong to stores which are only read.
+  /// The error for changed objects of read-only stores.
   func refusalToWrite() -> PerdureError {
     refusal(of: isWrittenToReadOnlyStore) {
       "\($0) belong to a store that was opened for reading only. Nothing was saved. Discard their changes, or open the "
@@ -34,8 +34,8 @@ final class StoreAssignment {
     }
   }
 
-  /// Refuses objects that were inserted when their store could reserve no ids, or was closed: those of one store, as the
-  /// cause is that store's.
+  /// Refuses objects that were inserted when their store could not reserve ids or was closed.
+  /// Reports the objects of one store, because the cause concerns that store.
   func checkIDs() throws(PerdureError) {
     guard pending.allocator.hasFailed else { return }
     guard let first = pending.ordered.joined().first(where: isWithoutID) else {
@@ -99,12 +99,12 @@ final class StoreAssignment {
     move(object, overlay, to: reference, target)
   }
 
-  /// Whether anything leads from a new object or to it.
+  /// Whether there are links from or to a new object.
   private func isLinked(_ overlay: ObjectOverlay) -> Bool {
     if overlay.hasDeltas || overlay.shape.columnSlots.contains(where: { overlay.reference($0) != nil }) {
       return true
     }
-    // Of one-way links nothing is known at this end, and only what is pending can lead to what is new.
+    // This end does not record one-way links, and only unsaved links can lead to a new object.
     return !overlay.shape.incoming.isEmpty && pending.contains { $0.links(to: overlay.reference) }
   }
 
@@ -177,8 +177,8 @@ final class StoreAssignment {
     for object in new { object.overlay?.hasPermanentID = true }
   }
 
-  /// Gives an instance another identity of the same entity that has no instance. Drops the loaded
-  /// row.
+  /// Changes the identity of an instance to another one of the same entity, which must have no
+  /// instance. Drops the loaded row.
   func rename(_ object: ManagedObject, _ reference: ObjectReference) {
     registry.identityMap.remove(object.reference)
     object.header.pointee.overlay = nil
@@ -195,14 +195,14 @@ extension ManagedObjectContext {
   /// that has the object's entity.
   ///
   /// The object gets its id in that store: the id that `objectID` returned before becomes invalid.
-  /// Call it before the object is connected with other objects, which must be in the same store. An
-  /// object whose initializer or `awakeFromInsert` connects it is connected already.
+  /// Call it before the object is connected with other objects, which must be in the same store.
+  /// This includes connections by the object's initializer or `awakeFromInsert`.
   ///
-  /// - Throws: `PerdureError`, and nothing has changed: 134070 when the object is not new or is
-  ///   connected already, or when the store is not one of this context's, is opened for reading, or
-  ///   has no id for it, as after its removal; 134020 when the store's configuration does not have
-  ///   the entity.
-  /// - Complexity: O(1); O(pending changes) if a relationship without inverse leads to the entity.
+  /// - Throws: `PerdureError`, and nothing has changed: 134070 if the object is not new or is
+  ///   already connected, or if the store is not one of this context's stores, is open for reading
+  ///   only, or has no id for the object (for example after its removal); 134020 if the store's
+  ///   configuration does not have the entity.
+  /// - Complexity: O(1); O(unsaved changes) if a relationship without inverse leads to the entity.
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
     try core.saving.stores.assign(object, toStore: store.identifier)
   }

@@ -1,7 +1,7 @@
 internal import PerdurePredicates
 
-/// Compares values of any type strictly. A transformer may make other bytes of the same value each
-/// time, so different bytes do not show that a value was changed.
+/// Compares values of any type strictly. A transformer may return different bytes for the same
+/// value each time, so different bytes do not prove a change.
 enum UnchangedValue {
   /// Whether two values are certainly the same: one instance of a class, equal plain values, texts
   /// with the same bytes, or collections of such values. False for values of other types.
@@ -10,7 +10,7 @@ enum UnchangedValue {
       return left as AnyObject === right as AnyObject
     }
     switch (left, right) {
-    // Texts with different bytes may be equal: an accent can be a scalar of its own.
+    // Texts with different bytes may be equal: an accent can be a separate scalar.
     case (let left as String, let right as String): return left.utf8.elementsEqual(right.utf8)
     case (let left as [Any], let right as [Any]):
       return left.count == right.count && zip(left, right).allSatisfy { isSame($0, $1) }

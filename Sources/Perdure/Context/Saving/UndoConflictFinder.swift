@@ -19,7 +19,7 @@ struct FoundConflict {
   let current: EditedContent
 }
 
-/// Finds what has changed since an undo group.
+/// Finds the conflicts of undo groups with later changes.
 final class UndoConflictFinder {
   private let graph: GraphSchema
   private let pending: PendingChanges

@@ -195,8 +195,8 @@ final class UndoRestorer {
     reading.retirement.retireNew(overlay, row)
   }
 
-  /// Forgets the columns of the restored objects that have their stored values. A save would write
-  /// nothing new.
+  /// Unmarks the columns of the restored objects that have their stored values. A save would write
+  /// the same values.
   func dropStoredValues(of changes: [UndoGroup.Change]) {
     for reference in Set(changes.map(\.place.owner)) {
       guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted,
