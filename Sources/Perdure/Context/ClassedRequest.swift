@@ -1,14 +1,14 @@
 // A request with the class of its objects as a value.
 //
-// What is generic over the class of a program runs unspecialised in that program: every array, closure and iterator
-// looks for its metadata as it goes, which took a third of a fetch. So only the public functions are generic, and what
-// they call knows classes as values.
+// Code that is generic over a class of the program is not specialized there. Every array, closure
+// and iterator then looks up its metadata at run time, which took a third of a fetch. Therefore
+// only the public functions are generic. The functions that they call use classes as values.
 
-/// A request, and which class its objects are to be of.
+/// A request and the class of its objects.
 struct ClassedRequest {
   let request: FetchRequest<ManagedObject>
   let objectClass: ManagedObject.Type
-  /// Whether objects of a class are of that class too.
+  /// Whether objects of a class also have the class of the request.
   let accepts: (ManagedObject.Type) -> Bool
 
   init<T: ManagedObject>(_ request: FetchRequest<T>) {
@@ -24,10 +24,10 @@ struct ClassedRequest {
     accepts = { $0 is T.Type }
   }
 
-  /// Makes sure that an object is what the request promises.
+  /// Stops the program if an object does not have the class of the request.
   @inline(__always)
   func check(_ object: ManagedObject) {
-    // Nearly always the class itself, which is cheaper to tell than a subclass.
+    // Usually the object has the class itself. This check is faster than the check for a subclass.
     if type(of: object) == objectClass || accepts(type(of: object)) { return }
     object.stopAsOtherClass(objectClass)
   }

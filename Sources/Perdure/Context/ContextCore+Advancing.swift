@@ -1,9 +1,10 @@
-// How a context's view moves on.
+// Advances of a context's view.
 //
-// A view is replaced and the epoch with it; no object is visited. An instance finds out at its next touch
-// that its row may be old, compares one version, and becomes a fault only if the row has in fact changed.
-// Unsaved changes stay on top of the newest row. They keep the version that they were made to, until a refresh
-// says otherwise or nobody else has changed the same: so a save finds out that somebody else was faster.
+// An advance replaces the view and begins an epoch. It visits no object. At its next access, an
+// instance compares the version of its row with the view, and becomes a fault only if the row has
+// changed. Unsaved changes stay, over the newest row. They keep the version on which they are
+// based, until a refresh changes it or no other context has changed the same columns. So a save
+// detects conflicts with earlier saves of other contexts.
 
 internal import PerdurePredicates
 
@@ -14,7 +15,7 @@ extension ContextCore {
     checkOwner()
     let news = eventHub.newsOfRefresh()
     let ended = editing.hooks.willTurnIntoFaults(changedAwakeObjects().filter(\.isNew).map(\.object))
-    // They may have done anything, a rollback included.
+    // The hooks may have changed anything, and may even have rolled back.
     let changed = changedAwakeObjects()
     forgetFailure()
     for overlay in pending.removeAll().joined() {
@@ -44,7 +45,7 @@ extension ContextCore {
     eventHub.tell(news)
   }
 
-  /// The changed objects that follow their rows.
+  /// The changed objects whose class has hooks that depend on the row.
   private func changedAwakeObjects() -> [(object: ManagedObject, isNew: Bool, isDeleted: Bool)] {
     guard pending.containsEntity(where: \.followsRow) else { return [] }
     return pending.ordered.joined().compactMap { overlay in
@@ -61,7 +62,7 @@ extension ContextCore {
     eventHub.tell(news)
   }
 
-  /// Without telling anybody.
+  /// Refreshes an object without a report.
   private func refreshQuietly(_ object: ManagedObject, mergeChanges: Bool) {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
@@ -71,13 +72,14 @@ extension ContextCore {
     editing.recording.excludingFromUndo { refreshInView(object, mergeChanges: mergeChanges) }
   }
 
-  /// At the state that the context is at, without telling anybody. For who keeps what is dropped (T3).
+  /// Refreshes an object in the current view, without a report. The caller keeps dropped transient
+  /// values (T3).
   func refreshInView(_ object: ManagedObject, mergeChanges: Bool = true) {
     guard object.context === self else { return }
     registry.forgetFetched(of: object.reference)
     let isEnding = !mergeChanges && object.overlay?.isNew != true && editing.hooks.willTurnIntoFault(object)
     guard object.context === self else {
-      // It was reset meanwhile, or removed.
+      // A hook has reset the context or removed the object.
       if isEnding { editing.hooks.didTurnIntoFault(object) }
       return
     }
@@ -97,8 +99,8 @@ extension ContextCore {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
     checkOwner()
-    // What could not be read is not forgiven here: changes stay that were made on top of it, and others were
-    // left out for it.
+    // Keeps the error of a failed read: unsaved changes that are based on that read stay, and other
+    // changes may have been refused because of it.
     advance()
     registry.cachedFetches = [:]
     let ended = editing.hooks.willTurnIntoFaults(registry.identityMap.objects.filter { $0.overlay == nil })
@@ -112,7 +114,7 @@ extension ContextCore {
       if object.header.pointee.row == nil || object.header.pointee.isGone {
         editing.hooks.didTurnIntoFault(object)
       } else {
-        // It was changed meanwhile, and stays.
+        // The object was changed meanwhile, so it keeps its values.
         object.header.pointee.wakefulness.remove(.turning)
       }
     }
@@ -154,22 +156,22 @@ extension ContextCore {
     eventHub.tell(news)
   }
 
-  /// No new object is left, and no change that was made on top of what could not be read.
+  /// Forgets failed reads and provisional ids. The caller has dropped all unsaved changes.
   private func forgetFailure() {
     viewState.readFailure = nil
     pending.allocator.forgetProvisional()
   }
 
-  /// Moves on to the newest state of the store, unless the context is pinned; unsaved changes stay as they are.
+  /// Advances the view to the newest state of the store, unless it is pinned. Unsaved changes stay.
   func advance() { move(to: viewState.nextView()) }
 
-  /// Moves on to a state of the store.
+  /// Advances the view to a state of the store, if it differs.
   func move(to newest: any StoreView) {
     guard newest.sequence != viewState.view.sequence else { return }
     moveOn(to: newest)
   }
 
-  /// Shows a newer state of the store; unsaved changes stay as they are.
+  /// Shows a newer state of the store. Unsaved changes stay.
   func moveOn(to newest: any StoreView) {
     editing.recording.settleUndoGroups()
     editing.recording.excludingFromUndo { showMerged(newest) }
@@ -187,12 +189,12 @@ extension ContextCore {
     viewState.beginEpoch()
     editing.linkEditor.findVanished()
     editing.rebase.rebaseDeltas()
-    // Delete rules have to be applied to what others have linked since.
+    // Delete rules must also be applied to objects that other contexts have connected since.
     for overlay in pending.ordered.joined() where overlay.isDeleted { pending.propagateLater(overlay) }
   }
 
-  /// Shows a newer state of the store, in which nothing is different that unsaved changes are about or
-  /// lead to.
+  /// Shows a newer state of the store that does not differ in any object that unsaved changes
+  /// concern or lead to.
   func showUnder(_ newest: any StoreView) {
     editing.recording.settleUndoGroups()
     if let layer = reading.layerFollower.contextLayer, layer.builder.base === viewState.view {
@@ -201,6 +203,4 @@ extension ContextCore {
     viewState.view = newest
     viewState.beginEpoch()
   }
-
-  // MARK: One object
 }

@@ -1,5 +1,5 @@
-// The delete rules as a question: the same walk over indexes and deltas as DeleteRules.swift, into a plan and not
-// into overlays.
+// The effects of the delete rules without a deletion. Follows indexes and deltas as
+// DeleteRules.swift does, but writes a plan instead of overlays.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -20,14 +20,16 @@ extension ContextCore {
   }
 }
 
-/// A walk over everything that a deletion concerns.
+/// Visits all objects that a deletion concerns.
 private struct DeletionWalk {
   private let context: ContextCore
   private var plan = DeletionPlan()
-  /// What would go, in the order in which that was found; those behind `visitedCount` have not been looked at.
+  /// The objects that would be deleted, in the order in which they were found. Those from the
+  /// position of `run` on are not visited yet.
   private var going: [ObjectReference] = []
   private var marked: Set<ObjectReference> = []
-  /// Relationships that deny or let go, by those who go: looked at when all of them are known.
+  /// Links of deleted objects whose rule denies or nullifies. They are checked when all deleted
+  /// objects are known.
   private var others: [(owner: ObjectReference, relationship: RelationshipShape, target: ObjectReference)] =
     []
 
@@ -35,7 +37,7 @@ private struct DeletionWalk {
     self.context = context
   }
 
-  /// Whether an object goes, or is deleted already.
+  /// Whether an object would be deleted, or already is.
   private func goes(_ reference: ObjectReference) -> Bool {
     marked.contains(reference) || context.pending.isDeleted(reference)
   }
@@ -78,7 +80,8 @@ private struct DeletionWalk {
     }
   }
 
-  /// Whether it matters what a relationship has: not of one-way ones that would only let go.
+  /// Whether the targets of a relationship matter. They do not for a one-way relationship whose
+  /// rule only removes links.
   private func isAsked(_ relationship: RelationshipShape) -> Bool {
     relationship.inverseSlot != nil || relationship.deleteRule == .cascade || relationship.deleteRule == .deny
   }
@@ -91,7 +94,7 @@ private struct DeletionWalk {
     plan.cascaded.append(link(owner, relationship, target))
   }
 
-  /// What becomes of a connection of something that goes with something that stays.
+  /// Adds the effect on a link between a deleted object and one that stays.
   private mutating func judge(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
@@ -99,7 +102,8 @@ private struct DeletionWalk {
     if relationship.deleteRule == .deny { return plan.denied.append(link(owner, relationship, target)) }
     guard let inverse = context.graph.inverse(of: relationship, at: target) else { return }
     let link = link(target, inverse, owner)
-    // A reference in the row of the other end stays where nobody clears it; any other goes with its own row.
+    // No rule clears a reference in the row of the other end. A link that is stored elsewhere is
+    // removed with its owner.
     if relationship.deleteRule == .noAction, inverse.form == .column, !context.pending.isNew(owner) {
       plan.leftBehind.append(link)
     } else {
@@ -107,7 +111,7 @@ private struct DeletionWalk {
     }
   }
 
-  /// Finds who leads to something that goes, by a relationship without inverse.
+  /// Finds the objects with a link to a deleted object in a relationship without inverse.
   private mutating func findOneWay(_ target: ObjectReference) {
     guard !context.pending.isNew(target) else { return }
     for relationship in context.graph.shape(of: target).incoming {
@@ -127,7 +131,7 @@ private struct DeletionWalk {
     plan.nullified.append(link(source, relationship, target))
   }
 
-  /// Whether what an index says of a source is not changed here.
+  /// Whether a stored link of a source has no unsaved change.
   private func isStored(
     _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
@@ -136,7 +140,7 @@ private struct DeletionWalk {
     return overlay.delta(relationship.slot)?.removed.contains(target) != true
   }
 
-  /// As above, of links that are not saved yet.
+  /// As above, for unsaved links.
   private mutating func findPendingOneWay() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
     for overlay in context.pending.ordered(where: isOneWay) where !goes(overlay.reference) {
@@ -161,7 +165,8 @@ private struct DeletionWalk {
 }
 
 extension ContextCore {
-  /// Whether there is an object, here or in the store: a reference that was left behind leads to none.
+  /// Whether an object is new or in the view. The rule no action leaves references to missing
+  /// objects.
   fileprivate func isThere(_ reference: ObjectReference) -> Bool {
     if pending.isNew(reference) { return true }
     do { return try viewState.view.version(of: reference) != nil } catch {

@@ -1,4 +1,4 @@
-// A fetch begins with what other contexts have saved, where the context merges that by itself.
+// A fetch first merges the saves of other contexts, if the context merges automatically.
 
 extension ContextCore {
   func fetch(_ wanted: ClassedRequest) throws -> [ManagedObject] {

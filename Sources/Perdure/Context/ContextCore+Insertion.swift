@@ -23,9 +23,9 @@ extension ContextCore {
     checkOwner()
     guard let context = object.contextForChange() else { return }
     if context !== self { stopAsForeign(object) }
-    // Preparations may delete what leads back here.
+    // A hook may delete objects whose rules lead back to this one.
     if pending.isDeleted(object.reference) {
-      // A delete rule may have taken it along: from now on it is deleted by itself.
+      // A delete rule may have deleted it. Now it is also deleted by request.
       pending[object.reference]?.deletedWith = nil
       return
     }
@@ -37,7 +37,7 @@ extension ContextCore {
     activity.preparing.remove(object.reference)
     activity.deletedInPreparation.remove(object.reference)
     if object.context === self { editing.objectEditor.markDeleted(object.reference) }
-    // What the delete rules change belongs to the undo group of this task.
+    // Changes by the delete rules belong to the undo group of this task.
     if editing.recording.recorder?.hasTaskGroups == true { editing.deleteRules.propagateDeletes() }
   }
 
@@ -79,8 +79,8 @@ extension ContextCore {
     return ObjectSeed(core: self, shape: shape, reference: newReference(shape.number))
   }
 
-  /// The reference of a new object. Where the store has no id for it, a save refuses the object
-  /// (StoreAssignment.swift), and nothing else is the worse for it.
+  /// The reference of a new object. If the store has no id for it, a save refuses the object
+  /// (StoreAssignment.swift). Other objects are not affected.
   private func newReference(_ entity: UInt16) -> ObjectReference {
     do {
       return try pending.allocator.next(entity, from: store)
@@ -88,6 +88,4 @@ extension ContextCore {
       return pending.allocator.provisional(entity, because: error)
     }
   }
-
-  // MARK: Overlays
 }

@@ -1,11 +1,9 @@
-// The last values of an object, which its instance shows after the context has lost the object.
+// The last values of an object, which its instance shows after the object was removed from the
+// context.
 
 internal import PerdurePredicates
 
 extension ContextCore {
-  // MARK: New objects that never had a row
-
-  // MARK: Objects that other contexts have removed
 
   /// The value of a column in the kept row of an object with unsaved changes. Null unless the
   /// object is deleted or another context has removed it.
@@ -31,6 +29,4 @@ extension ContextCore {
     }
     return reading.retirement.absentInstance(of: relationship.destination)
   }
-
-  // MARK: Objects that a save has deleted
 }

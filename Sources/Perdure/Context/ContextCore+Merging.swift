@@ -1,7 +1,8 @@
-// What other contexts have saved: merged by hand, or by itself.
+// Merging of other contexts' saves, on request or automatically.
 //
-// A context that moves on shows what others have saved (ContextCore+Advancing.swift); merging does that, and puts
-// unsaved changes of objects that the others have changed on top of the new rows, as `refresh(_:mergeChanges: true)` does.
+// A context that advances shows the saves of other contexts (ContextCore+Advancing.swift). A merge
+// advances the context. If those saves have changed an object with unsaved changes, it also rebases
+// these changes, as `refresh(_:mergeChanges: true)` does.
 
 internal import Dispatch
 internal import PerdurePredicates
@@ -19,10 +20,10 @@ extension ManagedObjectContext {
     set { core.mergeAutomatically(newValue) }
   }
 
-  /// Advances to the newest state, which has the saves of other contexts of the container. If these
-  /// saves changed an object with unsaved changes, its changes are applied to the new values. So a
-  /// later save does not conflict with those saves. A context that is pinned to a state advances
-  /// too, and is then pinned to the newest state.
+  /// Advances to the newest state, which contains the saves of other contexts of the container. If
+  /// these saves changed an object with unsaved changes, its changes are applied to the new values.
+  /// So a later save does not conflict with those saves. A context that is pinned to a state
+  /// advances too, and is then pinned to the newest state.
   ///
   /// - Parameter event: An event from another context's sequence; it must be a `didSave`.
   public func mergeChanges(fromContextDidSave event: ContextEvent) {
@@ -56,7 +57,7 @@ extension ContextCore {
     return { queue.async { place.handle?.core.mergeWaiting() } }
   }
 
-  /// Merges what has come, unless the context is pinned or in the midst of something.
+  /// Merges the saves in the inbox, unless the context is pinned or an operation is running.
   func mergeWaiting() {
     guard let inbox = eventHub.inbox, !viewState.isPinned, activity.isIdle else { return }
     let waiting = inbox.take()
@@ -76,14 +77,14 @@ extension ContextCore {
     }
   }
 
-  /// - Parameter isComplete: Whether others have saved nothing besides.
+  /// - Parameter isComplete: Whether the events contain all saves of other contexts.
   func merge(_ events: [ContextEvent], isComplete: Bool = true) {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
     checkOwner()
     var news = saving.foreignSaves.folded(events)
     if !eventHub.observers.isEmpty {
-      // Of what is removed, only who was there is told of.
+      // Of removed objects, only those with an instance are reported.
       for reference in news.deleted { news.objects[reference] = registry.identityMap.object(reference) }
     }
     let before = viewState.view
@@ -96,7 +97,7 @@ extension ContextCore {
       move(to: newest)
     }
     let changes = saving.foreignSaves.newsOfMerge(known, Set(news.updated), since: before)
-    // What is put on top of a row that is gone may be over with that.
+    // Changes of an object that was removed may end with the merge.
     let changed = Set(news.updated + news.deleted)
     let concerned =
       isComplete
@@ -109,13 +110,11 @@ extension ContextCore {
     eventHub.tell(changes)
     eventHub.tell(news)
   }
-
-  // MARK: Conflicts of what is not changed here
 }
 
-/// A context that is reached on its queue.
-// Unchecked: the reference is followed on the context's queue only, where nobody else is, and keeps the handle, so that
-// the context is not given up meanwhile.
+/// A context that is used on its queue.
+// Unchecked: the reference is read on the context's queue only, and is weak. While the queue uses
+// the context, the handle stays retained.
 private final class QueuedContext: @unchecked Sendable {
   weak var handle: ManagedObjectContext?
 
@@ -123,7 +122,7 @@ private final class QueuedContext: @unchecked Sendable {
 }
 
 extension ContextOwnership {
-  /// Where the context can be reached; nil for one whose owner has to come by.
+  /// The queue of the context; nil if the context can only be used by its owner.
   var queue: DispatchQueue? {
     switch self {
     case .local: nil

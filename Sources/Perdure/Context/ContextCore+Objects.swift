@@ -1,4 +1,4 @@
-// From a reference to an instance, and from an instance to its row.
+// Conversion of references to instances, and of instances to their rows.
 
 internal import PerdurePredicates
 
@@ -8,8 +8,8 @@ extension ContextCore {
     guard let reference = graph.reference(of: id) else {
       stop("\("\(id)".shortened) \(Self.isUnknown) existingObject(with:) throws instead.")
     }
-    // The first read of an object that the state lacks removes its instance for good. So merges the
-    // save that inserted it before the program gets an instance to read.
+    // The first read of an object that is not in the view removes its instance for good. Therefore
+    // the save that inserted the object is merged before the program gets an instance.
     if let inbox = eventHub.inbox,
       !inbox.isEmpty || viewState.isChild && registry.identityMap.object(reference) == nil
     {
@@ -37,7 +37,8 @@ extension ContextCore {
     reading.rows.isLooking = true
     defer { reading.rows.isLooking = false }
     if object.overlay?.isNew != true, !editing.hooks.wake(object) {
-      // What has no row is gone now. What is not could not be read, whether or not it is the first.
+      // An object without a row is now removed. Any other object could not be read, even if an
+      // earlier read had failed.
       if !object.header.pointee.isGone { try viewState.throwReadFailure() }
       return nil
     }
@@ -61,15 +62,16 @@ extension ContextCore {
     return graph.reference(of: id).flatMap { registry.identityMap.object($0) }
   }
 
-  /// The reference by which this context knows an object, which may be another context's; nil where it cannot be
-  /// at the other end of a relationship: it is of another store, or of an entity that does not belong there.
+  /// The reference of an object in this context, even if the instance belongs to another context.
+  /// nil if the object cannot be a target of the relationship: it is in another store, or its
+  /// entity is not the destination.
   func reference(of object: ManagedObject, in relationship: RelationshipShape) -> ObjectReference? {
-    // Contexts that were made with other stores number the same objects in another way.
+    // Contexts with other stores may number the same entities differently.
     guard object.core === self else { return reference(of: object.objectID, in: relationship) }
     return graph.isKind(object.reference.entityNumber, of: relationship.destination) ? object.reference : nil
   }
 
-  /// As above, of an id.
+  /// As above, for an id.
   func reference(of id: ManagedObjectID, in relationship: RelationshipShape) -> ObjectReference? {
     guard let reference = graph.reference(of: id),
       graph.isKind(reference.entityNumber, of: relationship.destination)
@@ -79,7 +81,7 @@ extension ContextCore {
 
   // MARK: Registration, called by instances
 
-  /// Called by every instance: the first one keeps the context alive for all.
+  /// Called by every instance when it is created. The first one retains the context for all.
   func didMake(_ object: ManagedObject) {
     registry.instanceCount &+= 1
     if registry.instanceCount == 1 { _ = Unmanaged.passRetained(self) }
@@ -92,7 +94,7 @@ extension ContextCore {
     registry.retain(object)
   }
 
-  /// Called by every instance as the last thing it does: with the last one the context may go.
+  /// Called by every instance in its deinitializer. The last one releases the context.
   func willFree(_ object: ManagedObject) {
     let header = object.header
     if header.pointee.isKept { viewState.linksChanged() }
@@ -108,10 +110,8 @@ extension ContextCore {
     if !isLasting || !registry.leaveSiblings(header) { header.free() }
     registry.instanceCount &-= 1
     guard registry.instanceCount == 0 else { return }
-    // Nobody is there to fire together with: their memory can go.
+    // Without instances, no group is needed any more.
     registry.siblingGroups.removeAll()
     Unmanaged.passUnretained(self).release()
   }
-
-  // MARK: Faults
 }

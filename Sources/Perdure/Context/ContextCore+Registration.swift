@@ -1,4 +1,4 @@
-// Which instances a context keeps, which ids are final, and what a fault without a row is.
+// The instances that a context retains, permanent ids, and faults without a row.
 
 internal import PerdurePredicates
 
@@ -12,8 +12,8 @@ extension ManagedObjectContext {
   }
 
   /// Whether a fault whose row another context has removed counts as deleted and reads as having no
-  /// values. If false, such a fault does not count as deleted. When it is touched, the next fetch
-  /// or save of the context throws `PerdureError.Code.objectNotFound`, 133000, and so do later ones
+  /// values. If false, such a fault does not count as deleted. When it is accessed, the next fetch
+  /// or save of the context throws `PerdureError.Code.objectNotFound`, 133000. So do later ones
   /// until the context is rolled back or reset. Initially true.
   public var shouldDeleteInaccessibleFaults: Bool {
     get { core.reading.rows.deletesInaccessibleFaults }

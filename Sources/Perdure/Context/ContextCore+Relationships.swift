@@ -1,22 +1,13 @@
-// What is at the other end of a relationship, unsaved changes included; and connecting both ends at once.
-//
-// A to-one relationship is a column of one of the two rows, and everything else follows from columns and
-// links: the other end of a column is what the relation index says, corrected by the delta of the owner's
-// overlay. All functions here work on references, so that no instance is made of an object that nobody
-// asked for.
+// Checks of objects before they are connected.
 
 internal import PerdurePredicates
 
-// MARK: - Reading
-
 extension ContextCore {
-  // What is settled was there after the last save: in the store, or in the table of transient links.
 }
 
-// MARK: - Changing
-
 extension ContextCore {
-  /// Whether an object may be put at the other end; misuse stops the program. What is gone is not connected.
+  /// Whether an object may become a target. False if it no longer exists. Stops the program if it
+  /// belongs to another context or is no object of the destination.
   func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {
     let isOurs = object.uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
@@ -40,11 +31,11 @@ extension ContextCore {
         + "Connect the instance of this context: context.object(with: objectID).")
   }
 
-  /// Whether an object that is about to be connected has a row, or will have one. Where another context has
-  /// removed the row, the object is gone now: what it is connected with would be left with nothing. Where the
-  /// store cannot say, nothing is connected, and the save says why.
+  /// Whether an object that is about to be connected is new or has a row. If another context has
+  /// removed the row, the object is removed here too: a link to it would have no target. If the
+  /// store cannot be read, returns false, and the next save throws the error.
   func isThere(_ object: ManagedObject) -> Bool {
-    // A new object has unsaved columns, so it is never ready (H1), and a discarded one is new.
+    // A new object has unsaved columns, so it is never ready (H1). A discarded object is new.
     if object.header.pointee.isReady { return true }
     if editing.refusal.isDiscarded(object) { return false }
     let hasRow = reading.rows.hasRow(object)

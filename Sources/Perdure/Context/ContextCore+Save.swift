@@ -1,16 +1,19 @@
-// The save, step by step:
+// The steps of a save:
 //
 //   1. delete rules            propagateDeletes
-//   2. the classes' own hooks  callSaveHooks: willSave until nothing changes, then their validation
-//                              Then the attributes of derivation now() are set (SaveTimes)
-//   3. validation              Validation: every broken rule in one error, with what the hooks have found
+//   2. hooks of the classes    callSaveHooks: willSave until nothing changes, then validation. Then
+//                              the attributes with the time of the save are set (setSaveTimes)
+//   3. validation              RuleValidation: all violations in one error, with those that the
+//                              hooks have found
 //   4. the commit              SavePlan: rows, links and preconditions
-//   5. the store's answer      one atomic commit, or a conflict and nothing has changed (C4); with several stores one
-//                              each, all of which are asked first (JoinedStore, J3)
-//   6. merging                 if others were faster, the policy decides and all begins again, or the context is as
-//                              it was before and the error says why (ContextCore+SaveMerging)
-//   7. the context follows     overlays go, instances get their saved rows, the view is the commit's
-//   8. didSave                 what it changes is pending
+//   5. the store's result      one atomic commit, or a conflict and no change (C4). Each of several
+//                              stores commits separately, after all have checked (JoinedStore, J3)
+//   6. merging                 after a conflict, the merge policy decides, and all steps are repeated;
+//                              or the context is restored and the error is thrown
+//                              (ContextCore+SaveMerging)
+//   7. the context follows     overlays are dropped, instances get their saved rows, and the view
+//                              becomes the state of the commit
+//   8. didSave                 its changes are unsaved changes
 
 internal import PerdurePredicates
 
@@ -27,14 +30,16 @@ extension ContextCore {
     if let conflict = try trySave(isFirst: true) { try saveMerging(conflict) }
   }
 
-  /// The steps from the delete rules to `didSave`, once.
+  /// Runs the steps from the delete rules to `didSave` once.
   ///
-  /// - Parameter isFirst: Whether nothing has been merged yet. That a save begins is told once.
-  /// - Returns: Why the store has refused, where others were faster; then nothing has changed but by hooks.
+  /// - Parameter isFirst: Whether nothing has been merged yet. The begin of a save is reported
+  ///   once.
+  /// - Returns: The conflict with saves of other contexts, if there is one. Then nothing has
+  ///   changed except by hooks.
   func trySave(isFirst: Bool) throws(PerdureError) -> StoreConflict? {
     if !pending.isEmpty { try viewState.checkIsOpen() }
     editing.deleteRules.propagateDeletes()
-    // Only hooks could ask.
+    // Only hooks and observers notice the end of the event.
     if pending.containsEntity(where: \.hasSaveHooks) || eventHub.isObserved { endEvent() }
     try viewState.throwReadFailure()
     guard !pending.isEmpty else {
@@ -59,7 +64,7 @@ extension ContextCore {
     endUndoGroupOfEvent()
     try checkMayWrite()
     let plan = try saving.saveCommit.plan(refusals)
-    // First: what is not there any more breaks every rule.
+    // Conflicts are reported first: an object that was removed would violate every rule.
     if let conflict = plan.conflict { return conflict }
     let saved = saving.saveHooks.objectsToTell()
     var news = eventHub.pendingNews(.didSave, isSaved: true)
@@ -70,7 +75,7 @@ extension ContextCore {
     } else if let conflict = try commit(plan.change, saved, news) {
       return conflict
     }
-    // With no other commit in between, it is this one's.
+    // Without another commit in between, the sequence number is that of this commit.
     if viewState.view.countsCommits, viewState.view.sequence == before + 1 {
       news?.commitSequence = viewState.view.sequence
     }
@@ -79,7 +84,8 @@ extension ContextCore {
     return nil
   }
 
-  /// Where the store is only read, a save can settle what it does not write.
+  /// Refuses changes that would be written to a read-only store. A save may have changes that write
+  /// nothing.
   private func checkMayWrite() throws(PerdureError) {
     if viewState.followsOthers, pending.contains(where: saving.stores.isWrittenToReadOnlyStore) {
       throw viewState.isReadOnly
@@ -90,14 +96,15 @@ extension ContextCore {
     try saving.stores.checkIDs()
   }
 
-  /// What a save would find, before it asks the store. The classes come first: they may change values.
+  /// Checks the unsaved changes as a save does before the commit. The validation of the classes
+  /// runs first, because it may change values.
   func validate() throws(PerdureError) {
     checkOwner()
     editing.deleteRules.propagateDeletes()
     try viewState.throwReadFailure()
     let refusals = saving.classValidation.validateObjects()
     editing.deleteRules.propagateDeletes()
-    // W2: who woke up now might change what is being looked at.
+    // Blocks hooks (W2): they could change the objects that are being checked.
     activity.isPlanning = true
     defer { activity.isPlanning = false }
     var violations: [PerdureError.Detail] = []
@@ -107,7 +114,8 @@ extension ContextCore {
     if !violations.isEmpty { throw .validation(violations) }
   }
 
-  /// Commits, and follows to what was committed; or says why the store has refused.
+  /// Commits, and moves the context to the state of the commit. Returns the conflict if the store
+  /// has refused.
   private func commit(
     _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)], _ news: ContextNews?
   ) throws(PerdureError) -> StoreConflict? {
@@ -132,7 +140,7 @@ extension ContextCore {
     }
   }
 
-  /// What was pending is stored now.
+  /// Moves the context to the state of the commit, and drops the saved changes.
   ///
   /// - Parameter rows: The saved rows, if the new view is the state right after the commit.
   private func follow(_ newView: any StoreView, _ rows: WrittenRows?) {
@@ -146,7 +154,8 @@ extension ContextCore {
     viewState.linksChanged()
   }
 
-  /// A part of what was pending is stored now, and the rest goes on being pending.
+  /// Moves the context to the state of an incomplete commit. Drops the saved changes and keeps the
+  /// others.
   private func follow(_ incomplete: IncompleteCommit) {
     viewState.view = incomplete.view
     pending.eventStarts = pending.eventStarts.filter {

@@ -1,9 +1,10 @@
-// Walks over to-many relationships (SiblingGroup.swift), and when it is kept where they lead (KeptRelations.swift).
+// Walks over to-many relationships (SiblingGroup.swift), and the caching of their targets
+// (KeptRelations.swift).
 
 internal import PerdurePredicates
 
 extension ContextCore {
-  /// A walk over the objects at the other end of a to-many relationship, unsaved changes included.
+  /// A walk over the targets of a to-many relationship, with unsaved changes.
   func walk(over slot: Int, of owner: ManagedObject) -> SiblingWalk {
     let isAskedAgain = owner.header.pointee.isAskedAgain(slot)
     if owner.header.pointee.groupNumber != 0,
@@ -34,8 +35,7 @@ extension ContextCore {
     }
   }
 
-  /// Caches where a to-many relationship leads, if all its objects are in memory. Returns nil if it
-  /// has no object, or if nothing was cached.
+  /// Caches the targets of a to-many relationship, if all their rows are in memory.
   @inline(never)
   func keep(_ found: [ObjectReference], _ slot: Int, of owner: ManagedObject) -> KeptTargets? {
     guard viewState.readFailure == nil, owner.header.keptTargets(slot) == nil else { return nil }

@@ -1,21 +1,24 @@
 // A context: one view of the store, the instances of its objects, and the unsaved changes.
 //
-//   ManagedObjectContext   the handle that users hold
+//   ManagedObjectContext   the handle that programs retain
 //   ContextCore            connects the parts; calls of the program enter here
-//   State/                 what a context holds: instances, view, unsaved changes, transient state, observers
-//   Reading/               the objects as the context shows them: rows, links, siblings, layer, derived values
+//   State/                 the state of a context: instances, view, unsaved changes, transient state,
+//                          observers
+//   Reading/               the objects as the context shows them: rows, links, siblings, layer, derived
+//                          values
 //   Editing/               edits: objects, links, positions, delete rules, rebase onto a newer state
 //   Saving/                validation, the commit, merging, changes of children, undo
 //   ContextFetching        fetches
 //
-// Each folder uses only those above it, and each part only those before it in its folder (`ContextReading`,
-// `ContextEditing`, `ContextSaving`). No part uses ContextCore. A test checks this (PartDirectionTests).
+// Each folder uses only those above it, and each part only those before it in its folder
+// (`ContextReading`, `ContextEditing`, `ContextSaving`). No part uses ContextCore. A test checks
+// this (PartDirectionTests).
 //
 // Invariants:
 //   C1   ObjectRegistry.swift
 //   C2   PendingChanges.swift
 //   C3   PendingRebase.swift
-//   C4.  A save that fails changes neither the store nor the context, except for changes by hooks.
+//   C4. A save that fails changes neither the store nor the context, except for changes by hooks.
 //   C5, C6   LinkEditor.swift
 
 internal import PerdurePredicates
@@ -36,9 +39,7 @@ final class ContextCore {
   let activity = ContextActivity()
   let ownership: ContextOwnership
   let durability: Durability
-  // Not checked for exclusivity at run time: no access lasts longer than an assignment, or than a
-  // call that cannot come back to the context.
-  /// Room for what an index gives, used from one walk to the next.
+  /// A reusable buffer for the references that an index returns during a walk.
   @exclusivity(unchecked) var found: [ObjectReference] = []
   /// The reads of a key path that is being probed (KeyPathProbe.swift); nil in other contexts.
   @exclusivity(unchecked) var probedReads: ProbedReads?
@@ -62,8 +63,9 @@ final class ContextCore {
     registry.memory.pointee.core = .passUnretained(self)
   }
 
-  /// The handle is gone: what is pending will not be saved, and must not keep itself alive. Nor must objects keep
-  /// each other alive, and the context with them, by what their transient attributes hold.
+  /// Called when the handle is freed. Unsaved changes will not be saved, so they no longer retain
+  /// their objects. Objects must not retain each other, and so the context, by the values of
+  /// transient attributes.
   func abandon() {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
@@ -89,14 +91,14 @@ final class ContextCore {
     eventHub.takeOver(old.eventHub)
   }
 
-  /// In debug builds, stops a program that uses the context in the wrong place.
+  /// In debug builds, stops a program that uses the context outside of its isolation.
   @inline(__always)
   func checkOwner() {
     assert(ownership.isCurrent, ownership.complaint)
   }
 }
 
-/// What a context needs of its container.
+/// The parts of a container that a context uses.
 struct ContextSource: Sendable {
   let store: any PersistentStore
   let graph: GraphSchema
@@ -105,7 +107,7 @@ struct ContextSource: Sendable {
   var log = LogSwitch()
 }
 
-// MARK: - What has changed
+// MARK: - Changed objects
 
 extension ContextCore {
   var hasChanges: Bool { !pending.refusedChanges.isEmpty || pending.contains { $0.state.isPending } }

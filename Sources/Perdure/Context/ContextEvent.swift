@@ -1,4 +1,5 @@
-// What contexts tell: to who lives in their isolation, with objects, and to everybody else, with ids and values.
+// The events of contexts. Observers in the isolation of the context get objects. Other subscribers
+// get ids and values.
 
 public import PerdurePredicates
 
@@ -42,7 +43,7 @@ public struct ContextEvent: Sendable {
 
   init(_ kind: ContextEventKind) { self.kind = kind }
 
-  /// Whether no object is concerned.
+  /// Whether the event concerns no object.
   var isEmpty: Bool {
     insertedObjectIDs.isEmpty && updatedObjectIDs.isEmpty && deletedObjectIDs.isEmpty
       && refreshedObjectIDs.isEmpty && !invalidatesAllObjects

@@ -1,6 +1,6 @@
-// Fetches: planned and run on the view with the unsaved changes laid over it (LayeredView). So
-// membership, order and window are those of the objects as the context shows them. (Core Data cuts
-// the window from the saved rows first.)
+// Fetches: planned and run on the view with the unsaved changes laid over it (LayeredView). So the
+// condition, the order and the window apply to the objects as the context shows them. (Core Data
+// first selects the window from the saved rows.)
 
 internal import PerdurePredicates
 
@@ -85,14 +85,14 @@ final class ContextFetching {
     }
   }
 
-  /// Runs a fetch. What is wrong with the request is thrown as it is, everything else as a store that cannot
-  /// be read.
+  /// Runs a fetch. Throws errors of the request unchanged, and all other errors as a store that
+  /// cannot be read.
   private func reading<R>(_ body: () throws -> R) throws -> R {
     viewState.statistics.fetchRequestCount += 1
     return try translatingErrors(body)
   }
 
-  /// Runs an evaluation of a predicate for objects in hand, with the checks and errors of a fetch.
+  /// Evaluates a predicate for objects of the program, with the checks and errors of a fetch.
   func answering<R>(_ body: () throws -> R) throws -> R {
     editing.deleteRules.propagateDeletes()
     return try translatingErrors {
@@ -129,7 +129,8 @@ final class ContextFetching {
     return failure
   }
 
-  /// The fetch of a request, and the reader to ask: the state with the unsaved changes if they count.
+  /// The fetch of a request, and its reader: the view, with the unsaved changes if the request
+  /// includes them.
   private func compiled(_ wanted: ClassedRequest) throws -> (fetch: CompiledFetch, shown: any StateReader) {
     let request = wanted.request
     var query = try query(wanted)
@@ -144,7 +145,7 @@ final class ContextFetching {
     return (fetch, request.includesPendingChanges ? try reading.layerFollower.shownView() : viewState.view)
   }
 
-  /// An entity in the stores that a request asks.
+  /// The numbers of an entity in the stores of a request.
   private func entities(_ entity: UInt16, in affected: [LoadedStore]?) throws(FetchError) -> [UInt16] {
     let entities = graph.entities(like: entity)
     guard let affected else { return entities }
@@ -161,13 +162,13 @@ final class ContextFetching {
   private func query(_ wanted: ClassedRequest) throws -> FetchQuery {
     let request = wanted.request
     if request.includesPendingChanges { editing.deleteRules.propagateDeletes() }
-    // A rollback does not help where the store is closed, so this is reported first.
+    // Reported before a failed read, because a rollback does not help if the store is closed.
     try viewState.view.checkIsOpen()
     try viewState.throwReadFailure()
     return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
   }
 
-  /// The name of the entity that a request means when it names none.
+  /// The name of the request's entity if the request does not set one.
   func entityName(of wanted: ClassedRequest) throws(FetchError) -> String {
     if let shape = graph.shape(of: wanted.objectClass) { return shape.name }
     if wanted.request.entityName != nil { return "" }
@@ -175,7 +176,8 @@ final class ContextFetching {
     return wanted.objectClass._entityName
   }
 
-  /// Objects of other classes than the request's could not be handed out.
+  /// Throws if the entity has objects of classes other than the request's: they could not be
+  /// returned.
   func checkClass(_ wanted: ClassedRequest, of entity: UInt16) throws(FetchError) {
     for number in graph.store.entity(entity).concrete {
       let shape = graph.shape(numbered: number)
@@ -184,8 +186,8 @@ final class ContextFetching {
     }
   }
 
-  /// The one instance of a reference, as the class that the request promises. A fault gets the row
-  /// that the fetch has at hand.
+  /// The instance of a reference, checked against the class of the request. A fault gets the row
+  /// that the fetch has read.
   @inline(__always)
   private func instance(
     of reference: ObjectReference, _ wanted: ClassedRequest, _ row: StoredRow?
@@ -198,7 +200,7 @@ final class ContextFetching {
 
   /// The paths that a request prefetches.
   ///
-  /// - Throws: `FetchError` when one does not fit the model, or a batch has fewer than no objects.
+  /// - Throws: `FetchError` if a path does not fit the model, or the batch size is negative.
   func prefetchPaths(_ wanted: ClassedRequest) throws -> [[String]] {
     let request = wanted.request
     guard request.fetchBatchSize >= 0 else {

@@ -1,4 +1,4 @@
-// The log of fetches and saves. Without a log, each costs one load of a flag.
+// The log of fetches and saves. Without a log, each operation costs one load of a flag.
 
 internal import PerdureFileIO
 internal import PerdureModel
@@ -17,7 +17,8 @@ public struct ContextLogEntry: Sendable {
     case count
     /// Pending changes were saved.
     case save
-    /// A warning about the container's model (`ManagedObjectModel.warnings`). Only the subject is set.
+    /// A warning about the container's model (`ManagedObjectModel.warnings`). Only the subject is
+    /// set.
     case warning
   }
 
@@ -72,7 +73,7 @@ extension ContextLogEntry {
   }
 }
 
-/// What is called, for all contexts of a container. Any thread may call anything.
+/// The log closure of all contexts of a container. All members may be used on any thread.
 final class LogSwitch: Sendable {
   private let isOn = Atomic(false)
   private let log = Guarded<(@Sendable (ContextLogEntry) -> Void)?>(nil)
@@ -89,7 +90,7 @@ final class LogSwitch: Sendable {
 }
 
 extension ContextCore {
-  /// Does something and tells of it, if anybody wants to know.
+  /// Runs an operation and logs it, if there is a log.
   @inline(__always)
   func logged<R, Failure: Error>(
     _ kind: ContextLogEntry.Kind, _ subject: @autoclosure () -> String, count: (R) -> Int,
@@ -113,7 +114,7 @@ extension ContextCore {
     }
   }
 
-  /// A request in words.
+  /// A request in words, for the log.
   func subject<T: ManagedObject>(_ request: FetchRequest<T>) -> String {
     var words = [request.entityName ?? T._entityName]
     if let predicate = request.predicate { words.append("where \(predicate)") }

@@ -1,9 +1,10 @@
 internal import Dispatch
 
-/// Where a context may be used. The compiler keeps contexts in their isolation; this finds, in debug
-/// builds, what it cannot see: clients in older language modes, and objects that travelled as `Any`.
+/// The places where a context may be used. The compiler keeps contexts in their isolation. Debug
+/// builds also check uses that the compiler cannot see: clients in older language modes, and
+/// objects passed as `Any`.
 enum ContextOwnership: Sendable {
-  /// Wherever its owner is: nothing can be said.
+  /// Anywhere: the owner decides, and no check is possible.
   case local
   /// On the main queue.
   case main
@@ -21,15 +22,15 @@ enum ContextOwnership: Sendable {
   var complaint: String {
     switch self {
     case .local: ""
-    case .main: "The view context and its objects are the main actor's: they were used somewhere else."
+    case .main: "The view context or its object was used outside of the main actor. Use them on the main actor."
     case .queue:
-      "A background context and its objects may be used inside perform and performAndWait only: "
-        + "they were used somewhere else."
+      "A background context or its object was used outside of perform and performAndWait. "
+        + "Use them inside of these calls."
     }
   }
 }
 
-/// A queue that knows itself again.
+/// Identifies a queue.
 final class QueueMark: Sendable {
   private static let key = DispatchSpecificKey<ObjectIdentifier>()
   static let main = QueueMark(.main)

@@ -2,7 +2,7 @@
 /// too, references that are removed, and rules that deny it.
 ///
 ///     let plan = try context.plan(delete: company)
-///     if plan.isDenied { print(plan.denied) } else { print("\(plan.deletedObjectIDs.count) objects would go") }
+///     if plan.isDenied { print(plan.denied) } else { print("\(plan.deletedObjectIDs.count) objects") }
 ///
 /// The plan describes the state at the time of the call, including unsaved changes. A save may
 /// still conflict with another context. It also checks more than a plan: rules of other properties,
@@ -15,7 +15,7 @@ public struct DeletionPlan: Hashable, Sendable {
     public let owner: ManagedObjectID
     /// The relationship of the owner.
     public let property: String
-    /// The object at its other end.
+    /// The target of the relationship.
     public let objectID: ManagedObjectID
     /// Whether the relationship requires an object.
     public let isRequired: Bool
@@ -23,8 +23,8 @@ public struct DeletionPlan: Hashable, Sendable {
 
   /// The requested objects, each once, without those that are already deleted or absent.
   public internal(set) var requested: [ManagedObjectID] = []
-  /// The links by which cascades delete further objects, each object once: the owner is deleted,
-  /// and so is the object.
+  /// The links by which cascades delete further objects. Each object is listed once; its link's
+  /// owner is deleted too.
   public internal(set) var cascaded: [Link] = []
   /// The links to remove: the owner stays, and its relationship loses a deleted object.
   /// Relationships without an inverse are included.
@@ -57,11 +57,11 @@ extension DeletionPlan.Link: CustomStringConvertible {
 }
 
 extension ManagedObjectContext {
-  /// Determines the effects of deleting objects. Nothing is deleted, and no instance is made. The
+  /// Determines the effects of deleting objects. Deletes nothing, and creates no instance. The
   /// delete rules of pending deletions are applied first, as by `processPendingChanges()`.
   ///
   /// - Parameter objects: Objects of this context.
-  /// - Throws: `PerdureError` 134060 when the store could not be read.
+  /// - Throws: `PerdureError` 134060 if the store could not be read.
   /// - Complexity: O(k log n) for k objects that would be deleted or are linked with them. Reads at
   ///   most one row for each deleted object (`ContextStatistics.uninstantiatedRowCount`).
   public func plan<T: ManagedObject>(

@@ -1,5 +1,5 @@
-// The errors of contexts and containers in Foundation's form. `localizedDescription` says what
-// `description` says. The engine's errors: Container/EngineErrors.swift.
+// The errors of contexts and containers in Foundation's form. `localizedDescription` equals
+// `description`. The engine's errors: Container/EngineErrors.swift.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

@@ -16,7 +16,7 @@ extension ManagedObjectContext {
     let objects = try core.logged(.fetch, core.subject(request), count: \.count) {
       try core.fetch(ClassedRequest(request))
     }
-    // Each of them was found to be of the class (`ClassedRequest.check`); a copy would be made by generic code.
+    // `ClassedRequest.check` has checked the class of each object. A copy would run generic code.
     return unsafeBitCast(objects, to: [T].self)
   }
 
@@ -70,7 +70,7 @@ extension ManagedObjectContext {
     try fetch(type, predicate: FetchPredicate.query(type, query), order: order, limit: limit)
   }
 
-  /// Fetches the identities of the objects of a request. Makes no instances.
+  /// Fetches the ids of the objects of a request. Creates no instances.
   ///
   /// - Throws: as `fetch(_:)`.
   public func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {

@@ -3,8 +3,8 @@
 internal import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// Returns the object of a class's entity with a unique key. If there is none, inserts one with this
-  /// key.
+  /// Returns the object of a class's entity with a unique key. If there is none, inserts one with
+  /// this key.
   ///
   ///     var newCount = 0
   ///     let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com") { new in
@@ -25,8 +25,8 @@ extension ManagedObjectContext {
   /// - Returns: The object that was found or inserted.
   /// - Throws: `FetchError` with the code `notUnique` for another attribute; as `fetch(_:)`; the
   ///   error of `initialize`. Then no object was inserted.
-  /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that were
-  ///   edited since the last fetch.
+  /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that
+  ///   were edited since the last fetch.
   public func findOrInsert<T: ManagedObject, Key: AttributeValue>(
     _ type: T.Type, where keyPath: ReferenceWritableKeyPath<T, Key>, equals value: Key,
     initialize: (T) throws -> Void = { _ in }

@@ -6,9 +6,9 @@ public import PerdureModel
   public import Foundation
 #endif
 
-// This is the handle that users hold. What it does is done by ContextCore, which the objects hold too; so
-// the end of the handle can be told from the end of the last object, and unsaved changes that keep each
-// other alive are let go.
+// The handle of a context, which programs retain. ContextCore has the implementation, and objects
+// retain it too. Therefore the deinitializer of the handle runs before that of the last object, and
+// can release unsaved changes that retain each other.
 
 /// Returns objects, tracks their changes, and saves all changes at once.
 ///
@@ -47,7 +47,7 @@ public final class ManagedObjectContext {
 @available(*, unavailable)
 extension ManagedObjectContext: Sendable {}
 
-// MARK: - What has changed
+// MARK: - Changed objects
 
 extension ManagedObjectContext {
   /// Whether the context has unsaved changes, or a refused change that the next save reports.
@@ -57,8 +57,8 @@ extension ManagedObjectContext {
   public var insertedObjects: Set<ManagedObject> { core.objects(in: .inserted) }
 
   /// The objects with unsaved changes to properties, including relationships. They include objects
-  /// that a delete rule changed and that the program never requested; this property makes them, as
-  /// faults.
+  /// that a delete rule changed and that the program never requested. This property creates their
+  /// instances, as faults.
   public var updatedObjects: Set<ManagedObject> { core.objects(in: .updated) }
 
   /// The objects that the next save removes. After `processPendingChanges()`, they include the
@@ -107,16 +107,16 @@ extension ManagedObjectContext {
     core.endEvent()
   }
 
-  /// Returns the object with an identity, as a fault unless it is registered. Reads nothing: the
-  /// object's existence is checked when it is touched. An absent object then reads as having no
-  /// values, and counts as deleted.
+  /// Returns the object with an id, as a fault unless it is registered. Reads nothing: the object's
+  /// existence is checked at its first access. An absent object then reads as having no values, and
+  /// counts as deleted.
   ///
   /// The id must belong to a store of this context: any other id stops the program. For ids from
   /// outside the program, use `existingObject(with:)`, which throws, or `managedObjectID(forURI:)`,
   /// which returns nil.
   public func object(with id: ManagedObjectID) -> ManagedObject { core.object(with: id) }
 
-  /// Returns the object with an identity, after a check that it exists. If a context that merges
+  /// Returns the object with an id, after a check that it exists. If a context that merges
   /// automatically does not see the object, it first merges waiting saves.
   ///
   /// An object that is marked for deletion exists until the save.
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
     try core.existingObject(with: id)
   }
 
-  /// Returns the object of a class with an identity; nil if it does not exist.
+  /// Returns the object of a class with an id; nil if it does not exist.
   ///
   /// - Returns: As `existingObject(with:)`; nil also for an object of another class.
   /// - Throws: `PerdureError`: 133010 for an id of another store, 134060 if the store could not be
@@ -139,7 +139,7 @@ extension ManagedObjectContext {
     try core.objectIfExists(with: id) as? T
   }
 
-  /// Returns the instance with an identity, if this context has one. Reads nothing.
+  /// Returns the instance with an id, if this context has one. Reads nothing.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     core.registeredObject(for: id)
   }
@@ -169,7 +169,7 @@ extension EntityDescription {
   }
 }
 
-// MARK: - Saving and moving on
+// MARK: - Saving and advancing
 
 extension ManagedObjectContext {
   /// Saves all changes as one commit: all of them or none. With several stores there is one commit
@@ -183,7 +183,7 @@ extension ManagedObjectContext {
   ///
   /// After the save, the changes have the durability of the container's store description. Other
   /// contexts see them when they advance. The context also advances, and sees earlier saves of
-  /// others.
+  /// other contexts.
   ///
   /// If other contexts have saved changes to the same objects meanwhile, `mergePolicy` decides.
   /// Then hooks and validation run again, on the merged values.
@@ -191,11 +191,11 @@ extension ManagedObjectContext {
   /// - Throws: `PerdureError`. Refused changes: 133000 for removed objects, 1550 for values, 1560
   ///   for both, with `details` of at most 100 changes. Validation: 1550 to 1690 with `details`.
   ///   Conflicts with other saves: 133020 or 133021 with `conflicts`. A failure of the store:
-  ///   134030 with its error as `cause`. A closed container: 134060. In each case nothing is saved, and all changes except
-  ///   refused ones are still pending; remove the cause and save again, or roll back. If
-  ///   `isOutcomeUnknown` is true, only reopening the store shows whether the changes were saved.
-  ///   If only some of several stores have saved, the error is 134040, and the changes for the
-  ///   other stores are pending.
+  ///   134030 with its error as `cause`. A closed container: 134060. In each case nothing is saved,
+  ///   and all changes except refused ones are still pending; remove the cause and save again, or
+  ///   roll back. If `isOutcomeUnknown` is true, only reopening the store shows whether the changes
+  ///   were saved. If only some of several stores have saved, the error is 134040, and the changes
+  ///   for the other stores are pending.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try core.loggedSave() }
 
@@ -231,8 +231,8 @@ extension ManagedObjectContext {
   }
 
   /// Advances to the newest state of the store. Unsaved changes stay, applied to the newest rows;
-  /// all other objects become faults. A context that could not read throws until it is rolled back
-  /// or reset: changes may depend on the missing data.
+  /// all other objects become faults. After a failed read, the context throws until it is rolled
+  /// back or reset, because changes may depend on the missing data.
   public func refreshAllObjects() { core.refreshAllObjects() }
 
   /// Discards all unsaved changes, and all instances. Instances that the program still retains

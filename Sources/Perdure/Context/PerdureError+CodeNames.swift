@@ -1,7 +1,7 @@
 internal import PerdureModel
 
 extension PerdureError.Code: CustomStringConvertible {
-  /// The name and the number: `mergeConflict (133020)`. An unknown number alone.
+  /// The name and the number: `mergeConflict (133020)`. Only the number if the code is unknown.
   public var description: String { numberedCode(Self.names[rawValue], rawValue) }
 
   private static let names = [

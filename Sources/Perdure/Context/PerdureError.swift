@@ -26,7 +26,7 @@ public struct PerdureError: Error, Sendable {
     public static let multipleValidationErrors = Code(rawValue: 1560)
     /// An attribute or a to-one relationship that is not optional has no value.
     public static let missingMandatoryProperty = Code(rawValue: 1570)
-    /// A to-many relationship has fewer objects than it must have: at least one when it is not
+    /// A to-many relationship has fewer objects than its minimum, which is one if it is not
     /// optional.
     public static let relationshipLacksMinimumCount = Code(rawValue: 1580)
     /// A to-many relationship has more objects than it may have.
@@ -54,11 +54,11 @@ public struct PerdureError: Error, Sendable {
     public static let objectNotFound = Code(rawValue: 133_000)
     /// An id belongs to another store or to an entity that the model does not have.
     public static let unknownObjectID = Code(rawValue: 133_010)
-    /// A relationship would lead from an object of one store to one of another.
+    /// A relationship would lead from an object of one store to an object of another store.
     public static let externalRelationship = Code(rawValue: 133_010)
     /// Another context has changed, deleted or linked the objects of this save.
     public static let mergeConflict = Code(rawValue: 133_020)
-    /// A uniqueness constraint would be broken.
+    /// A uniqueness constraint would be violated.
     public static let constraintConflict = Code(rawValue: 133_021)
     /// The model has no such configuration, or the store has no such entity.
     public static let incompatibleSchema = Code(rawValue: 134_020)
@@ -79,8 +79,8 @@ public struct PerdureError: Error, Sendable {
     /// An entity has no property with a name, the property cannot be set, or a path cannot be
     /// followed. Core Data does not use this number; it raises an exception.
     public static let unknownKey = Code(rawValue: 139_001)
-    /// JSON does not fit the model, or a value has no JSON; the message names the place. Core Data
-    /// does not use this number.
+    /// JSON does not fit the model, or a value has no JSON; the message contains the position. Core
+    /// Data does not use this number.
     public static let invalidJSON = Code(rawValue: 139_002)
     /// An undo or a redo would replace values that have changed since: `undoConflicts`. Core Data
     /// does not use this number.
@@ -102,7 +102,7 @@ public struct PerdureError: Error, Sendable {
     public let property: String
     /// The value of the property: for a to-many relationship the number of objects.
     public let value: Value
-    /// The rule that is broken, in words.
+    /// The violated rule, in words.
     public let rule: String
     /// The violated rule of the model; nil for violations of options, counts and delete rules.
     public internal(set) var validationRule: ValidationRule?
@@ -142,11 +142,11 @@ public struct PerdureError: Error, Sendable {
   public struct Conflict: Hashable, Sendable {
     /// The changes of both sides.
     public enum Kind: Hashable, Sendable {
-      /// The object was changed or deleted by somebody else.
+      /// Another context has changed or deleted the object.
       case changed
-      /// The object that this save links to is not there any more.
+      /// This save links to the object, which no longer exists.
       case targetMissing
-      /// The object, which this save deletes or links, was linked or unlinked by somebody else.
+      /// Another context has linked or unlinked the object, which this save deletes or links.
       case linksChanged
       /// Another object has the same value in a uniqueness constraint.
       case duplicate(constraint: [String], existing: ManagedObjectID)
@@ -166,9 +166,9 @@ public struct PerdureError: Error, Sendable {
     /// local value and the store's value. For an object that the other side deleted: all properties
     /// that were changed here.
     public internal(set) var properties: [PropertyVersions] = []
-    /// Whether the object is deleted here, and was changed by others.
+    /// Whether the object is deleted here and was changed by another context.
     public internal(set) var isDeletedHere = false
-    /// Whether others have deleted the object, which was changed or deleted here.
+    /// Whether another context has deleted the object, which was changed or deleted here.
     public internal(set) var isDeletedInStore = false
 
     init(kind: Kind, objectID: ManagedObjectID) {
@@ -181,9 +181,9 @@ public struct PerdureError: Error, Sendable {
   public let code: Code
   /// The error and the remedy, in a sentence.
   public let message: String
-  /// For validation: every broken rule.
+  /// For validation: all violated rules.
   public var details: [Detail] = []
-  /// For conflicts: all of them.
+  /// For conflicts: all conflicts.
   public var conflicts: [Conflict] = []
   /// For an undo or a redo: every value that has changed since.
   public internal(set) var undoConflicts: [UndoConflict] = []
@@ -276,7 +276,7 @@ extension PerdureError.Conflict: CustomStringConvertible {
     properties.isEmpty ? "" : ": " + properties.map { "\($0)" }.joined(separator: "; ")
   }
 
-  /// The first few of the objects that link: by a, b and 7 more.
+  /// The first few of the linking objects: by a, b and 7 more.
   private static func words(_ sources: [ManagedObjectID]) -> String {
     if sources.isEmpty { return "" }
     let more = sources.count > 3 ? " and \(sources.count - 3) more" : ""

@@ -1,4 +1,4 @@
-// Contexts that stay at one state of the store until they are told to move on.
+// Contexts that are pinned to one state of the store.
 
 internal import PerdurePredicates
 
@@ -41,13 +41,13 @@ extension ManagedObjectContext {
   }
 
   /// Pins the context to a state of the store. A refresh, a rollback and the beginning of a
-  /// `perform` then do not advance the context, and saves of others are not merged automatically. A
-  /// save, a reset, `mergeChanges(fromContextDidSave:)` and this method change the state, and the
-  /// context is then pinned to the new state.
+  /// `perform` then do not advance the context, and saves of other contexts are not merged
+  /// automatically. A save, a reset, `mergeChanges(fromContextDidSave:)` and this method change the
+  /// state, and the context is then pinned to the new state.
   ///
   ///     try context.setQueryGeneration(from: .current)
   ///     // … reads that belong together, however long they take
-  ///     try context.setQueryGeneration(from: .current)  // by hand, to what others have saved since
+  ///     try context.setQueryGeneration(from: .current)  // advances to the newest state
   ///     try context.setQueryGeneration(from: nil)
   ///
   /// - Parameter token: A state; `.current` for the newest; nil to unpin the context without
