@@ -1,11 +1,11 @@
-// A save of a child context. ChildIntake takes over its changes.
+// A save of a child context. ChildIntake adopts its changes.
 
 internal import PerdurePredicates
 
 extension ContextCore {
-  /// Takes over what a child has saved; it has been judged before.
+  /// Adopts the changes of a child, after all checks.
   ///
-  /// - Throws: what the store throws; then nothing has changed.
+  /// - Throws: The errors of the store; then nothing has changed.
   func take(_ change: StoreChange, _ transients: [ChangedTransients]) throws {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }

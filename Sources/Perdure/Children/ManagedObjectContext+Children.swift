@@ -1,7 +1,7 @@
-// Child contexts: what a program makes of them. How they work: ParentStore.swift.
+// The API of child contexts. Their implementation: ParentStore.swift.
 
 extension ManagedObjectContext {
-  /// Makes a context that saves into this one: a draft that can be discarded.
+  /// Returns a new context that saves into this one: a draft that can be discarded.
   ///
   ///     let draft = context.newChildContext()
   ///     try draft.existingObject(with: person.objectID).setValue("Ada", forKey: "name")

@@ -1,20 +1,23 @@
-// The store of a child context: its parent. So a child is a context like any other, and knows nothing of parents.
+// The store of a child context, which is its parent. So the code of contexts is the same for
+// children.
 //
-//   view      the parent's state with the parent's unsaved changes laid over it, as a value (LayeredView)
-//   commit    a change is judged against that as a store would judge it, and becomes unsaved changes of the parent
+//   view      the parent's state with the parent's unsaved changes laid over it, as a value
+//             (LayeredView)
+//   commit    checks a change against that view as a store does, and makes it unsaved changes of the
+//             parent
 //
-// Ids come from the store at the root, as those of all contexts do.
+// Ids come from the root store, as for all contexts.
 
 internal import PerdurePredicates
 
-// Unchecked: a child lives in its parent's isolation, and nobody else calls a method that looks at the parent or at
-// `newest`. Where a state of it is named elsewhere (QueryGenerationToken), it is compared by identity alone; the
-// reference to the parent is weak, so that it does not end there either.
+// Unchecked: a child is used in its parent's isolation, and only there are the parent and `newest`
+// accessed. In other isolations (QueryGenerationToken), stores are only compared by identity. The
+// reference to the parent is weak, so the parent is not freed there.
 package final class ParentStore: PersistentStore, @unchecked Sendable {
   package let schema: StoreSchema
   private let root: any PersistentStore
   private weak var parent: ManagedObjectContext?
-  /// What was seen last.
+  /// The last view that was returned.
   private var newest: LayeredView
 
   package init(_ parent: ManagedObjectContext) {
@@ -53,7 +56,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     try root.allocateIDs(entity: entity, count: count)
   }
 
-  /// Nothing of it is a child's to close.
+  /// Does nothing: the parent does not belong to the child.
   package func close() throws {}
 
   private func parentCore() throws -> ContextCore {
@@ -71,7 +74,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     return core
   }
 
-  // MARK: Judging
+  // MARK: Checks
 
   private func judge(_ change: StoreChange) throws {
     let now = view()
@@ -91,7 +94,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
       return try now.withRow(reference) { row in
         guard let row else { return false }
         if row.version == version { return true }
-        // When the parent is saved, its rows get other versions and stay what they are.
+        // A save of the parent changes the versions of its rows, but not their bytes.
         return try before.withRow(reference) { seen in
           guard let seen, seen.version == version else { return false }
           return row.bytes.elementsEqual(seen.bytes)
@@ -116,7 +119,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 }
 
 extension ContextCore {
-  /// What children see now: the view before, where that is the same.
+  /// The state that children see now. Returns `before` if it is the same state.
   fileprivate func layeredView(after before: LayeredView?) -> LayeredView {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
@@ -136,7 +139,7 @@ extension ContextCore {
     return LayeredView(viewState.view, layer, sequence: (before?.sequence ?? 0) + 1, revision: revision)
   }
 
-  /// In a child that merges by itself: moves on to what has become of its parent.
+  /// Advances a child that merges automatically to the current state of its parent.
   func mergeParent() {
     if viewState.isChild, store.view().sequence != viewState.view.sequence { merge([], isComplete: false) }
   }

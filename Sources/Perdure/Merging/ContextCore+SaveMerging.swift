@@ -1,25 +1,28 @@
-// A save that others were faster than: what they have saved is merged with what is pending, and all begins again.
+// A save that conflicts with earlier saves of other contexts: those saves are merged with the
+// unsaved changes, and the save is repeated.
 //
-//   M1. What stands against the commit is judged against one newest state, object by object, by pure functions
-//       (ObjectMerge, PropertyMergeRule), while nothing has changed yet: conflicts that stay are thrown from there, all of
-//       them (MergeRound).
-//   M2. Then the context moves on to that state and takes over what was decided (MergeStep), and the save begins again
-//       with the delete rules: hooks and validation see what is going to be saved.
-//   M3. If that fails, for whatever reason, the context is put back as it was before the first try (PendingCopy). So a
-//       save that fails changes nothing, and can be repeated.
-//   M4. No lock is held meanwhile; others may be faster again. After some rounds the save gives up.
+//   M1. The conflicts are compared with one newest state, object by object, by pure functions
+//       (ObjectMerge, PropertyMergeRule). Nothing has changed yet. All remaining conflicts are
+//       thrown from there (MergeRound).
+//   M2. Then the context advances to that state and applies the decisions (MergeStep). The save
+//       begins again with the delete rules, so hooks and validation see the values that will be
+//       saved.
+//   M3. If the save fails for any reason, the context is restored to its state before the first try
+//       (PendingCopy). So a save that fails changes nothing, and can be repeated.
+//   M4. No lock is held meanwhile, so other contexts may save again. After some rounds the save
+//       throws.
 
 internal import PerdurePredicates
 
 extension ContextCore {
-  /// How often a save merges before it says that others are always faster (M4).
+  /// The maximum number of merges in one save (M4).
   static let mergeRoundsMax = 32
 
-  /// Goes on with a save that the store has refused.
+  /// Merges and repeats a save that the store has refused.
   ///
-  /// - Throws: why it cannot be merged; then everything is pending as before.
+  /// - Throws: The reason why it cannot be merged; then all changes are pending as before.
   func saveMerging(_ first: StoreConflict) throws(PerdureError) {
-    // What is refused here has changed nothing that would have to be put back (M1).
+    // An error here needs no restoration: nothing has changed yet (M1).
     let round = try judge(first)
     let before = PendingCopy(reading, eventHub, saving.stores)
     do {
@@ -46,13 +49,13 @@ extension ContextCore {
     }
   }
 
-  /// M1.
+  /// Decides about the conflicts (M1).
   private func judge(_ conflict: StoreConflict) throws(PerdureError) -> MergeRound {
     if isReadFailing(conflict) { throw .conflict(conflict, in: reading) }
     return try MergeRound(conflict, reading, editing.rebase, saving.mergeRules)
   }
 
-  /// The first half of M2.
+  /// Applies the decisions (first half of M2).
   private func takeOver(_ round: MergeRound) throws(PerdureError) {
     moveOn(to: round.newest)
     try editing.recording.excludingFromUndo { () throws(PerdureError) in
@@ -66,12 +69,12 @@ extension ContextCore {
     try viewState.throwReadFailure()
   }
 
-  /// A conflict that names nothing cannot be merged.
+  /// Whether a conflict has no details, so it cannot be merged.
   private func isReadFailing(_ conflict: StoreConflict) -> Bool {
     conflict.failed.isEmpty && conflict.duplicates.isEmpty
   }
 
-  /// What was merged breaks a rule: the conflict stays, and the rule says why.
+  /// The error if merged values violate a rule: the original conflict, with the rule as its cause.
   private func refusal(of conflict: StoreConflict, for broken: PerdureError) -> PerdureError {
     let found = PerdureError.conflict(conflict, in: reading)
     var error = PerdureError(
@@ -84,7 +87,7 @@ extension ContextCore {
 }
 
 extension PerdureError {
-  /// Whether it is about rules of the model or of the program's classes.
+  /// Whether the error is a violation of rules of the model or of the program's classes.
   fileprivate var isBrokenRule: Bool { !details.isEmpty && (1550..<1700).contains(code.rawValue) }
 }
 

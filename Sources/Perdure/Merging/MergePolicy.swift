@@ -1,4 +1,4 @@
-// What a save does about conflicts with what others have saved.
+// The policy of a save for conflicts with saves of other contexts.
 
 /// Decides the result of a save after another save: if both changed a property, if one deleted an
 /// object that the other changed, or if both together violate a uniqueness constraint.
@@ -10,8 +10,8 @@
 ///     context.mergePolicy = .mergeByPropertyObjectTrump
 ///     context.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)
 ///
-/// docs/decisions/0014-three-way-merging.md has a table: the result of each policy for each kind of
-/// conflict.
+/// A table in docs/decisions/0014-three-way-merging.md has the result of each policy for each kind
+/// of conflict.
 public struct MergePolicy: Sendable {
   enum General: Sendable, CaseIterable {
     case error, storeTrump, objectTrump, overwrite, rollback
@@ -26,24 +26,24 @@ public struct MergePolicy: Sendable {
   /// Refuses the save with all conflicts and the values of all sides. This is the policy of a new
   /// context.
   public static let error = MergePolicy(.error)
-  /// For a property that both changed, the store's value stays. An object that the other context
-  /// deleted is deleted. An object that was deleted here and changed there stays.
+  /// If both contexts changed a property, the store's value stays. An object that the other context
+  /// deleted is deleted. An object that was deleted here and changed by the other context stays.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// For a property that both changed, the local value is saved. An object that was deleted here is
-  /// deleted. An object that was changed here and deleted there is inserted again, with the same
-  /// id.
+  /// If both contexts changed a property, the local value is saved. An object that was deleted here
+  /// is deleted. An object that was changed here and deleted by the other context is inserted
+  /// again, with the same id.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
-  /// Saves a changed object as a whole, even if others changed it: their changes of its other
-  /// properties are lost.
+  /// Saves a changed object as a whole, even if another context changed it: the other context's
+  /// changes of its other properties are lost.
   public static let overwrite = MergePolicy(.overwrite)
-  /// Discards the changes of an object that others changed too. The object gets the other context's
-  /// values.
+  /// Discards the changes of an object that another context changed too. The object gets the other
+  /// context's values.
   public static let rollback = MergePolicy(.rollback)
 
   /// The same policy, with a different policy for the objects of an entity and its subentities.
   ///
   /// - Parameters:
-  ///   - entityName: The entity. Its sub-entities have the same policy.
+  ///   - entityName: The entity. Its subentities have the same policy.
   ///   - policy: Only its general policy is used, not its rules for properties and entities.
   public func merging(_ entityName: String, by policy: MergePolicy) -> MergePolicy {
     var copy = self
@@ -52,7 +52,7 @@ public struct MergePolicy: Sendable {
   }
 
   /// The same policy, with a rule for one property of an entity and its subentities. The rule
-  /// decides if both changed the property, under every policy except `rollback`.
+  /// decides if both contexts changed the property, under every policy except `rollback`.
   ///
   /// A many-to-many relationship can have the rule `error`, `store`, `object` or `union`. For a
   /// to-many relationship whose inverse is to-one, set the rule of the inverse.
@@ -66,7 +66,8 @@ public struct MergePolicy: Sendable {
 
   /// The policy for objects of an entity.
   ///
-  /// - Parameter lineage: The names of the entity and of those above it, upwards.
+  /// - Parameter lineage: The names of the entity and of its superentities, from the entity
+  ///   upwards.
   func general(_ lineage: [String]) -> General {
     if policies.isEmpty { return general }
     return lineage.lazy.compactMap { policies[$0] }.first ?? general
@@ -83,8 +84,8 @@ public struct MergePolicy: Sendable {
 }
 
 extension MergePolicy {
-  /// Stops the program if it names an entity or a property that the model does not have, or has a rule that fits no
-  /// values of a property.
+  /// Stops the program if the policy names an entity or a property that the model does not have, or
+  /// has a rule that a property cannot have.
   func check(_ graph: GraphSchema) {
     for name in policies.keys where graph.shapes(named: name).isEmpty { stop(graph.complaint(about: name)) }
     for (name, properties) in rules {
@@ -98,20 +99,20 @@ extension MergePolicy {
 }
 
 extension PropertyMergeRule {
-  /// Why the rule is none for a property; nil if it is.
+  /// The reason why a property cannot have the rule; nil if it can.
   fileprivate func problem(_ property: EntityShape.Property) -> String? {
     switch property {
     case .attribute(let kind, _):
-      if needsSet { return "is not a to-many relationship, which the rule union is for." }
+      if needsSet { return "is not a to-many relationship: the rule union needs one." }
       let isNumber = [.int16, .int32, .int64, .float, .double, .decimal].contains(kind)
-      return needsNumbers && !isNumber ? "is not a number, which the rule sum is for." : nil
+      return needsNumbers && !isNumber ? "is not a number: the rule sum needs one." : nil
     case .relationship(let relationship) where relationship.isTransient:
       return "is not stored, and cannot conflict."
     case .relationship(let relationship):
       if relationship.form == .column {
         return needsSet || needsNumbers ? "is to-one: give it error, store, object or custom." : nil
       }
-      if relationship.isInColumn { return "has its objects at the other end: give the rule to its inverse." }
+      if relationship.isInColumn { return "is stored at the other end: set the rule of its inverse." }
       return isForSets ? nil : "is to-many: give it error, store, object or union."
     case .count, .derived, .transient: return "is not stored, and cannot conflict."
     }

@@ -1,8 +1,8 @@
-// Conflicts about uniqueness constraints: which of two objects stays.
+// Conflicts about uniqueness constraints: the choice of the object that stays.
 //
-// The one that has a row stays, and keeps its identity and everything that leads to it; of two new ones the one that was
-// inserted first. The other is merged into it (`MergeStep.upsert`) or withdrawn. Two objects that have rows are never
-// merged.
+// An object with a row stays, and keeps its id and the links to it. Of two new objects, the one
+// that was inserted first stays. The other is merged into it (`MergeStep.upsert`) or withdrawn. Two
+// objects with rows are never merged.
 
 internal import PerdurePredicates
 
@@ -21,7 +21,7 @@ extension MergeRound {
     }
   }
 
-  /// A new object that is to give way.
+  /// Decides about a new object that cannot stay.
   ///
   /// - Parameter survivors: The objects that have its values and stay.
   private mutating func judge(
@@ -32,7 +32,7 @@ extension MergeRound {
     case .error: unresolved.duplicates.append(duplicate)
     case .rollback: add(.withdraw(new))
     case .storeTrump, .objectTrump, .overwrite:
-      // Which of several it should be merged into nobody has said, nor what of it fits another entity.
+      // With several survivors the choice is ambiguous. Another entity has other properties.
       if survivors.count == 1, let other = survivors.first, other.entityNumber == new.entityNumber {
         add(.upsert(new, into: other, duplicate))
       } else {
@@ -41,7 +41,8 @@ extension MergeRound {
     }
   }
 
-  /// For each new object that cannot stay, those that do: of all with one key the one that has a row, else the first.
+  /// The surviving objects for each new object that cannot stay. Of the objects with one key, those
+  /// with a row stay; without any, the first one.
   private func survivors(
     _ duplicates: [StoreConflict.DuplicateKey]
   ) -> [ObjectReference: Set<ObjectReference>] {
@@ -60,7 +61,7 @@ extension MergeRound {
     reading.pending[reference].map { $0.isNew && !$0.isInsertedAgain } ?? false
   }
 
-  /// Both have rows, and one was changed here to what the other has.
+  /// Decides about two objects with rows, one of which was changed here to the values of the other.
   private mutating func judgeSaved(_ duplicate: StoreConflict.DuplicateKey) {
     let overlays = [duplicate.rejected, duplicate.existing].compactMap { reading.pending[$0] }
     let changed = overlays.map { ($0, slots(of: duplicate, $0)) }.first { !$0.1.isEmpty && !$0.0.isNew }

@@ -1,5 +1,5 @@
-// Conflicts about links: what leads to an object that is gone, what was linked to an object that is deleted here, pairs that
-// both have made, and sets.
+// Conflicts about links: links to removed objects, links to objects that are deleted here, pairs
+// that both contexts have made, and sets.
 
 internal import PerdurePredicates
 
@@ -8,7 +8,7 @@ extension MergeRound {
     switch precondition {
     case .rowUnchanged(let reference, _): judgeWatched(reference, precondition)
     case .rowAbsent(let reference):
-      // Somebody else has inserted it again.
+      // Another context has inserted the object again.
       if try newest.version(of: reference) != nil { unresolved.failed.append(precondition) }
     case .rowExists(let target):
       if try newest.version(of: target) == nil { judgeLinks(to: target, precondition) }
@@ -27,7 +27,8 @@ extension MergeRound {
     }
   }
 
-  /// Not changed here, but looked at (`detectConflicts(for:)`). What is changed here has been judged by its columns.
+  /// Decides about an object of `detectConflicts(for:)` without changes here. Changed objects are
+  /// compared by their columns.
   private mutating func judgeWatched(_ reference: ObjectReference, _ precondition: Precondition) {
     guard reading.viewState.watched[reference] != nil, reading.pending[reference]?.baseVersion == nil else {
       return
@@ -41,10 +42,10 @@ extension MergeRound {
     }
   }
 
-  /// Linked here to what others have deleted.
+  /// Decides about unsaved links to an object that another context has deleted.
   private mutating func judgeLinks(to target: ObjectReference, _ precondition: Precondition) {
     let sources = sources(of: target).filter { !isSettled($0.reference) }
-    // What is itself dropped needs no target.
+    // The final step of the target also decides about the links to it.
     if isSettled(target) { return }
     var isConflict = sources.isEmpty
     for overlay in sources {
@@ -57,19 +58,19 @@ extension MergeRound {
     if isConflict { unresolved.failed.append(precondition) }
   }
 
-  /// Deleted here, and linked or unlinked by others.
+  /// Decides about an object that is deleted here and that another context has linked or unlinked.
   private mutating func judgeDeletion(_ overlay: ObjectOverlay, _ precondition: Precondition) throws {
-    // Deleted there too: then there is nothing to be linked with.
+    // If it is deleted there too, it has no links.
     if try newest.version(of: overlay.reference) == nil { return }
     switch general(overlay) {
     case .error: unresolved.failed.append(precondition)
     case .storeTrump, .rollback: add(.asStored(root(of: overlay)))
-    // Delete rules are applied anew, to what is linked now.
+    // Delete rules are applied again, to the current links.
     case .objectTrump, .overwrite: break
     }
   }
 
-  /// Paired here with what others have paired too.
+  /// Decides about an unsaved pair whose target another context has paired too.
   private mutating func judgePairs(
     _ target: ObjectReference, _ index: StoreIndex, _ precondition: Precondition
   ) throws {
@@ -82,14 +83,15 @@ extension MergeRound {
         case .error: unresolved.failed.append(precondition)
         case .rollback where !overlay.isNew: add(.asStored(overlay.reference))
         case .storeTrump, .rollback: add(.setBack(overlay.reference, relationship))
-        // Unsaved changes are on top (PendingRebase.rebaseDeltas).
+        // Unsaved changes override the saved ones (PendingRebase.rebaseDeltas).
         case .objectTrump, .overwrite: break
         }
       }
     }
   }
 
-  /// Members were added or removed by both. Without a rule both are done; then validation counts.
+  /// Decides about a set whose members both contexts have changed. Without a rule, both changes are
+  /// applied, and validation checks the result.
   private mutating func judgeSet(
     _ overlay: ObjectOverlay, _ index: StoreIndex, _ precondition: Precondition
   ) throws {
@@ -122,7 +124,7 @@ extension MergeRound {
 }
 
 extension ObjectOverlay {
-  /// What unsaved links lead to from the object: what `links(to:)` holds for.
+  /// The targets of unsaved links of the object: those for which `links(to:)` is true.
   var linkTargets: Set<ObjectReference> {
     if isDeleted { return [] }
     var targets = Set(shape.columnSlots.compactMap { reference($0) })

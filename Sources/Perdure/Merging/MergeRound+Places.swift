@@ -1,12 +1,13 @@
-// Conflicts about orders: a member that was moved here, and moved or taken out by others.
+// Conflicts about orders: a member that was moved here, and moved or removed by another context.
 //
-// Who takes a member out and who moves another one does not disturb who moves this one. Members that only made room
-// have nothing to lose: they give way to what others have saved (OrderEditor.reconcileOrders).
+// Moves and removals of different members do not conflict. Members that only made space have no
+// conflicts: their moves are dropped in favour of the saved ones (OrderEditor.reconcileOrders).
 
 internal import PerdurePredicates
 
 extension MergeRound {
-  /// - Parameter range: The place that the members in question had when they were moved here.
+  /// - Parameter range: The index entry of the position that the members had before they were moved
+  ///   here.
   mutating func judgePlaces(
     _ owner: ObjectReference, _ index: StoreIndex, _ range: KeyRange, _ precondition: Precondition
   ) throws {
@@ -17,7 +18,8 @@ extension MergeRound {
     let moved = delta.moved
     var contested: [ObjectReference] = []
     for (member, placement) in moved where placement.stored.map({ range.isKey(of: $0, owner) }) == true {
-      // Taken out by others: there is nothing to be moved. At the same place for both: nothing to be decided.
+      // A member that another context has removed cannot be moved. If both contexts have moved it
+      // to the same position, there is no conflict.
       let newest = try newest.orderKey(of: member, under: owner, in: order)
       if let newest, newest != placement.stored, newest != placement.key { contested.append(member) }
     }
@@ -26,7 +28,7 @@ extension MergeRound {
     case .error: unresolved.failed.append(precondition)
     case .storeTrump: add(.dropPlaces(owner, relationship, contested))
     case .rollback: add(.dropPlaces(owner, relationship, moved.map(\.member)))
-    // Unsaved changes are on top.
+    // Unsaved changes override the saved ones.
     case .objectTrump, .overwrite: break
     }
   }
@@ -39,7 +41,7 @@ extension KeyRange {
 }
 
 extension OrderDelta {
-  /// The members that somebody has moved within the order, in their new order.
+  /// The members that the program has moved within the order, in their new order.
   var moved: [(member: ObjectReference, placement: Placement)] {
     tree.added.compactMap { place in
       guard let placement = placed[place.reference], placement.stored != nil, !placement.isSpread else {

@@ -1,51 +1,52 @@
-// What stands against a commit, and what the policy makes of it (M1). Nothing changes here.
+// The conflicts of a commit, and the decisions of the policy (M1). Nothing changes here.
 
 internal import PerdurePredicates
 
-/// One decision about what is pending, to be taken over when the context has moved on.
+/// One decision about unsaved changes. It is applied after the view has advanced.
 enum MergeStep {
-  /// The changed columns that are merged: the value that each gets, nil for the store's.
+  /// Changed columns get merged values; nil means the store's value.
   case merge(ObjectOverlay, [Int: Value?])
-  /// Unsaved changes of an object, and its deletion with all that it took along, are dropped.
+  /// Unsaved changes of an object are dropped. If it is deleted, the deletions that it has cascaded
+  /// to are dropped too.
   case asStored(ObjectReference)
-  /// The object is gone, whatever was changed of it here.
+  /// The object is removed, and its unsaved changes are dropped.
   case gone(ObjectReference)
-  /// The object is inserted again, with what it was before for what was not changed.
+  /// The object is inserted again. Columns without changes get their base values.
   case insertAgain(ObjectOverlay, base: [Int: Value])
-  /// A link of an object to what is gone is dropped.
+  /// A link of an object to a removed object is dropped.
   case dropLink(ObjectReference, to: ObjectReference)
-  /// A to-one relationship leads where the store has it lead.
+  /// A to-one relationship gets its stored target.
   case setBack(ObjectReference, RelationshipShape)
-  /// A many-to-many relationship has these objects.
+  /// A many-to-many relationship gets these targets.
   case setTargets(ObjectReference, RelationshipShape, Set<ObjectReference>)
-  /// Members of an ordered relationship stand where the store has them.
+  /// Members of an ordered relationship get their stored positions.
   case dropPlaces(ObjectReference, RelationshipShape, [ObjectReference])
-  /// A new object is merged into another.
+  /// A new object is merged into another one.
   case upsert(ObjectReference, into: ObjectReference, StoreConflict.DuplicateKey)
   /// A new object is not inserted.
   case withdraw(ObjectReference)
-  /// Others have changed an object that this context has only looked at; that is all right.
+  /// The check of an unchanged object ends: the policy permits that another context has changed it.
   case unwatch(ObjectReference)
 }
 
-/// One look at what others have saved.
+/// The comparison of the unsaved changes with one newest state.
 struct MergeRound {
   let reading: ContextReading
   let rebase: PendingRebase
   let mergeRules: MergeRules
-  /// The state that everything is judged against.
+  /// The state with which the unsaved changes are compared.
   let newest: any StoreView
   private(set) var steps: [MergeStep] = []
-  /// What stays.
+  /// The conflicts that remain.
   var unresolved = StoreConflict()
-  /// What the error says of the objects of `unresolved`.
+  /// The versions of the objects of `unresolved`, for the error.
   var versions: [ObjectReference: ObjectVersions] = [:]
-  /// Objects about which there is a step after which no more has to be asked of them.
+  /// Objects with a final step, which need no other decision.
   private var settled: Set<ObjectReference> = []
-  /// By what unsaved links lead to, what they lead from, in order: made once for all that is asked about it.
+  /// The overlays with unsaved links to each target, in order. Computed once.
   private lazy var sourcesByTarget = reading.pending.sourcesByTarget()
 
-  /// - Throws: all conflicts that stay, or that the store could not be read.
+  /// - Throws: The conflicts that remain, or the error of a store that could not be read.
   init(
     _ conflict: StoreConflict, _ reading: ContextReading, _ rebase: PendingRebase, _ mergeRules: MergeRules
   ) throws(PerdureError) {
@@ -79,7 +80,7 @@ struct MergeRound {
 
   func isSettled(_ reference: ObjectReference) -> Bool { settled.contains(reference) }
 
-  /// What unsaved links lead to an object from, in order.
+  /// The overlays with unsaved links to an object, in order.
   mutating func sources(of target: ObjectReference) -> [ObjectOverlay] { sourcesByTarget[target] ?? [] }
 
   // MARK: Rows
@@ -110,7 +111,7 @@ struct MergeRound {
     }
   }
 
-  /// The object that was deleted by itself, and has taken this one along.
+  /// The object whose deletion was requested and has cascaded to this one.
   func root(of overlay: ObjectOverlay) -> ObjectReference {
     var (reference, seen) = (overlay.reference, Set<ObjectReference>())
     while seen.insert(reference).inserted, let parent = reading.pending[reference]?.deletedWith,
@@ -121,7 +122,7 @@ struct MergeRound {
     return reference
   }
 
-  /// The policy for the objects of an entity, with its rules for properties.
+  /// The policy for an object, with its rules for properties.
   func rules(_ overlay: ObjectOverlay) -> EntityMergeRules {
     mergeRules.rules(overlay.shape, overlay.reference)
   }
@@ -150,7 +151,7 @@ struct MergeRound {
     return error
   }
 
-  /// What an object is to have that another has already.
+  /// The versions of an object's values that another object already has.
   private func taken(_ constraint: [String], by reference: ObjectReference) -> [PropertyVersions] {
     guard let overlay = reading.pending[reference] else { return [] }
     var base: [Int: Value] = [:]
@@ -158,7 +159,7 @@ struct MergeRound {
       for slot in beginning.indices { base[slot] = beginning[slot] }
     } else {
       do { base = try rebase.baseColumns(overlay) } catch {
-        // The error is told without: it is about something else.
+        // The error is thrown without the base values, because it reports another problem.
         base = [:]
       }
     }

@@ -1,56 +1,58 @@
-// Three-way comparison of one object, and what a policy makes of it. Pure: columns in, outcome out; there is no context
-// here and no store.
+// Three-way comparison of one object, and the result of a policy. Pure functions: they get columns
+// and return an outcome, without a context or a store.
 
 internal import PerdurePredicates
 
-/// An object that was changed here and elsewhere, by columns.
+/// An object that was changed here and by another context, by columns.
 struct ObjectVersions {
-  /// What was changed here, by slot.
+  /// The columns that were changed here, by slot.
   var local: [Int: Value]
-  /// All columns as they were; empty where that is not known any more.
+  /// All columns before both changes; empty if they are no longer known.
   var base: [Int: Value]
-  /// All columns as the store has them; nil where others have deleted the object.
+  /// All columns in the store; nil if another context has deleted the object.
   var store: [Int: Value]?
   var isDeletedHere = false
   /// Whether links of the object were changed here.
   var hasLinks = false
 
-  /// Whether all that was set here is what was there before.
+  /// Whether all local values equal the values before.
   var isUnchangedHere: Bool {
     !isDeletedHere && !hasLinks && !base.isEmpty && local.allSatisfy { base[$0.key] == $0.value }
   }
 
   func comparison(_ slot: Int) -> ColumnComparison {
     guard let local = local[slot], let store = store?[slot] else { return .store }
-    // What it was before is not known: then it may have changed.
+    // If the base value is unknown, both may have changed it.
     guard let base = base[slot] else { return local == store ? .store : .both }
     return ColumnComparison(base: base, local: local, store: store)
   }
 
-  /// The slots that both have changed, ascending.
+  /// The slots that both contexts have changed, ascending.
   var contested: [Int] { local.keys.filter { comparison($0) == .both }.sorted() }
 }
 
-/// What becomes of an object that was changed here and elsewhere.
+/// The result for an object that was changed here and by another context.
 enum ObjectOutcome: Equatable {
-  /// A conflict about these slots, or about the object where there are none.
+  /// A conflict about these slots; about the object as a whole if there are none.
   case conflict([Int])
-  /// What was changed here is changed in the store's row, but for slots that get another value, or the store's (nil).
+  /// The local changes are applied to the store's row, except for slots that get another value, or
+  /// the store's value (nil).
   case merged([Int: Value?])
-  /// As the store has it: unsaved changes, a deletion too, are dropped.
+  /// The store's values: unsaved changes are dropped, including a deletion.
   case asStored
-  /// It is gone, whatever was changed here.
+  /// The object is removed, even if it was changed here.
   case gone
-  /// It is deleted, whatever was changed there.
+  /// The object is deleted, even if another context has changed it.
   case deleted
-  /// Others have deleted it, and it is inserted again as it is here.
+  /// Another context has deleted the object, and it is inserted again with its local values.
   case insertedAgain
 }
 
 /// A policy as it applies to the objects of one entity.
 struct EntityMergeRules {
   let general: MergePolicy.General
-  /// The value that a rule for a slot has merged; `.none` where the slot has no rule, `.some(nil)` for a conflict.
+  /// The value that the rule of a slot has merged; `.none` if the slot has no rule, `.some(nil)`
+  /// for a conflict.
   var ruled: (Int, ObjectVersions) -> Value?? = { _, _ in .none }
   /// The columns that each save sets to its own time.
   var saveTimeSlots: Set<Int> = []

@@ -1,8 +1,8 @@
-// What a context was before a save began to merge, so that it can be put back (M3).
+// The state of a context before a save begins to merge, so that it can be restored (M3).
 
 internal import PerdurePredicates
 
-/// Everything that is pending in a context, and what it sees.
+/// All unsaved changes of a context, and its view.
 struct PendingCopy {
   private let reading: ContextReading
   private let eventHub: EventHub
@@ -11,7 +11,7 @@ struct PendingCopy {
   private let vanished: Set<ObjectReference>
   private let eventStarts: [ObjectReference: EventStart]
   private let watched: [ObjectReference: RowVersion]
-  /// Overlays keep their objects.
+  /// Overlays retain their instances.
   private let changes: [(overlay: ObjectOverlay, content: OverlayContent, transients: TransientsCopy)]
 
   /// - Complexity: O(pending changes).
@@ -24,9 +24,9 @@ struct PendingCopy {
     changes = reading.pending.ordered.joined().map { ($0, $0.content, TransientsCopy($0)) }
   }
 
-  /// Puts the context back. What a hook has set a transient attribute to meanwhile stays.
+  /// Restores the context. If a hook has set a transient attribute meanwhile, the new value stays.
   ///
-  /// - Returns: What there is to tell who has heard of the merging.
+  /// - Returns: The event for observers that have received reports of the merge.
   func restore() -> ContextNews {
     var news = ContextNews(kind: .objectsDidChange)
     let unheard = eventHub.goneReferences.union(takeBackInstances())
@@ -79,10 +79,10 @@ struct PendingCopy {
     }
   }
 
-  /// An object that the merging has taken out of the context.
+  /// Registers an object again that the merge has removed from the context.
   private func bringBack(_ object: ManagedObject, _ transients: TransientsCopy) {
     guard object.header.pointee.isGone else { return }
-    // A hook may have asked for the object meanwhile (C1).
+    // A hook may have created another instance meanwhile (C1).
     if let other = reading.registry.identityMap.object(object.reference) {
       reading.retirement.retire(other)
     }
@@ -94,7 +94,7 @@ struct PendingCopy {
     transients.restore(object)
   }
 
-  /// The save is done: changes that merging has dropped are let go of.
+  /// Releases the changes that the merge has dropped, after the save.
   func forget() {
     for (overlay, _, _) in changes where reading.pending[overlay.reference] !== overlay {
       reading.transientState.dropTransientsBefore(overlay)
@@ -102,8 +102,9 @@ struct PendingCopy {
   }
 }
 
-/// What the transient attributes of an object hold, and held before. These are the tables themselves: merging takes them
-/// away from the object and its overlay, and `TransientState.drop` keeps them until the save is done (T3).
+/// The transient values of an object, now and before its changes. Contains the tables themselves,
+/// not copies: a merge removes them from the object and its overlay, and `TransientState.drop`
+/// retains them until the end of the save (T3).
 private struct TransientsCopy {
   let isNew: Bool
   private let held: TransientValues?
@@ -116,7 +117,8 @@ private struct TransientsCopy {
     (before, atEvent) = (overlay.transientsBefore, overlay.transientsAtEvent)
   }
 
-  /// What was held before: as it was; by an object of which nothing had been set, as a hook has left it.
+  /// Restores the values before the changes. If no transient value was changed before the save,
+  /// keeps those of `other`.
   ///
   /// - Parameter other: The overlay that the object has had since.
   func restore(_ overlay: ObjectOverlay, insteadOf other: ObjectOverlay?, in transientState: TransientState) {
@@ -126,7 +128,7 @@ private struct TransientsCopy {
     overlay.transientsAtEvent = atEvent ?? atEventSince
   }
 
-  /// What is held, where being taken out of the context has lost it.
+  /// Restores the current values, if the removal from the context has dropped them.
   func restore(_ object: ManagedObject) {
     guard let held else { return }
     object.header.pointee.transients = .passRetained(held)

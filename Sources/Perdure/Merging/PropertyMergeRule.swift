@@ -1,8 +1,9 @@
-// How one property is merged that was changed here and elsewhere: values in, value out.
+// Rules for merging one property that was changed here and by another context. Pure functions of
+// values.
 
 public import PerdurePredicates
 
-/// How a save merges one property that was changed both here and elsewhere.
+/// The rule by which a save merges one property that was changed here and by another context.
 ///
 ///     context.mergePolicy = .error
 ///       .merging("salary", of: "Worker", by: .sum)
@@ -15,15 +16,15 @@ public struct PropertyMergeRule: Sendable {
 
   let kind: Kind
 
-  /// The save is refused.
+  /// Refuses the save.
   public static let error = PropertyMergeRule(kind: .error)
-  /// The store's value stays.
+  /// Keeps the store's value.
   public static let store = PropertyMergeRule(kind: .store)
-  /// The value that was set here is saved.
+  /// Saves the local value.
   public static let object = PropertyMergeRule(kind: .object)
   /// Adds both changes of a number: the local difference is added to the store's value. An absent
-  /// earlier value counts as 0. The save is refused if one of the two is not a number, or the sum
-  /// does not fit the attribute.
+  /// earlier value counts as 0. The save is refused if one of the values is not a number, or if the
+  /// sum does not fit the attribute.
   public static let sum = PropertyMergeRule(kind: .sum)
   /// The greater of the two values. An absent value is less than any value.
   public static let maximum = PropertyMergeRule(kind: .maximum)
@@ -33,7 +34,7 @@ public struct PropertyMergeRule: Sendable {
   /// Without a rule, the additions and removals of both sides are applied.
   public static let union = PropertyMergeRule(kind: .union)
 
-  /// A function computes the value from the three values. If it returns nil or a value that the
+  /// Computes the value by a function of the three values. If it returns nil or a value that the
   /// property cannot hold, the save is refused. The save calls it in the context's isolation,
   /// without locks, and possibly more than once, so it should depend only on its arguments. An
   /// object is passed and returned as its id.
@@ -41,7 +42,7 @@ public struct PropertyMergeRule: Sendable {
     PropertyMergeRule(kind: .custom(merge))
   }
 
-  /// The merged value, or nil for a conflict that stays.
+  /// The merged value; nil if the conflict remains.
   func merged(_ versions: PropertyVersions) -> Value? {
     switch kind {
     case .error, .union: nil
@@ -61,7 +62,7 @@ public struct PropertyMergeRule: Sendable {
       let sum = try Aggregation.sum([store, versions.local, taken])
       return sum.isNull ? nil : sum
     } catch {
-      // One of them is no number.
+      // One of the values is not a number.
       return nil
     }
   }
@@ -72,7 +73,7 @@ public struct PropertyMergeRule: Sendable {
     return Value.sortOrder(versions.local, versions.store) == order ? versions.local : versions.store
   }
 
-  /// Whether the rule is about the objects of a to-many relationship.
+  /// Whether the rule can merge the targets of a to-many relationship.
   var isForSets: Bool {
     switch kind {
     case .error, .store, .object, .union: true
@@ -80,13 +81,13 @@ public struct PropertyMergeRule: Sendable {
     }
   }
 
-  /// Whether the rule is about values of a type that can be added up.
+  /// Whether the rule can only merge numbers.
   var needsNumbers: Bool { if case .sum = kind { true } else { false } }
 
-  /// Whether the rule is about sets alone.
+  /// Whether the rule can only merge sets.
   var needsSet: Bool { if case .union = kind { true } else { false } }
 
-  /// The set that a to-many relationship is merged into, or nil for a conflict that stays.
+  /// The merged targets of a to-many relationship; nil if the conflict remains.
   func merged<Member: Hashable>(
     base: Set<Member>, local: Set<Member>, store: Set<Member>
   ) -> Set<Member>? {
@@ -102,7 +103,8 @@ public struct PropertyMergeRule: Sendable {
 }
 
 extension Value {
-  /// The number taken from 0; nil for what is no number, and for the one whole number that has no opposite.
+  /// The negative number; nil for a value that is not a number, and for the integer without a
+  /// negative.
   fileprivate var negated: Value? {
     switch self {
     case .integer(let number):

@@ -1,18 +1,18 @@
-// Three-way comparison of one property: what it was, what it is here, and what others have made of it.
+// Three-way comparison of one property: the earlier value, the local value and the store's value.
 
 public import PerdurePredicates
 
-/// The three values of a property that was changed here and elsewhere. A relationship has the id of
-/// the object at the other end (`Value.objectID`).
+/// The three values of a property that was changed here and by another context. A relationship is
+/// represented by the id of its target (`Value.objectID`).
 public struct PropertyVersions: Hashable, Sendable {
   /// The object.
   public let objectID: ManagedObjectID
   /// The property's name.
   public let property: String
-  /// The common earlier value: the row's value before the change here. For an object that was
-  /// inserted, the default of new objects.
+  /// The common earlier value: the row's value before the local change. For an inserted object, the
+  /// default of new objects.
   public let base: Value
-  /// The unsaved value that was set here.
+  /// The unsaved local value.
   public let local: Value
   /// The store's current value; also `.null` if the object does not exist.
   public let store: Value
@@ -34,16 +34,17 @@ extension PropertyVersions: CustomStringConvertible {
   }
 }
 
-/// What three values of one column come to, before any policy is asked.
+/// The result of comparing three values of one column, before a policy applies.
 enum ColumnComparison: Hashable {
   /// Only this context has changed it.
   case local
-  /// Only others have, or both have done the same.
+  /// Only the other context has changed it, or both have set the same value.
   case store
-  /// Both have, and not the same.
+  /// Both contexts have changed it to different values.
   case both
 
-  /// Two numbers that are alike may be two steps of one count, so they do not agree: one step would be lost.
+  /// Equal numbers count as different changes: each may be a step of one count, and one step would
+  /// be lost.
   init(base: Value, local: Value, store: Value) {
     if local == base || local == store && !store.isCountable && store != base {
       self = .store
@@ -56,7 +57,7 @@ enum ColumnComparison: Hashable {
 }
 
 extension Value {
-  /// Whether something can be added to it.
+  /// Whether the value is a number.
   fileprivate var isCountable: Bool {
     switch self {
     case .integer, .double, .decimal: true
