@@ -10,7 +10,7 @@ internal import PerdurePredicates
 ///   OD2. A member in `placed` is in the relationship. A member in `hidden` is not, or the store's
 ///        entry has no link.
 final class OrderDelta {
-  /// A place that differs from the store's.
+  /// A place that differs from the stored one.
   struct Placement {
     let key: OrderKey
     /// The stored order key; nil for none.
@@ -45,10 +45,10 @@ final class OrderDelta {
     return copy
   }
 
-  /// Gives a member an order key.
+  /// Sets the order key of a member.
   ///
-  /// - Parameter isSpread: Whether the program did not request it; a member that it moved before
-  ///   still counts as moved.
+  /// - Parameter isSpread: Whether the program did not request the move. A member that the program
+  ///   moved before still counts as moved.
   func place(_ member: ObjectReference, at key: OrderKey, stored: OrderKey?, isSpread: Bool = false) {
     let isSpread = isSpread && placed[member]?.isSpread ?? true
     forget(member)

@@ -1,15 +1,16 @@
 // The order key of an object in an ordered relationship: a fraction between 0 and 1, as the bytes
 // after the point.
 //
-// A key is 1 to 24 bytes, the last of which is not zero; the order of keys is that of fractions.
+// A key is 1 to 24 bytes, the last of which is not zero. The order of keys is that of fractions.
 // Between two keys there is always another key, as long as bytes are left. So an insertion writes
 // one key and moves no other member.
 //
 // Keys are made in levels of three bytes. In a run, each member is inserted after (or before) the
-// one that was inserted last. The next key of a run is one step from the previous key, on the same
-// level while that has space. A run is recognized by the lengths: one neighbour's key is longer
-// than the other's. So at the front, at the end or at a cursor, tens of thousands of insertions fit
-// before keys grow by a level. Any other insertion uses the middle of its neighbours' keys.
+// member that was inserted last. The next key of a run is one step from the previous key, on the
+// same level while that has space. A run is recognized by the lengths: one neighbour's key is
+// longer than the other's. So at the front, at the end or at a cursor, tens of thousands of
+// insertions fit before keys grow by a level. Any other insertion uses the middle of its
+// neighbours' keys.
 //
 //   KY1. A key has 1 to 24 bytes and does not end with a zero byte; so equal keys have equal bytes.
 //   KY2. `between(a, b)` is after a and before b, and depends only on them: it is the same in every
@@ -141,7 +142,7 @@ extension OrderKey {
     return nil
   }
 
-  /// Keys between two others, as far from each other as possible, for members with new keys.
+  /// Keys between two others, at equal distances, for members with new keys.
   ///
   /// - Returns: nil if they would be too close to each other for many later insertions.
   /// - Complexity: O(count).

@@ -85,8 +85,8 @@ struct OrderTree {
     root = merge(left, right)
   }
 
-  /// The weight of the entries before a key: the number of objects before it here, minus that in
-  /// the store.
+  /// The weight of the entries before a key: the number of objects before it here, minus the number
+  /// in the store.
   func weight(before place: OrderPlace) -> Int {
     var sum = 0
     var position = root

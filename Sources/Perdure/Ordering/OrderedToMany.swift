@@ -10,7 +10,7 @@ internal import PerdurePredicates
 ///     conversation.messages.move(message, to: 3)
 ///     let last = conversation.messages.last
 ///
-/// Every operation on one object, at any position, is O(log n). It loads nothing, and saving it
+/// Every operation on one object, at any position, is O(log n). It loads no object, and saving it
 /// writes one short record with the object's order key. Insertions of several contexts at different
 /// positions all succeed. If several contexts insert at the same position, the objects are
 /// adjacent, in the same order for all contexts. If two contexts move the same object, the second
@@ -38,20 +38,20 @@ public struct OrderedToMany<Element: ManagedObject> {
 
   private var unordered: ToMany<Element> { ToMany(source) }
 
-  /// The number of objects. O(log n): nothing is loaded.
+  /// The number of objects. O(log n): no object is loaded.
   @inlinable public var count: Int { source.count }
 
   /// Whether there is no object. O(log n).
   @inlinable public var isEmpty: Bool { count == 0 }
 
-  /// Whether an object is at the other end. O(log n): nothing is loaded.
+  /// Whether an object is at the other end. O(log n): no object is loaded.
   public func contains(_ object: Element) -> Bool { unordered.contains(object) }
 
-  /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no
-  /// instance is made.
+  /// Whether the object with an id is at the other end. O(log n): no object is loaded, and no
+  /// instance is created.
   public func contains(_ id: ManagedObjectID) -> Bool { unordered.contains(id) }
 
-  /// The identities of the objects in order, without making instances of them.
+  /// The ids of the objects in order. Creates no instances.
   public var objectIDs: [ManagedObjectID] { unordered.objectIDs }
 
   /// The object at a position below `count`. O(log n): no other object is loaded.
@@ -98,7 +98,7 @@ public struct OrderedToMany<Element: ManagedObject> {
     .map { context.registry.instance(of: $0).typed(Element.self) }
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   /// Connects an object after all others. An object that is already connected keeps its position.
   public func append(_ object: Element) { unordered.insert(object) }
@@ -208,7 +208,7 @@ public struct OrderedToMany<Element: ManagedObject> {
     }
   }
 
-  /// Whether the relationship cannot change because the owner was removed. If so, notes a rejected
+  /// Whether the relationship cannot change because the owner was removed. If so, records a refused
   /// change, which the next save reports.
   private var isRefused: Bool {
     let (owner, slot) = source.changeable()
@@ -252,7 +252,7 @@ extension OrderedToMany: Sequence {
 }
 
 extension OrderedToMany: CustomStringConvertible {
-  /// The identities of the objects in order; makes no instances.
+  /// The ids of the objects in order. Creates no instances.
   public var description: String { "\(objectIDs.map(\.uri))" }
 }
 

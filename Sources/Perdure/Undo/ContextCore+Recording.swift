@@ -1,15 +1,12 @@
-// Reports the edits of a context to the recorder of its undo manager, and begins and ends groups.
+// Ends and begins undo groups of a context.
 //
-// Overlays report edits of columns, and this file reports all others. Merges, refreshes and
+// Overlays report edits of columns, and EditRecording reports all others. Merges, refreshes and
 // rollbacks are not edits: they are excluded. Before the context moves to another state of the
 // store, the open groups read their contents (`settleUndoGroups`).
 
 internal import PerdurePredicates
 
 extension ContextCore {
-  // MARK: Edits
-
-  // MARK: Changes that are not edits
 
   /// Runs a closure whose edits cannot be undone. The delete rules of earlier deletions are applied
   /// first, and belong to the group of these deletions. Changes by the delete rules of the
@@ -26,7 +23,7 @@ extension ContextCore {
 
   // MARK: Groups
 
-  /// Ends the group of the event, for edits that do not belong to it. The event goes on.
+  /// Ends the group of the event, before edits that do not belong to it. The event continues.
   func endUndoGroupOfEvent() {
     guard let undoManager, let group = undoManager.recorder.endEvent() else { return }
     undoManager.complete(group, self)
@@ -56,7 +53,8 @@ extension ContextCore {
     endEventOfGroup()
   }
 
-  /// Ends the event with a group. In a hook, the operation that calls the hook ends it.
+  /// Ends the event together with a group. In a hook, the operation that calls the hook ends the
+  /// event.
   private func endEventOfGroup() {
     if activity.isIdle { endEvent() }
   }

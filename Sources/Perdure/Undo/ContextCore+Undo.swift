@@ -1,7 +1,7 @@
 // Undoes and redoes a group of edits.
 //
-// An undo gives each place the content that it had before the group. These changes are ordinary
-// edits: the recorder makes a group of them, and a redo undoes that group. So undo and redo are one
+// An undo sets each place to its content before the group. These changes are ordinary edits: the
+// recorder adds them to a new group, and a redo undoes that group. So undo and redo are one
 // function. A redo reverts all changes of the undo, also those by delete rules. The steps:
 //
 //   1. objects that the group has removed   inserted again with their attributes
@@ -31,7 +31,7 @@ extension ContextCore {
     editing.deleteRules.propagateDeletes()
     endUndoGroupOfEvent()
     var restored: [UndoGroup.Change] = []
-    // Observers hear of earlier edits and of those of the undo together.
+    // Observers receive earlier edits and those of the undo in one report.
     defer { endEvent { saving.undoRestorer.dropStoredValues(of: restored) } }
     guard let group = undoManager.history.last(direction) else { return }
     let conflicts = saving.conflictFinder.conflicts(of: group) {

@@ -93,8 +93,8 @@ public final class ContextUndoManager {
     change { history.setLastName(name) }
   }
 
-  /// Undoes the last group; does nothing if there is none. Ends the event, so observers of the
-  /// context are called before it returns, also before it throws.
+  /// Undoes the last group; does nothing if there is none. Ends the event: observers of the context
+  /// are called before the function returns or throws.
   ///
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: `PerdureError` 139003 with all `undoConflicts`, if the policy is `.refuse` and
@@ -105,7 +105,7 @@ public final class ContextUndoManager {
     try context?.takeBack(.undo, policy)
   }
 
-  /// Redoes the last undone group; does nothing if there is none. Ends the event as `undo`.
+  /// Redoes the last undone group; does nothing if there is none. Ends the event as `undo` does.
   ///
   /// - Parameter policy: As for `undo`.
   /// - Throws: As `undo`.
@@ -161,8 +161,8 @@ extension ContextUndoManager {
     change { history.removeAll() }
   }
 
-  /// Detaches the manager from a context that ends. The groups exist as long as the manager, but
-  /// cannot be undone.
+  /// Detaches the manager from a context whose handle was freed. The groups exist as long as the
+  /// manager, but cannot be undone.
   func abandon() {
     context = nil
     madeRecorder = nil
@@ -199,7 +199,8 @@ extension ContextUndoManager {
     recorder.continueInEvent(group)
   }
 
-  /// Undoes or redoes the last group, and adds the group that reverses this to the other stack.
+  /// Undoes or redoes the last group by `body`, and adds the group of the reverse edits to the
+  /// other stack.
   func takeBack(_ direction: UndoHistory.Direction, _ core: ContextCore, _ body: () -> Void) {
     guard let group = history.removeLast(direction) else { return }
     recorder.beginClosure(group.name)

@@ -1,8 +1,9 @@
 // The parts of an undo group: places of the graph, and their contents.
 //
-// All other content follows from these places: the other end of a to-one relationship from its
-// column, a derived value from its row. Places and contents consist of values and references, so a
-// group does not keep managed objects alive (exception: `HeldTransient.any`).
+// Only these places are recorded, because all other content is computed from them: the other end of
+// a to-one relationship from its column, a derived value from its row. Places and contents consist
+// of values and references, so a group does not retain managed objects (exception:
+// `HeldTransient.any`).
 
 internal import PerdurePredicates
 
