@@ -194,7 +194,7 @@ extension ContextCore {
   }
 
   /// Shows a newer state of the store that does not differ in any object that unsaved changes
-  /// concern or lead to.
+  /// concern or link to.
   func showUnder(_ newest: any StoreView) {
     editing.recording.settleUndoGroups()
     if let layer = reading.layerFollower.contextLayer, layer.builder.base === viewState.view {

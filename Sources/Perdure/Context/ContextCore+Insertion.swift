@@ -23,9 +23,9 @@ extension ContextCore {
     checkOwner()
     guard let context = object.contextForChange() else { return }
     if context !== self { stopAsForeign(object) }
-    // A hook may delete objects whose rules lead back to this one.
+    // A hook may delete objects whose delete rules delete this object too.
     if pending.isDeleted(object.reference) {
-      // A delete rule may have deleted it. Now it is also deleted by request.
+      // A delete rule may have deleted the object. Now the program also requests the deletion.
       pending[object.reference]?.deletedWith = nil
       return
     }

@@ -7,7 +7,7 @@ extension ContextCore {
 
 extension ContextCore {
   /// Whether an object may become a target. False if it no longer exists. Stops the program if it
-  /// belongs to another context or is no object of the destination.
+  /// belongs to another context or has an entity other than the destination.
   func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {
     let isOurs = object.uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()

@@ -32,7 +32,7 @@ extension ContextCore {
 
   /// Runs the steps from the delete rules to `didSave` once.
   ///
-  /// - Parameter isFirst: Whether nothing has been merged yet. The begin of a save is reported
+  /// - Parameter isFirst: Whether nothing has been merged yet. The beginning of a save is reported
   ///   once.
   /// - Returns: The conflict with saves of other contexts, if there is one. Then nothing has
   ///   changed except by hooks.

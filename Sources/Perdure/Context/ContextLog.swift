@@ -15,7 +15,7 @@ public struct ContextLogEntry: Sendable {
     case fetchIDs
     /// Objects were counted.
     case count
-    /// Pending changes were saved.
+    /// Unsaved changes were saved.
     case save
     /// A warning about the container's model (`ManagedObjectModel.warnings`). Only the subject is
     /// set.

@@ -1,4 +1,4 @@
-/// The numbers of a context's requests to its store since the context was made. For tests that
+/// The numbers of a context's requests to its store since the context was created. For tests that
 /// assert the number of requests of a loop, and for finding the cause of slow code.
 ///
 ///     let workers = try context.fetch(Worker.fetchRequest())
@@ -32,7 +32,7 @@ public struct ContextStatistics: Hashable, Sendable {
   /// The number of commits that were requested.
   public internal(set) var commitRequestCount = 0
 
-  /// Makes statistics in which all counts are 0.
+  /// Creates statistics in which all counts are 0.
   public init() {}
 
   /// The counts since an earlier moment: the difference of each number.

@@ -32,7 +32,7 @@ public struct DeletionPlan: Hashable, Sendable {
   /// The links that deny the deletion: the owner would be deleted, its relationship has the rule
   /// deny, and the object stays.
   public internal(set) var denied: [Link] = []
-  /// The links that the rule no action leaves: the owner stays, and still leads to a deleted
+  /// The links that the rule no action leaves: the owner stays, and still refers to a deleted
   /// object.
   public internal(set) var leftBehind: [Link] = []
 

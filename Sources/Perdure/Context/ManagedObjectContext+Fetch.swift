@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   ///     let first = try context.fetch(Worker.self, order: [FetchOrder(\Worker.name)], limit: 10)
   ///
   /// - Parameters:
-  ///   - type: The class of the objects. Objects of sub-entities are included.
+  ///   - type: The class of the objects. Objects of subentities are included.
   ///   - predicate: The condition for the objects; nil for all.
   ///   - order: The order, most significant criterion first; empty for no particular order.
   ///   - limit: The maximum number of objects; 0 for all.
@@ -47,7 +47,7 @@ extension ManagedObjectContext {
   ///     }
   ///
   /// - Parameters:
-  ///   - type: The class of the objects. Objects of sub-entities are included.
+  ///   - type: The class of the objects. Objects of subentities are included.
   ///   - order: The order, most significant criterion first; empty for no particular order.
   ///   - limit: The maximum number of objects; 0 for all.
   ///   - query: Runs once, on a stand-in for the object. It may name properties, and reads nothing.

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
   /// conflicts or merges both, according to `mergePolicy`. Pending delete rules are applied first.
   ///
   /// - Parameters:
-  ///   - type: The class. Objects of sub-entities are found too; the class's own entity is inserted.
+  ///   - type: The class. Objects of subentities are found too; the class's own entity is inserted.
   ///   - keyPath: The attribute. It must be the only one of a uniqueness constraint.
   ///   - value: The key. It becomes the value of the attribute of an inserted object.
   ///   - initialize: Called with an inserted object, which has its key, and not with an object that

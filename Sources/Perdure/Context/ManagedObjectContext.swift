@@ -94,7 +94,7 @@ extension ManagedObjectContext {
   ///
   /// The object can be read until then. Deleting an object that is already deleted or absent
   /// changes nothing. `processPendingChanges()`, a fetch and the save apply delete rules. Until
-  /// then, the other ends still lead to the object.
+  /// then, the other ends still refer to the object.
   public func delete(_ object: ManagedObject) { core.delete(object) }
 
   /// Applies the delete rules of all objects that are marked for deletion, so that the other ends

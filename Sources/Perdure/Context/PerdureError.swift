@@ -1,8 +1,8 @@
 public import PerdureModel
 public import PerdurePredicates
 
-/// The reason why an operation of a context or a container failed. Nothing has changed: pending
-/// changes are still pending. There are two exceptions: the outcome of a save whose write or sync
+/// The reason why an operation of a context or a container failed. Nothing has changed: unsaved
+/// changes are still unsaved. There are two exceptions: the outcome of a save whose write or sync
 /// failed is unknown (`isOutcomeUnknown`), and some of several stores may have saved
 /// (`incompleteSave`).
 ///

@@ -52,7 +52,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameter token: A state; `.current` for the newest; nil to unpin the context without
   ///   advancing. Without unsaved changes, the context can return to an older state. Objects that
-  ///   are absent in that state become invalid if they are touched, and must then be fetched again.
+  ///   are absent in that state become invalid at their next access, and must then be fetched
+  ///   again.
   /// - Throws: `PerdureError` 134070, and nothing has changed: the state belongs to another store,
   ///   or it is older and the context has unsaved changes.
   public func setQueryGeneration(from token: QueryGenerationToken?) throws(PerdureError) {

@@ -60,7 +60,7 @@ extension MergeRound {
 
   /// Decides about an object that is deleted here and that another context has linked or unlinked.
   private mutating func judgeDeletion(_ overlay: ObjectOverlay, _ precondition: Precondition) throws {
-    // If it is deleted there too, it has no links.
+    // If the other context has deleted it too, it has no links.
     if try newest.version(of: overlay.reference) == nil { return }
     switch general(overlay) {
     case .error: unresolved.failed.append(precondition)

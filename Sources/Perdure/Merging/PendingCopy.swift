@@ -14,7 +14,7 @@ struct PendingCopy {
   /// Overlays retain their instances.
   private let changes: [(overlay: ObjectOverlay, content: OverlayContent, transients: TransientsCopy)]
 
-  /// - Complexity: O(pending changes).
+  /// - Complexity: O(unsaved changes).
   init(_ reading: ContextReading, _ eventHub: EventHub, _ stores: StoreAssignment) {
     (self.reading, self.eventHub, self.stores) = (reading, eventHub, stores)
     view = reading.viewState.view

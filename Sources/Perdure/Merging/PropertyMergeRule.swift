@@ -24,7 +24,7 @@ public struct PropertyMergeRule: Sendable {
   public static let object = PropertyMergeRule(kind: .object)
   /// Adds both changes of a number: the local difference is added to the store's value. An absent
   /// earlier value counts as 0. The save is refused if one of the values is not a number, or if the
-  /// sum does not fit the attribute.
+  /// attribute cannot hold the sum.
   public static let sum = PropertyMergeRule(kind: .sum)
   /// The greater of the two values. An absent value is less than any value.
   public static let maximum = PropertyMergeRule(kind: .maximum)

@@ -35,7 +35,7 @@ public final class ContextUndoManager {
   private var continued: UndoHistory.Direction?
   private let observers = ObserverList<ContextUndoManager>()
 
-  /// Makes a manager for one context.
+  /// Creates a manager for one context.
   ///
   /// - Parameters:
   ///   - levelsOfUndo: The maximum number of groups; 0 for no limit.

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
     try core.takeBack(.redo, policy)
   }
 
-  /// Runs a closure, and makes one undo group of its edits.
+  /// Runs a closure, and adds its edits to one undo group.
   ///
   ///     context.undoGroup("Move to Archive") {
   ///       note.folder = archive
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     return try body()
   }
 
-  /// Runs an asynchronous closure, and makes one undo group of its edits.
+  /// Runs an asynchronous closure, and adds its edits to one undo group.
   ///
   /// It ends the event as the other overload. The group has the edits of the closure's own task. If
   /// the closure is suspended, edits of other tasks belong to other groups. So two closures can

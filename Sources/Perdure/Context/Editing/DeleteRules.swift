@@ -68,7 +68,7 @@ final class DeleteRules {
       }
       visited.append(overlay)
     }
-    // A preparation may have cancelled deletions.
+    // A `prepareForDeletion` may have cancelled deletions.
     for overlay in visited where !overlay.isNew && overlay.isDeleted && pending[overlay.reference] === overlay
     {
       for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
@@ -105,7 +105,7 @@ final class DeleteRules {
     let preparing = rule == .cascade && graph.prepares(relationship)
     if preparing { prepareTargets(of: owner, relationship, &prepared) }
     let targets = reading.links.targets(of: owner, relationship, stored)
-    // A preparation may have cancelled the deletion.
+    // A `prepareForDeletion` may have cancelled the deletion.
     guard overlay.isDeleted, pending[owner] === overlay else { return }
     if rule == .cascade {
       for target in targets where !pending.isDeleted(target) {
@@ -241,10 +241,10 @@ final class DeleteRules {
   }
 }
 
-/// The references in the columns of a row, for code that needs several of them.
+/// The references in the columns of a row.
 struct StoredReferences {
-  /// The epoch of the context when the row was read. A preparation may have advanced the view
-  /// since.
+  /// The epoch of the context when the row was read. A `prepareForDeletion` may have advanced the
+  /// view since.
   let epoch: UInt64
   var bySlot: [(slot: Int, target: ObjectReference)] = []
 

@@ -8,8 +8,8 @@
 //
 // Invariants:
 //   C5. `vanished` contains every reference that unsaved changes concern or link to, if the object
-//       is not new, not deleted here, and has no row in the view. It may also contain references
-//       that were such earlier. Ids are never reused, so a removed object stays removed.
+//       is not new, not deleted here, and has no row in the view. It may also contain references to
+//       which this applied earlier. Ids are never reused, so a removed object stays removed.
 //   C6. The deltas of columns contain no such reference at either end, even if the columns do.
 
 internal import PerdurePredicates

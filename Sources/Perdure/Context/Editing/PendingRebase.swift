@@ -157,8 +157,8 @@ final class PendingRebase {
   }
 
   private func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
-    // Except if `awakeFromFetch` has put another value into the instance's row: it would show
-    // again.
+    // Keeps a change if `awakeFromFetch` has put another value into the instance's row: without the
+    // change, the instance would show that value.
     let header = registry.identityMap.object(overlay.reference)?.header
     let shown = header?.pointee.row(ofVersion: version)
     overlay.unmark { slot, value in
@@ -349,7 +349,8 @@ final class PendingRebase {
     if wasDeleted { linkEditor.addIfVanished(overlay.reference) }
   }
 
-  /// The other end of a one-to-one relationship with a column at both ends, if it leads back.
+  /// The other end of a one-to-one relationship with a column at both ends, if its column refers to
+  /// this object.
   private func pairedPartner(
     _ reference: ObjectReference, _ relationship: RelationshipShape
   ) -> (owner: ObjectReference, relationship: RelationshipShape)? {

@@ -162,8 +162,8 @@ final class SiblingReader {
     return registry.siblingGroup(of: owner)
   }
 
-  /// Reads a relationship of a block of siblings. The first read of each relationship is not for
-  /// the whole block, because no other may follow.
+  /// Reads a relationship of a block of siblings. Returns nil for the first read of each
+  /// relationship: the program may read no other sibling's.
   private func askedRelation(
     _ relationship: RelationshipShape, _ block: Int, of group: SiblingGroup
   ) -> SiblingRelation? {

@@ -170,8 +170,8 @@ final class ChildIntake {
     }
   }
 
-  /// Sets the position of a member to its position in the child. A member without one is last at
-  /// both ends.
+  /// Sets the position of a member to its position in the child. A member without a stored position
+  /// is last in both contexts.
   func takePlace(_ place: StorePlace) {
     let (owner, member) = (place.link.source, place.link.target)
     for relationship in graph.shape(of: owner).relationships {

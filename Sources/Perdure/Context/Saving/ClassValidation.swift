@@ -159,7 +159,7 @@ final class ClassValidation {
     if !violations.isEmpty { throw .validation(violations) }
   }
 
-  /// Throws the declared rules that an object's unsaved changes violate. Used by
+  /// Throws an error with the declared rules that an object's unsaved changes violate. Used by
   /// `validateForInsert()` and similar methods.
   func checkRules(of object: ManagedObject) throws(PerdureError) {
     guard registry.has(object), let overlay = object.overlay else { return }
@@ -168,7 +168,7 @@ final class ClassValidation {
     if !details.isEmpty { throw .validation(details) }
   }
 
-  /// Throws the declared rules that a value would violate.
+  /// Throws an error with the declared rules that a value would violate.
   func checkRule(_ value: Any?, forKey key: String, of object: ManagedObject) throws(PerdureError) {
     if let composite = object.shape.composite(named: key) {
       return try ruleValidation.checkRules(value, composite, of: object)
@@ -182,7 +182,7 @@ final class ClassValidation {
       violation = PropertyRules.violation(relationship, count: count)
     } else if let value {
       if case .transient(.undefined, _) = shape.properties[slot] {
-        // It can hold any value.
+        // Such an attribute can have any value.
       } else if let held = object.held(value, slot) {
         ruleValidation.addBrokenRules(of: held, shape, object.reference, slot, to: &details)
       } else {

@@ -7,7 +7,7 @@ internal import PerdurePredicates
 final class MergeRules {
   private let graph: GraphSchema
   private let pending: PendingChanges
-  /// What a save does if other contexts have saved conflicting changes.
+  /// The policy of a save after conflicting saves of other contexts.
   var mergePolicy = MergePolicy.error
 
   init(_ pending: PendingChanges) {

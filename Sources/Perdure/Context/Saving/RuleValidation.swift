@@ -69,8 +69,8 @@ enum PropertyRules {
     }
   }
 
-  /// The violation of a relationship's limits by a number of targets. An optional relationship may
-  /// always be empty.
+  /// The violation if a relationship has this number of targets; nil if it may have them. An
+  /// optional relationship may always be empty.
   static func violation(
     _ relationship: RelationshipShape, count: Int
   ) -> Violation? {
@@ -301,7 +301,7 @@ final class RuleValidation {
     }
   }
 
-  /// Throws the declared rules that a value of a composite would violate.
+  /// Throws an error with the declared rules that a value of a composite would violate.
   func checkRules(
     _ value: Any?, _ composite: CompositeSchema, of object: ManagedObject
   ) throws(PerdureError) {

@@ -132,7 +132,8 @@ extension ObjectOverlay {
       || deltas.contains { !shape.relationship($0.slot).isInColumn && $0.delta.added.contains(other) }
   }
 
-  /// Whether a new link between two objects is dropped by a refresh if one of them was removed.
+  /// Whether there is a new link between two objects that a refresh drops if one of them was
+  /// removed.
   fileprivate func isLinked(with other: ObjectReference) -> Bool {
     if isDeleted { return false }
     return deltas.contains { reference == other ? !$0.delta.added.isEmpty : $0.delta.contains(other) == true }

@@ -1,5 +1,5 @@
-// The running operations of a context. The program's hooks may call the context while one is
-// running.
+// The running operations of a context. The program's hooks may call the context during these
+// operations.
 
 internal import PerdurePredicates
 

@@ -49,7 +49,7 @@ final class EventHub {
   private let pending: PendingChanges
   /// The observers in the context's isolation.
   private(set) var observers = ObserverList<ContextNotification>()
-  /// Reported new objects whose insertion was undone in the current event.
+  /// Reported new objects that were deleted again in the current event.
   private var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
   /// The sequences of the context's events.
   private(set) var streams = EventStreams()
@@ -183,10 +183,10 @@ final class EventHub {
       (overlay.reference, observers.isEmpty ? nil : registry.instance(of: overlay.reference)))
   }
 
-  /// The references of the reported new objects whose insertion was undone in the current event.
+  /// The references of the reported new objects that were deleted again in the current event.
   var goneReferences: Set<ObjectReference> { Set(goneInserts.map(\.reference)) }
 
-  /// Forgets the objects for which `isBack` is true: their insertion was redone.
+  /// Forgets the deleted objects for which `isBack` is true: they exist again.
   func forgetGone(where isBack: (ObjectReference) -> Bool) {
     goneInserts.removeAll { isBack($0.reference) }
   }
@@ -203,7 +203,7 @@ final class EventHub {
     guard isObserved else { return nil }
     var news = ContextNews(kind: .objectsDidChange)
     for overlay in pending.ordered.joined() {
-      // An insertion that was never reported needs no report of its end.
+      // A new object that was never reported needs no report of its removal.
       guard overlay.isNew ? overlay.toldState == .inserted : overlay.state.isPending else { continue }
       if !observers.isEmpty { news.objects[overlay.reference] = registry.instance(of: overlay.reference) }
       if overlay.isNew {

@@ -8,7 +8,7 @@ internal import PerdurePredicates
 /// The instances of a context, by reference, and their memory.
 final class ObjectRegistry {
   let graph: GraphSchema
-  /// The memory of the objects, also behind a plain pointer.
+  /// The memory of the objects. `memory` is a direct pointer to it.
   let memoryOwner = ObjectMemoryOwner()
   let memory: UnsafeMutablePointer<ObjectMemory>
   // Not checked for exclusivity at run time: the checks would cost more than the accesses. No

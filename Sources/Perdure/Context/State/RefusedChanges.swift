@@ -5,7 +5,7 @@ struct RefusedChanges {
   private(set) var details: [PerdureError.Detail] = []
   private(set) var count = 0
 
-  /// The most changes whose details are kept (R3).
+  /// The maximum number of changes with details (R3).
   static let detailsMax = 100
 
   var isEmpty: Bool { count == 0 }
