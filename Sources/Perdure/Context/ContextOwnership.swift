@@ -22,7 +22,8 @@ enum ContextOwnership: Sendable {
   var complaint: String {
     switch self {
     case .local: ""
-    case .main: "The view context or its object was used outside of the main actor. Use them on the main actor."
+    case .main:
+      "The view context or its object was used outside of the main actor. Use them on the main actor."
     case .queue:
       "A background context or its object was used outside of perform and performAndWait. "
         + "Use them inside of these calls."
