@@ -8,8 +8,7 @@ final class TransientState {
   private let graph: GraphSchema
   private let viewState: ViewState
   private let pending: PendingChanges
-  // Not checked for exclusivity at run time: no access lasts longer than an assignment, or than a
-  // call that cannot come back to the context.
+  // Not checked for exclusivity at run time: no access calls code that accesses the same property.
   /// The links of transient relationships, as the last save has left them.
   @exclusivity(unchecked) private var links = TransientLinks()
   /// Former values of transient attributes that are not released yet (T3 in TransientValues.swift).
