@@ -35,7 +35,8 @@ extension ContextCore {
     }
   }
 
-  /// Caches the targets of a to-many relationship, if all their rows are in memory.
+  /// Caches the targets of a to-many relationship, if all their rows are in memory. Returns nil if
+  /// there is no target, or if nothing was cached.
   @inline(never)
   func keep(_ found: [ObjectReference], _ slot: Int, of owner: ManagedObject) -> KeptTargets? {
     guard viewState.readFailure == nil, owner.header.keptTargets(slot) == nil else { return nil }

@@ -39,8 +39,8 @@ final class ContextCore {
   let activity = ContextActivity()
   let ownership: ContextOwnership
   let durability: Durability
-  // Not checked for exclusivity at run time: walks and reads access them often, and no access calls
-  // code that accesses the same property.
+  // The exclusivity of accesses is not checked at run time: walks and reads access them often, and
+  // no access calls code that accesses the same property.
   /// A reusable buffer for the references that an index returns during a walk.
   @exclusivity(unchecked) var found: [ObjectReference] = []
   /// The reads of a key path that is being probed (KeyPathProbe.swift); nil in other contexts.

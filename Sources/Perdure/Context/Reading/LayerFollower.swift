@@ -28,7 +28,8 @@ final class LayerFollower {
   private let pending: PendingChanges
   private let rows: RowLoader
   private let settledLinks: SettledLinks
-  // Not checked for exclusivity at run time: no access lasts longer than an assignment.
+  // The exclusivity of accesses is not checked at run time: no access lasts longer than an
+  // assignment.
   /// The unsaved changes as a layer over the view, as of the last fetch; nil before the first.
   @exclusivity(unchecked) private(set) var contextLayer: ContextLayer?
   /// Computes index entries from rows; nil before the first layer.

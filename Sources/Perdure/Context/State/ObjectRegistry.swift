@@ -11,8 +11,8 @@ final class ObjectRegistry {
   /// The memory of the objects. `memory` is a direct pointer to it.
   let memoryOwner = ObjectMemoryOwner()
   let memory: UnsafeMutablePointer<ObjectMemory>
-  // Not checked for exclusivity at run time: the checks would cost more than the accesses. No
-  // function of these types calls the context.
+  // The exclusivity of accesses is not checked at run time: the checks would cost more than the
+  // accesses. No function of these types calls the context.
   @exclusivity(unchecked) var identityMap = IdentityMap()
   @exclusivity(unchecked) var siblingGroups = SiblingGroups()
   /// The number of instances in memory, including those of removed objects. While it is not 0, the

@@ -22,7 +22,7 @@ final class PendingChanges {
   private let registry: ObjectRegistry
   var graph: GraphSchema { registry.graph }
   private var memory: UnsafeMutablePointer<ObjectMemory> { registry.memory }
-  // Not checked for exclusivity at run time: see `remove`.
+  // The exclusivity of accesses is not checked at run time: see `remove`.
   /// By entity number.
   @exclusivity(unchecked) private var groups: [Group] = []
   @exclusivity(unchecked) private var table = ReferenceTable<ObjectOverlay>()

@@ -8,7 +8,8 @@ final class TransientState {
   private let graph: GraphSchema
   private let viewState: ViewState
   private let pending: PendingChanges
-  // Not checked for exclusivity at run time: no access calls code that accesses the same property.
+  // The exclusivity of accesses is not checked at run time: no access calls code that accesses the
+  // same property.
   /// The links of transient relationships, as the last save has left them.
   @exclusivity(unchecked) private var links = TransientLinks()
   /// Former values of transient attributes that are not released yet (T3 in TransientValues.swift).

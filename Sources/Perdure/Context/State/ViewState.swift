@@ -13,7 +13,7 @@ final class ViewState {
   let store: any PersistentStore
   let graph: GraphSchema
   private let memory: UnsafeMutablePointer<ObjectMemory>
-  // Not checked for exclusivity at run time: no function here calls the context.
+  // The exclusivity of accesses is not checked at run time: no function here calls the context.
   @exclusivity(unchecked) var view: any StoreView
   /// Whether the view stays unchanged until the program advances it.
   @exclusivity(unchecked) var isPinned = false
