@@ -87,9 +87,9 @@ import Testing
 
   @TaskLocal static var log: Log?
 
-  /// What hooks have read.
+  /// The values that hooks have read.
+  // Unchecked: a test uses it in one task.
   final class Log: @unchecked Sendable {
-    // Unchecked: a test uses it in one task.
     var entries: [String] = []
   }
 
@@ -103,8 +103,8 @@ import Testing
 }
 
 /// The last strong reference to an object.
+// Unchecked: a test uses it in one task.
 private final class Owner<Object: ManagedObject>: @unchecked Sendable {
-  // Unchecked: a test uses it in one task.
   var object: Object?
   init(_ object: Object?) { self.object = object }
 }

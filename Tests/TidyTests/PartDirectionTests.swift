@@ -38,16 +38,16 @@ struct PartDirectionTests {
     var forbidden = Set(Self.composition)
     for group in groups.reversed() {
       let files = try Repository.swiftFiles(in: Self.folder + group.name)
+      for file in files {
+        let found = names(in: code(file.text)).intersection(forbidden)
+        #expect(found.isEmpty, "\(file.path) names \(found.sorted())")
+      }
       for part in group.parts.reversed() {
         let file = try #require(
           files.first { $0.path.hasSuffix("/\(part).swift") }, "\(part) has a file in \(group.name)")
         let found = names(in: code(file.text)).intersection(forbidden)
         #expect(found.isEmpty, "\(part) names \(found.sorted())")
         forbidden.insert(part)
-      }
-      for file in files where !file.path.hasSuffix("/Context\(group.name).swift") {
-        let found = names(in: code(file.text)).intersection(Self.composition)
-        #expect(found.isEmpty, "\(file.path) names \(found.sorted())")
       }
       forbidden.insert("Context\(group.name)")
     }

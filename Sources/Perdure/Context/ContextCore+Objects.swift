@@ -1,4 +1,4 @@
-// Conversion of references to instances, and of instances to their rows.
+// The instances of ids and references, and their registration.
 
 internal import PerdurePredicates
 

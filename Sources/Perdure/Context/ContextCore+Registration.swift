@@ -8,7 +8,10 @@ extension ManagedObjectContext {
   /// unsaved changes, and other objects are freed when they are released.
   public var retainsRegisteredObjects: Bool {
     get { core.registry.retainsInstances }
-    set { core.registry.retainObjects(newValue) }
+    set {
+      core.checkOwner()
+      core.registry.retainObjects(newValue)
+    }
   }
 
   /// Whether a fault whose row another context has removed counts as deleted and reads as having no
@@ -29,11 +32,9 @@ extension ManagedObjectContext {
   ///   ids for them, or 134060 if the container is closed; 133010 with `objectIDs` for objects that
   ///   do not belong to this context.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws(PerdureError) {
+    core.checkOwner()
     try core.saving.stores.obtainPermanentIDs(objects)
   }
-}
-
-extension ContextCore {
 }
 
 extension PerdureError {

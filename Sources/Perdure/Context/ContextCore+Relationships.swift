@@ -3,9 +3,6 @@
 internal import PerdurePredicates
 
 extension ContextCore {
-}
-
-extension ContextCore {
   /// Whether an object may become a target. False if it no longer exists. Stops the program if it
   /// belongs to another context or has an entity other than the destination.
   func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {

@@ -14,12 +14,9 @@
 // (`ContextReading`, `ContextEditing`, `ContextSaving`). No part uses ContextCore. A test checks
 // this (PartDirectionTests).
 //
-// Invariants:
-//   C1   ObjectRegistry.swift
-//   C2   PendingChanges.swift
-//   C3   PendingRebase.swift
+// Invariants (C1 is in ObjectRegistry.swift, C2 in PendingChanges.swift, C3 in PendingRebase.swift,
+// C5 and C6 in LinkEditor.swift):
 //   C4. A save that fails changes neither the store nor the context, except for changes by hooks.
-//   C5, C6   LinkEditor.swift
 
 internal import PerdurePredicates
 
@@ -58,7 +55,9 @@ final class ContextCore {
     pending = PendingChanges(registry)
     transientState = TransientState(viewState, pending)
     eventHub = EventHub(source, registry, pending)
-    reading = ContextReading(registry, viewState, pending, transientState, eventHub)
+    reading = ContextReading(
+      registry: registry, viewState: viewState, pending: pending, transientState: transientState,
+      eventHub: eventHub)
     editing = ContextEditing(reading, activity)
     fetching = ContextFetching(reading, editing, activity)
     saving = ContextSaving(reading, editing, activity, durability: durability)

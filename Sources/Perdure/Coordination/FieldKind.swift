@@ -18,10 +18,11 @@
   case data
   case url
 
-  // Inlinable, which the derived operator is not (ManagedObject+InlinedReading.swift).
-  /// Whether both are the same kind.
+  /// Whether both are the same kind. Inlinable, which the derived operator is not
+  /// (ManagedObject+InlinedReading.swift).
   @inlinable @inline(__always)
   package static func == (left: FieldKind, right: FieldKind) -> Bool {
+    // An enumeration without payloads and with fewer than 256 cases is one byte.
     unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
   }
 

@@ -38,6 +38,3 @@ extension ManagedObject {
     return derived.slots.last.flatMap { object.exactSum($0) }
   }
 }
-
-extension ContextCore {
-}

@@ -215,6 +215,7 @@ extension Unmanaged<ManagedObject> {
   func typed<T: ManagedObject>(_ type: T.Type) -> T {
     _withUnsafeGuaranteedRef { object in
       if Swift.type(of: object) != type { object.checkIsOf(type) }
+      // Its class was compared above.
       return unsafeDowncast(object, to: type)
     }
   }

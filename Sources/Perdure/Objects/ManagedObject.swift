@@ -205,13 +205,22 @@ open class ManagedObject {
   /// The default checks the declared rules. Outside of a save, it also calls
   /// `validateValue(_:forKey:)` for `validatedKeys` and sets the replacements. A save does both
   /// itself, so overriding methods need not call the default.
-  open func validateForInsert() throws { try core.saving.classValidation.validateByHand(self) }
+  open func validateForInsert() throws {
+    core.checkOwner()
+    try core.saving.classValidation.validateByHand(self)
+  }
 
   /// Checks whether the object may be saved with its changes; like `validateForInsert()`.
-  open func validateForUpdate() throws { try core.saving.classValidation.validateByHand(self) }
+  open func validateForUpdate() throws {
+    core.checkOwner()
+    try core.saving.classValidation.validateByHand(self)
+  }
 
   /// Checks whether the object may be deleted; like `validateForInsert()`.
-  open func validateForDelete() throws { try core.saving.classValidation.checkRules(of: self) }
+  open func validateForDelete() throws {
+    core.checkOwner()
+    try core.saving.classValidation.checkRules(of: self)
+  }
 
   /// Checks a value of a property, and may replace it. A save calls it for ``validatedKeys``,
   /// before `validateForInsert()` and `validateForUpdate()`. Programs may call it to check a value
@@ -230,6 +239,7 @@ open class ManagedObject {
   ///   assigns here.
   /// - Parameter key: The property. The entity must have it.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
+    core.checkOwner()
     try core.saving.classValidation.checkRule(value, forKey: key, of: self)
     try _validateProperty(&value, forKey: key)
   }

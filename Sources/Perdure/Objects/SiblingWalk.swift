@@ -135,7 +135,12 @@ final class WalkedObjects {
 
   func advance(to place: Int) -> Unmanaged<ManagedObject>? {
     let object = object(at: place)
-    current = object
+    // The end of the previous object may run code of the program that advances a copy of this walk.
+    while current !== object {
+      let previous = current
+      current = object
+      withExtendedLifetime(previous) {}
+    }
     return .passUnretained(object)
   }
 

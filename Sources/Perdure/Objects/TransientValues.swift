@@ -190,9 +190,6 @@ extension ManagedObject {
   }
 }
 
-extension ContextCore {
-}
-
 // MARK: - Letting go
 
 extension ContextCore {

@@ -1,8 +1,7 @@
 // Ends and begins undo groups of a context.
 //
 // Overlays report edits of columns, and EditRecording reports all others. Merges, refreshes and
-// rollbacks are not edits: they are excluded. Before the context moves to another state of the
-// store, the open groups read their contents (`settleUndoGroups`).
+// rollbacks are not edits: they are excluded.
 
 internal import PerdurePredicates
 

@@ -16,8 +16,12 @@ struct ContextEditing {
     recording = EditRecording(reading)
     objectEditor = ObjectEditor(reading, hooks, refusal, recording)
     orderEditor = OrderEditor(reading, recording)
-    linkEditor = LinkEditor(reading, objectEditor, orderEditor, recording)
-    rebase = PendingRebase(reading, objectEditor, orderEditor, linkEditor, refusal)
-    deleteRules = DeleteRules(reading, objectEditor, linkEditor, activity)
+    linkEditor = LinkEditor(
+      reading: reading, objectEditor: objectEditor, orderEditor: orderEditor, recording: recording)
+    rebase = PendingRebase(
+      reading: reading, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
+      refusal: refusal)
+    deleteRules = DeleteRules(
+      reading: reading, objectEditor: objectEditor, linkEditor: linkEditor, activity: activity)
   }
 }

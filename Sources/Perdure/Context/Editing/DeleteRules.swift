@@ -30,8 +30,8 @@ final class DeleteRules {
   private let activity: ContextActivity
 
   init(
-    _ reading: ContextReading, _ objectEditor: ObjectEditor, _ linkEditor: LinkEditor,
-    _ activity: ContextActivity
+    reading: ContextReading, objectEditor: ObjectEditor, linkEditor: LinkEditor,
+    activity: ContextActivity
   ) {
     graph = reading.graph
     registry = reading.registry

@@ -25,8 +25,8 @@ final class LinkEditor {
   private let recording: EditRecording
 
   init(
-    _ reading: ContextReading, _ objectEditor: ObjectEditor, _ orderEditor: OrderEditor,
-    _ recording: EditRecording
+    reading: ContextReading, objectEditor: ObjectEditor, orderEditor: OrderEditor,
+    recording: EditRecording
   ) {
     graph = reading.graph
     viewState = reading.viewState

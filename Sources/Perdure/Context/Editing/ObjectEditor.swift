@@ -7,7 +7,6 @@ internal import PerdurePredicates
 final class ObjectEditor {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
-  private let viewState: ViewState
   private let pending: PendingChanges
   private let reading: ContextReading
   private let hooks: ObjectHooks
@@ -18,7 +17,6 @@ final class ObjectEditor {
   {
     graph = reading.graph
     registry = reading.registry
-    viewState = reading.viewState
     pending = reading.pending
     self.reading = reading
     self.hooks = hooks

@@ -24,8 +24,8 @@ final class PendingRebase {
   private let refusal: ChangeRefusal
 
   init(
-    _ reading: ContextReading, _ objectEditor: ObjectEditor, _ orderEditor: OrderEditor,
-    _ linkEditor: LinkEditor, _ refusal: ChangeRefusal
+    reading: ContextReading, objectEditor: ObjectEditor, orderEditor: OrderEditor,
+    linkEditor: LinkEditor, refusal: ChangeRefusal
   ) {
     graph = reading.graph
     registry = reading.registry

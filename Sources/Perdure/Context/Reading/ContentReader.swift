@@ -13,8 +13,8 @@ final class ContentReader: EditedContentReader {
   private let links: LinkReader
 
   init(
-    _ rows: RowLoader, _ settledLinks: SettledLinks, _ links: LinkReader, _ registry: ObjectRegistry,
-    _ viewState: ViewState, _ pending: PendingChanges
+    rows: RowLoader, settledLinks: SettledLinks, links: LinkReader, registry: ObjectRegistry,
+    viewState: ViewState, pending: PendingChanges
   ) {
     graph = viewState.graph
     self.registry = registry

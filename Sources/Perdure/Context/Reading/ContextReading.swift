@@ -16,19 +16,24 @@ struct ContextReading {
   let contents: ContentReader
 
   init(
-    _ registry: ObjectRegistry, _ viewState: ViewState, _ pending: PendingChanges,
-    _ transientState: TransientState, _ eventHub: EventHub
+    registry: ObjectRegistry, viewState: ViewState, pending: PendingChanges,
+    transientState: TransientState, eventHub: EventHub
   ) {
     graph = viewState.graph
     (self.registry, self.viewState, self.pending) = (registry, viewState, pending)
     self.transientState = transientState
-    retirement = ObjectRetirement(viewState, registry, pending, eventHub)
-    rows = RowLoader(viewState, registry, pending, retirement)
-    siblings = SiblingReader(rows, registry, viewState, pending)
+    retirement = ObjectRetirement(
+      viewState: viewState, registry: registry, pending: pending, eventHub: eventHub)
+    rows = RowLoader(viewState: viewState, registry: registry, pending: pending, retirement: retirement)
+    siblings = SiblingReader(rows: rows, registry: registry, viewState: viewState, pending: pending)
     settledLinks = SettledLinks(viewState, pending, transientState)
-    links = LinkReader(rows, settledLinks, viewState, pending)
-    layerFollower = LayerFollower(rows, settledLinks, registry, viewState, pending)
-    derived = DerivedReader(rows, links, layerFollower, viewState, pending)
-    contents = ContentReader(rows, settledLinks, links, registry, viewState, pending)
+    links = LinkReader(rows: rows, settledLinks: settledLinks, viewState: viewState, pending: pending)
+    layerFollower = LayerFollower(
+      rows: rows, settledLinks: settledLinks, registry: registry, viewState: viewState, pending: pending)
+    derived = DerivedReader(
+      rows: rows, links: links, layerFollower: layerFollower, viewState: viewState, pending: pending)
+    contents = ContentReader(
+      rows: rows, settledLinks: settledLinks, links: links, registry: registry, viewState: viewState,
+      pending: pending)
   }
 }

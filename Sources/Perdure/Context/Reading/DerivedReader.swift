@@ -13,8 +13,8 @@ final class DerivedReader {
   private let layerFollower: LayerFollower
 
   init(
-    _ rows: RowLoader, _ links: LinkReader, _ layerFollower: LayerFollower, _ viewState: ViewState,
-    _ pending: PendingChanges
+    rows: RowLoader, links: LinkReader, layerFollower: LayerFollower, viewState: ViewState,
+    pending: PendingChanges
   ) {
     graph = viewState.graph
     self.viewState = viewState

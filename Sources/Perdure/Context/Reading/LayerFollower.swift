@@ -38,8 +38,8 @@ final class LayerFollower {
   @exclusivity(unchecked) private(set) var layerRevision: UInt64 = 0
 
   init(
-    _ rows: RowLoader, _ settledLinks: SettledLinks, _ registry: ObjectRegistry, _ viewState: ViewState,
-    _ pending: PendingChanges
+    rows: RowLoader, settledLinks: SettledLinks, registry: ObjectRegistry, viewState: ViewState,
+    pending: PendingChanges
   ) {
     graph = viewState.graph
     self.registry = registry

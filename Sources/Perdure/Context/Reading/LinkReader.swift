@@ -14,7 +14,7 @@ final class LinkReader {
   private let rows: RowLoader
   private let settledLinks: SettledLinks
 
-  init(_ rows: RowLoader, _ settledLinks: SettledLinks, _ viewState: ViewState, _ pending: PendingChanges) {
+  init(rows: RowLoader, settledLinks: SettledLinks, viewState: ViewState, pending: PendingChanges) {
     graph = viewState.graph
     self.viewState = viewState
     self.pending = pending

@@ -11,7 +11,7 @@ final class ObjectRetirement {
   private let pending: PendingChanges
   private let eventHub: EventHub
 
-  init(_ viewState: ViewState, _ registry: ObjectRegistry, _ pending: PendingChanges, _ eventHub: EventHub) {
+  init(viewState: ViewState, registry: ObjectRegistry, pending: PendingChanges, eventHub: EventHub) {
     graph = viewState.graph
     self.registry = registry
     self.viewState = viewState

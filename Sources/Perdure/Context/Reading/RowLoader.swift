@@ -15,8 +15,8 @@ final class RowLoader {
   var isLooking = false
 
   init(
-    _ viewState: ViewState, _ registry: ObjectRegistry, _ pending: PendingChanges,
-    _ retirement: ObjectRetirement
+    viewState: ViewState, registry: ObjectRegistry, pending: PendingChanges,
+    retirement: ObjectRetirement
   ) {
     graph = viewState.graph
     self.registry = registry

@@ -10,7 +10,7 @@ final class SiblingReader {
   private let pending: PendingChanges
   private let rows: RowLoader
 
-  init(_ rows: RowLoader, _ registry: ObjectRegistry, _ viewState: ViewState, _ pending: PendingChanges) {
+  init(rows: RowLoader, registry: ObjectRegistry, viewState: ViewState, pending: PendingChanges) {
     graph = viewState.graph
     self.registry = registry
     self.viewState = viewState

@@ -15,8 +15,8 @@ final class ClassValidation {
   private let activity: ContextActivity
 
   init(
-    _ reading: ContextReading, _ deleteRules: DeleteRules, _ ruleValidation: RuleValidation,
-    _ activity: ContextActivity
+    reading: ContextReading, deleteRules: DeleteRules, ruleValidation: RuleValidation,
+    activity: ContextActivity
   ) {
     registry = reading.registry
     viewState = reading.viewState

@@ -18,15 +18,19 @@ struct ContextSaving {
   ) {
     stores = StoreAssignment(reading, editing.recording)
     mergeRules = MergeRules(reading.pending)
-    mergeApplication = MergeApplication(reading, editing, mergeRules, stores)
+    mergeApplication = MergeApplication(
+      reading: reading, editing: editing, mergeRules: mergeRules, stores: stores)
     ruleValidation = RuleValidation(reading, editing.deleteRules)
-    classValidation = ClassValidation(reading, editing.deleteRules, ruleValidation, activity)
-    saveHooks = SaveHookCaller(reading, editing.deleteRules, classValidation, editing.objectEditor, activity)
+    classValidation = ClassValidation(
+      reading: reading, deleteRules: editing.deleteRules, ruleValidation: ruleValidation, activity: activity)
+    saveHooks = SaveHookCaller(
+      reading: reading, deleteRules: editing.deleteRules, classValidation: classValidation,
+      objectEditor: editing.objectEditor, activity: activity)
     childIntake = ChildIntake(reading, editing)
     foreignSaves = ForeignSaves(reading)
     saveCommit = SaveCommit(
-      reading, editing, mergeRules, ruleValidation, foreignSaves, childIntake, activity,
-      durability: durability)
+      reading: reading, editing: editing, mergeRules: mergeRules, ruleValidation: ruleValidation,
+      foreignSaves: foreignSaves, childIntake: childIntake, activity: activity, durability: durability)
     conflictFinder = UndoConflictFinder(reading)
     undoRestorer = UndoRestorer(reading, editing, conflictFinder)
   }

@@ -14,7 +14,7 @@ final class MergeApplication {
   private let stores: StoreAssignment
 
   init(
-    _ reading: ContextReading, _ editing: ContextEditing, _ mergeRules: MergeRules, _ stores: StoreAssignment
+    reading: ContextReading, editing: ContextEditing, mergeRules: MergeRules, stores: StoreAssignment
   ) {
     graph = reading.graph
     registry = reading.registry

@@ -22,9 +22,9 @@ final class SaveCommit {
   private let durability: Durability
 
   init(
-    _ reading: ContextReading, _ editing: ContextEditing, _ mergeRules: MergeRules,
-    _ ruleValidation: RuleValidation, _ foreignSaves: ForeignSaves, _ childIntake: ChildIntake,
-    _ activity: ContextActivity, durability: Durability
+    reading: ContextReading, editing: ContextEditing, mergeRules: MergeRules,
+    ruleValidation: RuleValidation, foreignSaves: ForeignSaves, childIntake: ChildIntake,
+    activity: ContextActivity, durability: Durability
   ) {
     graph = reading.graph
     viewState = reading.viewState

@@ -40,8 +40,8 @@ final class SaveHookCaller {
   private let activity: ContextActivity
 
   init(
-    _ reading: ContextReading, _ deleteRules: DeleteRules, _ classValidation: ClassValidation,
-    _ objectEditor: ObjectEditor, _ activity: ContextActivity
+    reading: ContextReading, deleteRules: DeleteRules, classValidation: ClassValidation,
+    objectEditor: ObjectEditor, activity: ContextActivity
   ) {
     registry = reading.registry
     viewState = reading.viewState

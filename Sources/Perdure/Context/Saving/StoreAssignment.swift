@@ -1,5 +1,4 @@
-// The rules of contexts with several stores: links across stores, read-only stores, and the stores
-// of new objects.
+// The stores of new objects, in contexts with several stores, and stores that are only read.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -204,6 +203,7 @@ extension ManagedObjectContext {
   ///   configuration does not have the entity.
   /// - Complexity: O(1); O(unsaved changes) if a relationship without inverse leads to the entity.
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
+    core.checkOwner()
     try core.saving.stores.assign(object, toStore: store.identifier)
   }
 }

@@ -155,7 +155,7 @@ final class UndoRestorer {
   /// Uses the object's previous instance again, if the program still has it.
   private func revive(_ overlay: ObjectOverlay) {
     let reference = overlay.reference
-    if registry.identityMap.object(reference) == nil, let object = registry.forgetRemoved(reference) {
+    if registry.identityMap.object(reference) == nil, let object = registry.takeRemoved(reference) {
       object.header.pointee.wakefulness.subtract([.gone, .vanished, .drowsy])
       object.header.pointee.dropRow()
       registry.identityMap.insert(object, reference)

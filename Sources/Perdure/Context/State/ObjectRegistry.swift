@@ -84,7 +84,7 @@ final class ObjectRegistry {
 
   /// Returns the instance of a removed object, if there is one, and forgets that the object was
   /// removed.
-  func forgetRemoved(_ reference: ObjectReference) -> ManagedObject? {
+  func takeRemoved(_ reference: ObjectReference) -> ManagedObject? {
     removedInstances.removeValue(forKey: reference)?.takeUnretainedValue()
   }
 
