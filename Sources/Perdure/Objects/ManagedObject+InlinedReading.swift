@@ -49,15 +49,6 @@ extension ManagedObject {
     return read(row, field)
   }
 
-  /// As `ready`; the inner optional is nil if there is no value.
-  @inlinable @inline(__always)
-  final func readyOptional<T>(
-    _ slot: Int, _ kind: FieldKind, _ read: (RowView, RowField) -> T
-  ) -> T?? {
-    guard let (row, field) = readyField(slot, kind) else { return nil }
-    return .some(row.isPresent(field) ? read(row, field) : nil)
-  }
-
   /// In debug builds, stops a program that uses the object in the wrong isolation.
   @inlinable @inline(__always)
   final func checkOwner() { assert(isInIsolation, isolationComplaint) }
@@ -70,6 +61,9 @@ extension ManagedObject {
 // MARK: - Attributes
 
 extension ManagedObject {
+  // The optional getters have no common function as the others have. The compiler would retain the
+  // object around a result of two optionals.
+
   /// Reads a whole number.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Int64 {
@@ -79,7 +73,9 @@ extension ManagedObject {
   /// Reads a whole number; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Int64? {
-    if let value = readyOptional(slot, .int64, { $0.integer($1) }) { return value }
+    if let (row, field) = readyField(slot, .int64) {
+      return row.isPresent(field) ? row.integer(field) : nil
+    }
     return loaded(slot)
   }
 
@@ -92,7 +88,9 @@ extension ManagedObject {
   /// Reads a whole number; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Int? {
-    if let value = readyOptional(slot, .int64, { Int(truncatingIfNeeded: $0.integer($1)) }) { return value }
+    if let (row, field) = readyField(slot, .int64) {
+      return row.isPresent(field) ? Int(truncatingIfNeeded: row.integer(field)) : nil
+    }
     return loaded(slot)
   }
 
@@ -105,7 +103,9 @@ extension ManagedObject {
   /// Reads a whole number; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Int32? {
-    if let value = readyOptional(slot, .int32, { Int32(truncatingIfNeeded: $0.integer($1)) }) { return value }
+    if let (row, field) = readyField(slot, .int32) {
+      return row.isPresent(field) ? Int32(truncatingIfNeeded: row.integer(field)) : nil
+    }
     return loaded(slot)
   }
 
@@ -118,7 +118,9 @@ extension ManagedObject {
   /// Reads a whole number; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Int16? {
-    if let value = readyOptional(slot, .int16, { Int16(truncatingIfNeeded: $0.integer($1)) }) { return value }
+    if let (row, field) = readyField(slot, .int16) {
+      return row.isPresent(field) ? Int16(truncatingIfNeeded: row.integer(field)) : nil
+    }
     return loaded(slot)
   }
 
@@ -131,7 +133,9 @@ extension ManagedObject {
   /// Reads a truth value; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Bool? {
-    if let value = readyOptional(slot, .bool, { $0.bool($1) }) { return value }
+    if let (row, field) = readyField(slot, .bool) {
+      return row.isPresent(field) ? row.bool(field) : nil
+    }
     return loaded(slot)
   }
 
@@ -144,7 +148,9 @@ extension ManagedObject {
   /// Reads a floating-point number; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Double? {
-    if let value = readyOptional(slot, .double, { $0.double($1) }) { return value }
+    if let (row, field) = readyField(slot, .double) {
+      return row.isPresent(field) ? row.double(field) : nil
+    }
     return loaded(slot)
   }
 
@@ -157,7 +163,9 @@ extension ManagedObject {
   /// Reads a floating-point number; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Float? {
-    if let value = readyOptional(slot, .float, { Float($0.double($1)) }) { return value }
+    if let (row, field) = readyField(slot, .float) {
+      return row.isPresent(field) ? Float(row.double(field)) : nil
+    }
     return loaded(slot)
   }
 
@@ -170,8 +178,8 @@ extension ManagedObject {
   /// Reads a date; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> Date? {
-    if let value = readyOptional(slot, .date, { Date(timeIntervalSinceReferenceDate: $0.double($1)) }) {
-      return value
+    if let (row, field) = readyField(slot, .date) {
+      return row.isPresent(field) ? Date(timeIntervalSinceReferenceDate: row.double(field)) : nil
     }
     return loaded(slot)
   }
@@ -185,7 +193,9 @@ extension ManagedObject {
   /// Reads a UUID; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> UUID? {
-    if let value = readyOptional(slot, .uuid, { UUID(uuid: $0.load($1, uuid_t.self)) }) { return value }
+    if let (row, field) = readyField(slot, .uuid) {
+      return row.isPresent(field) ? UUID(uuid: row.load(field, uuid_t.self)) : nil
+    }
     return loaded(slot)
   }
 
@@ -198,8 +208,8 @@ extension ManagedObject {
   /// Reads text; nil if there is no value.
   @inlinable @inline(__always)
   public final func _get(_ slot: Int) -> String? {
-    if let value = readyOptional(slot, .string, { row, _ in RowView.text(of: row.base, row.fields + slot) }) {
-      return value
+    if let (row, field) = readyField(slot, .string) {
+      return row.isPresent(field) ? RowView.text(of: row.base, row.fields + slot) : nil
     }
     return loaded(slot)
   }
