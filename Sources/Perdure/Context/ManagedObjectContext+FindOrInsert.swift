@@ -21,7 +21,8 @@ extension ManagedObjectContext {
   ///   - keyPath: The attribute. It must be the only one of a uniqueness constraint.
   ///   - value: The key. It becomes the value of the attribute of an inserted object.
   ///   - initialize: Called with an inserted object, which has its key, and not with an object that
-  ///     was found. If it throws, the inserted object is deleted.
+  ///     was found. If it throws, the inserted object is removed with its links. No delete rule and no
+  ///     `prepareForDeletion` applies, so objects that the closure has linked to it stay.
   /// - Returns: The object that was found or inserted.
   /// - Throws: `FetchError` with the code `notUnique` for another attribute; as `fetch(_:)`; the
   ///   error of `initialize`. Then no object was inserted.
@@ -52,7 +53,7 @@ extension ManagedObjectContext {
 }
 
 extension ContextCore {
-  /// Inserts an object. If `initialize` throws, deletes it.
+  /// Inserts an object. If `initialize` throws, removes it.
   fileprivate func insert<T: ManagedObject>(
     _ type: T.Type, initialize: (T) throws -> Void
   ) throws -> T {
@@ -60,7 +61,9 @@ extension ContextCore {
     do {
       try initialize(object)
     } catch {
-      delete(object)
+      transientState.keepDropped()
+      defer { transientState.releaseDropped() }
+      editing.removal.takeAway([object.reference])
       throw error
     }
     return object

@@ -388,4 +388,22 @@ struct UndoTests {
     #expect(!volume.isDeleted && volume.title == "One" && !scene.manager.canUndo)
     try context.save()
   }
+
+  @Test("The undo of an insertion removes links to the object that no group has")
+  func linksOutsideOfGroups() throws {
+    let scene = try UndoScene()
+    let context = scene.context
+    let mark = UndoMark(context: context)
+    try context.save()
+    scene.manager.removeAllActions()
+    let volume = context.undoGroup("Insert") { UndoVolume(context: context) }
+    context.withoutUndo { mark.favourite = volume }
+    try context.undo()
+    #expect(mark.favourite == nil && volume.isDeleted)
+    try context.redo()
+    #expect(mark.favourite === volume)
+    try context.undo()
+    try context.save()
+    #expect(mark.favourite == nil)
+  }
 }

@@ -9,6 +9,7 @@ struct ContextEditing {
   let linkEditor: LinkEditor
   let rebase: PendingRebase
   let deleteRules: DeleteRules
+  let removal: ObjectRemoval
 
   init(_ reading: ContextReading, _ activity: ContextActivity) {
     hooks = ObjectHooks(reading, activity)
@@ -23,5 +24,8 @@ struct ContextEditing {
       refusal: refusal)
     deleteRules = DeleteRules(
       reading: reading, objectEditor: objectEditor, linkEditor: linkEditor, activity: activity)
+    removal = ObjectRemoval(
+      reading: reading, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
+      deleteRules: deleteRules)
   }
 }

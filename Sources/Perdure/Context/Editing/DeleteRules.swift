@@ -216,13 +216,13 @@ final class DeleteRules {
     let rows = settled.map {
       registry.identityMap.object($0.reference) == nil ? nil : reading.layerFollower.row(of: $0, base: nil)
     }
-    for overlay in settled { letGoOfDeleted(overlay) }
+    for overlay in settled { disconnectTargets(of: overlay) }
     for (overlay, row) in zip(settled, rows) { reading.retirement.retireNew(overlay, row) }
   }
 
-  /// Removes the links between deleted objects, which delete rules leave. One of the objects is
-  /// about to be removed, and the deletion of the other may be cancelled.
-  func letGoOfDeleted(_ overlay: ObjectOverlay) {
+  /// Removes the links of an object that is about to be removed, also those to deleted objects,
+  /// which delete rules leave: the deletion of the other object may be cancelled.
+  func disconnectTargets(of overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       for target in reading.links.targets(of: overlay.reference, relationship) {
         linkEditor.disconnect(overlay.reference, relationship, target)

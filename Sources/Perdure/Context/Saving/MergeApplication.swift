@@ -213,13 +213,13 @@ final class MergeApplication {
     guard let overlay = pending[new], overlay.isNew, new != other else { return }
     let merged = try mergedColumns(overlay, into: other, duplicate)
     let links = links(of: new)
-    let sources = oneWaySources(of: new)
+    let sources = editing.removal.unsavedOneWayLinks(to: [new])
     let row = reading.layerFollower.row(of: overlay, base: nil)
-    disconnectAll(new)
+    editing.removal.disconnectAll(overlay)
     for (slot, value) in merged.sorted(by: { $0.key < $1.key }) { set(other, slot, value, replacing: new) }
     for (slot, targets) in links { connect(other, overlay.shape.relationship(slot), targets, replacing: new) }
-    for (owner, relationship) in sources {
-      editing.linkEditor.connect(owner == new ? other : owner, relationship, other)
+    for link in sources {
+      editing.linkEditor.connect(link.owner == new ? other : link.owner, link.relationship, other)
     }
     pending.mergedObjects[new] = other
     if !moveInstance(of: overlay, to: other) { reading.retirement.retireNew(overlay, row) }
@@ -241,9 +241,7 @@ final class MergeApplication {
   /// Removes a new object, as if it had never been inserted.
   func withdraw(_ new: ObjectReference) {
     guard let overlay = pending[new], overlay.isNew else { return }
-    let row = reading.layerFollower.row(of: overlay, base: nil)
-    disconnectAll(new)
-    reading.retirement.retireNew(overlay, row)
+    editing.removal.withdraw(overlay)
   }
 
   /// The columns of the other object that change.
@@ -301,33 +299,6 @@ final class MergeApplication {
         continue
       }
       editing.linkEditor.connect(owner, relationship, target == new ? owner : target)
-    }
-  }
-
-  /// The objects with a link to a new object in a relationship without inverse. Only unsaved links
-  /// can lead to a new object.
-  private func oneWaySources(
-    of new: ObjectReference
-  ) -> [(owner: ObjectReference, relationship: RelationshipShape)] {
-    if graph.shape(of: new).incoming.isEmpty { return [] }
-    return pending.ordered.joined().flatMap { overlay in
-      overlay.shape.relationships.filter { relationship in
-        guard relationship.inverseSlot == nil, !overlay.isDeleted else { return false }
-        return relationship.form == .column
-          ? overlay.reference(relationship.slot) == new
-          : overlay.delta(relationship.slot)?.added.contains(new) == true
-      }.map { (overlay.reference, $0) }
-    }
-  }
-
-  private func disconnectAll(_ new: ObjectReference) {
-    for (owner, relationship) in oneWaySources(of: new) {
-      editing.linkEditor.disconnect(owner, relationship, new)
-    }
-    for relationship in graph.shape(of: new).relationships {
-      for target in reading.links.targets(of: new, relationship) {
-        editing.linkEditor.disconnect(new, relationship, target)
-      }
     }
   }
 }

@@ -42,10 +42,12 @@ final class UndoRestorer {
     for change in changes { restoreLink(change) }
     for change in changes { restorePosition(change) }
     for change in changes { restoreTransient(change) }
-    for change in changes {
-      guard case .object(let reference) = change.place, change.before.isAbsent else { continue }
-      takeAway(reference)
-    }
+    // No delete rules: before the group, the objects had no links that a rule could follow.
+    editing.removal.takeAway(
+      changes.compactMap { change in
+        guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
+        return reference
+      })
     tellRestored(changes, returned: Set(returned.map(\.place.owner)))
   }
 
@@ -177,22 +179,6 @@ final class UndoRestorer {
       else { continue }
       editing.linkEditor.setColumn(reference, relationship, target)
     }
-  }
-
-  /// Removes an object that the group has added, with its current links. Does not apply delete
-  /// rules: before the group, the object had no links that a rule could follow.
-  private func takeAway(_ reference: ObjectReference) {
-    guard reading.contents.exists(reference) else { return }
-    let overlay = pending.overlay(for: reference)
-    guard overlay.isNew else {
-      editing.deleteRules.letGoOfDeleted(overlay)
-      return editing.objectEditor.markDeleted(reference)
-    }
-    editing.recording.recordDeletion(reference)
-    let row =
-      registry.identityMap.object(reference) == nil ? nil : reading.layerFollower.row(of: overlay, base: nil)
-    editing.deleteRules.letGoOfDeleted(overlay)
-    reading.retirement.retireNew(overlay, row)
   }
 
   /// Unmarks the columns of the restored objects that have their stored values. A save would write

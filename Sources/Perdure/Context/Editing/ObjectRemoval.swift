@@ -1,0 +1,110 @@
+// Removes objects with their links, without delete rules and their hooks.
+
+internal import PerdurePredicates
+
+/// Removes objects as if they had never been inserted: an undo of their insertion, a merge of a new
+/// object into another one, and a failed initialization.
+final class ObjectRemoval {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let pending: PendingChanges
+  private let reading: ContextReading
+  private let recording: EditRecording
+  private let objectEditor: ObjectEditor
+  private let linkEditor: LinkEditor
+  private let deleteRules: DeleteRules
+
+  init(
+    reading: ContextReading, recording: EditRecording, objectEditor: ObjectEditor,
+    linkEditor: LinkEditor, deleteRules: DeleteRules
+  ) {
+    graph = reading.graph
+    registry = reading.registry
+    pending = reading.pending
+    self.reading = reading
+    self.recording = recording
+    self.objectEditor = objectEditor
+    self.linkEditor = linkEditor
+    self.deleteRules = deleteRules
+  }
+
+  /// Removes objects with their current links, as an edit that an undo can revert. An object that
+  /// was saved is marked as deleted: its links are gone, so no delete rule has an effect.
+  func takeAway(_ references: [ObjectReference]) {
+    let existing = references.filter(reading.contents.exists)
+    disconnectOneWayLinks(to: Set(existing))
+    for reference in existing {
+      let overlay = pending.overlay(for: reference)
+      if overlay.isNew {
+        recording.recordDeletion(reference)
+        retireNew(overlay)
+      } else {
+        deleteRules.disconnectTargets(of: overlay)
+        objectEditor.markDeleted(reference)
+      }
+    }
+  }
+
+  /// Removes a new object with its links.
+  func withdraw(_ overlay: ObjectOverlay) {
+    disconnectOneWayLinks(to: [overlay.reference])
+    retireNew(overlay)
+  }
+
+  private func retireNew(_ overlay: ObjectOverlay) {
+    let row =
+      registry.identityMap.object(overlay.reference) == nil
+      ? nil : reading.layerFollower.row(of: overlay, base: nil)
+    deleteRules.disconnectTargets(of: overlay)
+    reading.retirement.retireNew(overlay, row)
+  }
+
+  // MARK: Links
+
+  /// Removes all links of an object that is new.
+  func disconnectAll(_ overlay: ObjectOverlay) {
+    disconnectOneWayLinks(to: [overlay.reference])
+    deleteRules.disconnectTargets(of: overlay)
+  }
+
+  private func disconnectOneWayLinks(to targets: Set<ObjectReference>) {
+    for link in unsavedOneWayLinks(to: targets) {
+      linkEditor.disconnect(link.owner, link.relationship, link.target)
+    }
+  }
+
+  /// The unsaved links to objects in relationships without inverse. Only unsaved links can lead to
+  /// a new object.
+  ///
+  /// - Complexity: O(number of changed objects with such relationships), and O(k log k) for each
+  ///   such relationship with k targets of both kinds, added and given, whichever are fewer.
+  func unsavedOneWayLinks(to targets: Set<ObjectReference>) -> [OneWayLink] {
+    if !targets.contains(where: { !graph.shape(of: $0).incoming.isEmpty }) { return [] }
+    let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
+    return pending.ordered(where: isOneWay).filter { !$0.isDeleted }.flatMap { overlay in
+      overlay.shape.relationships.filter { $0.inverseSlot == nil }.flatMap { relationship in
+        addedTargets(overlay, relationship, in: targets).map {
+          OneWayLink(owner: overlay.reference, relationship: relationship, target: $0)
+        }
+      }
+    }
+  }
+
+  private func addedTargets(
+    _ overlay: ObjectOverlay, _ relationship: RelationshipShape, in targets: Set<ObjectReference>
+  ) -> [ObjectReference] {
+    if relationship.form == .column {
+      return overlay.reference(relationship.slot).map { targets.contains($0) ? [$0] : [] } ?? []
+    }
+    guard let added = overlay.delta(relationship.slot)?.added else { return [] }
+    if added.count <= targets.count { return added.ordered.filter(targets.contains) }
+    return targets.filter { added.contains($0) }.sorted { $0.rawValue < $1.rawValue }
+  }
+}
+
+/// A link in a relationship without inverse.
+struct OneWayLink {
+  let owner: ObjectReference
+  let relationship: RelationshipShape
+  let target: ObjectReference
+}
