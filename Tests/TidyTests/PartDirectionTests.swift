@@ -5,7 +5,7 @@ import Testing
 struct PartDirectionTests {
   private static let folder = "Sources/Perdure/Context/"
   private static let state = [
-    "ObjectRegistry", "ViewState", "PendingChanges", "TransientState", "EventHub", "ContextActivity",
+    "ObjectRegistry", "ViewState", "PendingChanges", "TransientState", "ContextActivity", "EventHub",
   ]
   /// What no part may name: the types that connect the parts.
   private static let composition = ["ContextCore", "ContextFetching"]

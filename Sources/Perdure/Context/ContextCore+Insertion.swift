@@ -33,7 +33,9 @@ extension ContextCore {
       activity.deletedInPreparation.insert(object.reference)
       return
     }
-    if object.shape.lifeCycle.contains(.prepareForDeletion) { object.prepareForDeletion() }
+    if object.shape.lifeCycle.contains(.prepareForDeletion) {
+      activity.callProgram { object.prepareForDeletion() }
+    }
     activity.preparing.remove(object.reference)
     activity.deletedInPreparation.remove(object.reference)
     if object.context === self { editing.objectEditor.markDeleted(object.reference) }
@@ -57,7 +59,9 @@ extension ContextCore {
     registry.attach(overlay, to: object)
     object.uncountedShape._withUnsafeGuaranteedRef { shape in
       if shape.followsRow { object.header.pointee.wakefulness = .awake }
-      if shape.lifeCycle.contains(.awakeFromInsert) { object.awakeFromInsert() }
+      if shape.lifeCycle.contains(.awakeFromInsert) {
+        activity.callProgram { object.awakeFromInsert() }
+      }
     }
   }
 

@@ -54,7 +54,7 @@ final class ContextCore {
     viewState = ViewState(source.store, source.graph, registry.memory)
     pending = PendingChanges(registry)
     transientState = TransientState(viewState, pending)
-    eventHub = EventHub(source, registry, pending)
+    eventHub = EventHub(source: source, registry: registry, pending: pending, activity: activity)
     reading = ContextReading(
       registry: registry, viewState: viewState, pending: pending, transientState: transientState,
       eventHub: eventHub)

@@ -52,10 +52,9 @@ extension ContextCore {
     endEventOfGroup()
   }
 
-  /// Ends the event together with a group. In a hook, the operation that calls the hook ends the
-  /// event.
+  /// Ends the event together with a group, unless a hook or an observer has made the group.
   private func endEventOfGroup() {
-    if activity.isIdle { endEvent() }
+    if activity.groupsEndEvents { endEvent() }
   }
 
   /// - Returns: The token of the group; nil if there is no manager, or if a closure of a group is

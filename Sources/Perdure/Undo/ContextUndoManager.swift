@@ -10,9 +10,9 @@
 ///
 /// An undo group has all edits of one closure of `undoGroup`. The edits of an event outside of such
 /// closures are a group too. An event ends with `processPendingChanges()`, a save, a `perform`, an
-/// undo, a redo, and the end of a closure. Then observers of the context are called. An undo is
-/// itself an unsaved edit of the context, and the next save validates it. It can undo edits that
-/// were already saved.
+/// undo, a redo, and the end of a closure, except in hooks and observers. Then observers of the
+/// context are called. An undo is itself an unsaved edit of the context, and the next save
+/// validates it. It can undo edits that were already saved.
 ///
 /// An undo restores attributes (also composite and transient ones), links, and positions in ordered
 /// relationships. It restores deleted objects with their ids, also those that delete rules have

@@ -11,6 +11,131 @@ import Testing
   }
 }
 
+@Entity final class UndoHookLog: ManagedObject {
+  var count: Int = 0
+  @Relationship(inverse: "log") var notes: ToMany<UndoHookNote>
+}
+
+/// Its hooks edit in undo groups.
+@Entity final class UndoHookNote: ManagedObject {
+  var name: String = ""
+  @Relationship(inverse: "notes") var log: UndoHookLog?
+
+  override func awakeFromInsert() { group { name = "New" } }
+  override func awakeFromFetch() { group { log?.count += 1 } }
+  override func willTurnIntoFault() { group { log?.count += 10 } }
+  override func didTurnIntoFault() {
+    // This hook cannot change its own object.
+    group { managedObjectContext?.registeredObjects.forEach { ($0 as? UndoHookLog)?.count += 100 } }
+  }
+  override func awake(fromSnapshotEvents events: SnapshotEventType) { group { log?.count += 1_000 } }
+  override func prepareForDeletion() { group { log?.count += 10_000 } }
+
+  private func group(_ edit: () -> Void) { managedObjectContext?.undoGroup("Hook", edit) }
+}
+
+@Suite("Events of undo groups in hooks of objects")
+struct UndoHookEventTests {
+  /// A context with a saved note and its log, and the events since.
+  private final class Scene {
+    let container: PersistentContainer
+    let context: ManagedObjectContext
+    let log: UndoHookLog
+    let id: ManagedObjectID
+    /// The names of the classes of inserted, updated, deleted and refreshed objects, by event.
+    private(set) var events: [String] = []
+    private var observation: ContextObservation?
+
+    init() throws {
+      container = try PersistentContainer(
+        name: "Hooks", classes: [UndoHookLog.self, UndoHookNote.self], description: .inMemory)
+      try container.loadPersistentStores()
+      let writing = container.newContext()
+      let (writtenLog, written) = (UndoHookLog(context: writing), UndoHookNote(context: writing))
+      written.log = writtenLog
+      try writing.save()
+      id = written.objectID
+      context = container.newContext()
+      context.undoManager = ContextUndoManager()
+      log = try #require(try context.existingObject(UndoHookLog.self, with: writtenLog.objectID))
+      observation = context.observe { [unowned self] news in
+        let sets = [
+          "inserted": news.insertedObjects, "updated": news.updatedObjects, "deleted": news.deletedObjects,
+          "refreshed": news.refreshedObjects,
+        ]
+        events.append(
+          sets.filter { !$0.value.isEmpty }.map { kind, objects in
+            "\(kind) " + objects.map { $0.entity.name }.sorted().joined(separator: ", ")
+          }
+          .sorted().joined(separator: "; "))
+      }
+    }
+
+    /// The note, whose fault has fired. The events until then are forgotten.
+    func awakeNote() throws -> UndoHookNote {
+      let note = try #require(try context.existingObject(UndoHookNote.self, with: id))
+      #expect(note.name == "New")
+      context.processPendingChanges()
+      events = []
+      return note
+    }
+
+    func eventsAfterEnd() -> [String] {
+      context.processPendingChanges()
+      return events
+    }
+  }
+
+  @Test("A group in awakeFromInsert does not end the event")
+  func insertion() throws {
+    let scene = try Scene()
+    let note = UndoHookNote(context: scene.context)
+    #expect(note.name == "New" && scene.events == [])
+    #expect(scene.eventsAfterEnd() == ["inserted UndoHookNote"])
+  }
+
+  @Test("A group in awakeFromFetch does not end the event")
+  func fetch() throws {
+    let scene = try Scene()
+    let note = try #require(try scene.context.existingObject(UndoHookNote.self, with: scene.id))
+    #expect(note.name == "New" && scene.log.count == 1 && scene.events == [])
+    #expect(scene.eventsAfterEnd() == ["updated UndoHookLog"])
+  }
+
+  @Test("Groups in hooks of a refresh do not end the event")
+  func refresh() throws {
+    let scene = try Scene()
+    let note = try scene.awakeNote()
+    note.name = "Edited"
+    scene.context.refresh(note, mergeChanges: false)
+    #expect(scene.log.count == 111 && scene.events == ["refreshed UndoHookNote"])
+    #expect(scene.eventsAfterEnd() == ["refreshed UndoHookNote", "updated UndoHookLog"])
+  }
+
+  @Test("A group in prepareForDeletion does not end the event")
+  func deletion() throws {
+    let scene = try Scene()
+    let note = try scene.awakeNote()
+    scene.context.delete(note)
+    #expect(scene.log.count == 10_001 && scene.events == [])
+    #expect(scene.eventsAfterEnd() == ["deleted UndoHookNote; updated UndoHookLog"])
+  }
+
+  @Test("A group in awake(fromSnapshotEvents:) does not end the event")
+  func newerRow() throws {
+    let scene = try Scene()
+    let note = try scene.awakeNote()
+    let other = scene.container.newContext()
+    try #require(try other.existingObject(UndoHookNote.self, with: scene.id)).name = "Theirs"
+    try other.save()
+    // The hooks of both contexts have changed the log.
+    scene.context.rollback()
+    let before = scene.events
+    #expect(note.name == "Theirs" && scene.log.count == 1_001 && scene.events == before)
+    #expect(scene.eventsAfterEnd() == before + ["updated UndoHookLog"])
+  }
+}
+
 @Suite("Events of undo groups")
 struct UndoEventTests {
   /// Collects the titles of the updated volumes, at each call of an observer.
@@ -124,6 +249,31 @@ struct UndoEventTests {
       await Task.yield()
     }
     #expect(heard.titles == [["Two"]])
+  }
+
+  @Test("A group in an observer does not end the event, so all observers receive events in order")
+  func observer() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    var calls = 0
+    let editor = context.observe { news in
+      guard news.kind == .objectsDidChange else { return }
+      calls += 1
+      // Without the limit, a failure would overflow the stack.
+      if calls < 10 { context.undoGroup("Count") { volume.pages += 1 } }
+    }
+    let heard = Heard(context)
+    context.undoGroup("Rename") { volume.title = "Two" }
+    #expect(calls == 1 && volume.pages == 1 && heard.titles == [["Two"]])
+    context.withoutUndo { volume.title = "Three" }
+    context.processPendingChanges()
+    #expect(calls == 2 && volume.pages == 2 && heard.titles == [["Two"], ["Three"]])
+    editor.cancel()
+    #expect(scene.manager.undoCount == 3)
+    try context.undo()
+    #expect(volume.pages == 1 && heard.titles.count == 3)
+    context.undoGroup("Again") { volume.title = "Four" }
+    #expect(heard.titles.last == ["Four"] && heard.titles.count == 4)
   }
 
   @Test("A group in a hook of a save does not call the observers")

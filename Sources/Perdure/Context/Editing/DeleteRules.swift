@@ -134,7 +134,7 @@ final class DeleteRules {
         let object = registry.instance(of: target)
         prepared.append(object)
         activity.preparing.insert(target)
-        object.prepareForDeletion()
+        activity.callProgram { object.prepareForDeletion() }
         activity.preparing.remove(target)
         // Also if the target is no longer connected.
         if activity.deletedInPreparation.remove(target) != nil, !object.header.pointee.isGone {

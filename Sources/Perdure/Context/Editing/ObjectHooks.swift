@@ -66,7 +66,7 @@ final class ObjectHooks {
       awake(object, fromSnapshotEvents: .refresh)
     } else if object.shape.lifeCycle.contains(.awakeFromFetch) {
       object.header.pointee.wakefulness.insert(.waking)
-      object.awakeFromFetch()
+      activity.callProgram { object.awakeFromFetch() }
       object.header.pointee.wakefulness.remove(.waking)
     }
     return object.header.pointee.row != nil
@@ -83,7 +83,7 @@ final class ObjectHooks {
 
   private func awake(_ object: ManagedObject, fromSnapshotEvents events: SnapshotEventType) {
     guard object.shape.lifeCycle.contains(.awakeFromSnapshotEvents) else { return }
-    object.awake(fromSnapshotEvents: events)
+    activity.callProgram { object.awake(fromSnapshotEvents: events) }
   }
 
   /// Calls the hook of an `awake` object that got other values through an operation on its context.
@@ -104,7 +104,9 @@ final class ObjectHooks {
   func willTurnIntoFault(_ object: ManagedObject) -> Bool {
     guard object.isAwake, !object.header.pointee.wakefulness.contains(.turning) else { return false }
     object.header.pointee.wakefulness.insert(.turning)
-    if object.shape.lifeCycle.contains(.willTurnIntoFault) { object.willTurnIntoFault() }
+    if object.shape.lifeCycle.contains(.willTurnIntoFault) {
+      activity.callProgram { object.willTurnIntoFault() }
+    }
     return true
   }
 
@@ -116,7 +118,7 @@ final class ObjectHooks {
     let outer = activity.turnedIntoFault
     activity.turnedIntoFault = object.reference
     defer { activity.turnedIntoFault = outer }
-    object.didTurnIntoFault()
+    activity.callProgram { object.didTurnIntoFault() }
   }
 
   /// Calls `willTurnIntoFault` of the `awake` objects. Returns those for which `didTurnIntoFault`

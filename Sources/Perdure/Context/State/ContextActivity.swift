@@ -22,6 +22,22 @@ final class ContextActivity {
   /// The cancellation flag of the running `BackgroundContext.perform`; nil at other times.
   var cancellation: CancellationFlag?
 
+  /// The nesting depth of calls of hooks and observers (`callProgram`).
+  private var programCallDepth = 0
+
   /// Whether no save, validation or application of delete rules is running.
   var isIdle: Bool { !isSaving && !isValidating && !isPropagating }
+
+  /// Whether the end of an undo group, or of a child's save, ends the event. It does not in a hook
+  /// or an observer: the event then continues until the program ends it elsewhere. Otherwise an
+  /// observer that edits would be called without end, and a hook would report an operation that is
+  /// not complete.
+  var groupsEndEvents: Bool { isIdle && programCallDepth == 0 }
+
+  /// Calls observers, or a hook that is not part of a save.
+  func callProgram(_ body: () -> Void) {
+    programCallDepth += 1
+    defer { programCallDepth -= 1 }
+    body()
+  }
 }

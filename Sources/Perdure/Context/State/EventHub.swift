@@ -47,6 +47,7 @@ final class EventHub {
   let graph: GraphSchema
   private let registry: ObjectRegistry
   private let pending: PendingChanges
+  private let activity: ContextActivity
   /// The observers in the context's isolation.
   private(set) var observers = ObserverList<ContextNotification>()
   /// Reported new objects that were deleted again in the current event.
@@ -65,10 +66,14 @@ final class EventHub {
   /// The handle, while the program retains it.
   weak var handle: ManagedObjectContext?
 
-  init(_ source: ContextSource, _ registry: ObjectRegistry, _ pending: PendingChanges) {
+  init(
+    source: ContextSource, registry: ObjectRegistry, pending: PendingChanges,
+    activity: ContextActivity
+  ) {
     graph = source.graph
     self.registry = registry
     self.pending = pending
+    self.activity = activity
     saves = source.saves
     logSwitch = source.log
   }
@@ -226,7 +231,8 @@ final class EventHub {
       if news.kind == .didSave { saves.tell(event, besides: inbox) }
     }
     guard !observers.isEmpty, let handle = handle else { return }
-    observers.call(notification(news, handle))
+    let notification = notification(news, handle)
+    activity.callProgram { observers.call(notification) }
   }
 
   private func event(_ news: ContextNews) -> ContextEvent {
