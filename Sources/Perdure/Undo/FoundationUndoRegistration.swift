@@ -10,7 +10,8 @@
   /// items of that manager, and gestures of the system, then call `undo` and `redo` of the
   /// context's manager. Undo these groups only with Foundation's manager. After a direct call of
   /// `undo`, Foundation's manager keeps that group's action, which then undoes another group. An
-  /// action keeps the name that its group had at its end.
+  /// action keeps the name that its group had at its end. Groups that observers make while
+  /// Foundation's manager undoes or redoes are not registered.
   @MainActor public final class FoundationUndoRegistration {
     private let manager: ContextUndoManager
     private let target: UndoManager
