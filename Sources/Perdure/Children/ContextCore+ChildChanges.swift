@@ -11,8 +11,9 @@ extension ContextCore {
     defer { transientState.releaseDropped() }
     let changes = try saving.childIntake.changes(change)
     beginUndoGroup("")
-    defer { endUndoGroup() }
     saving.childIntake.apply(changes, of: change, transients)
-    if !activity.isSaving { endEvent() }
+    // Observers are called afterwards: their edits are not of the child.
+    completeUndoGroup()
+    endEventOfOperation()
   }
 }

@@ -45,16 +45,25 @@ extension ContextCore {
   }
 
   func endUndoGroup() {
-    guard let undoManager else { return }
-    editing.deleteRules.propagateDeletes()
-    guard let group = undoManager.recorder.endClosure() else { return }
-    undoManager.complete(group, self)
-    endEventOfGroup()
+    if completeUndoGroup() { endEventOfOperation() }
   }
 
-  /// Ends the event together with a group, unless a hook or an observer has made the group.
-  private func endEventOfGroup() {
-    if activity.groupsEndEvents { endEvent() }
+  /// Ends a closure of a group. The event continues.
+  ///
+  /// - Returns: Whether the group has ended; false for an inner closure.
+  @discardableResult
+  func completeUndoGroup() -> Bool {
+    guard let undoManager else { return false }
+    editing.deleteRules.propagateDeletes()
+    guard let group = undoManager.recorder.endClosure() else { return false }
+    undoManager.complete(group, self)
+    return true
+  }
+
+  /// Ends the event together with a group or with the save of a child, unless a hook or an observer
+  /// has made the group or saved the child.
+  func endEventOfOperation() {
+    if activity.operationsEndEvents { endEvent() }
   }
 
   /// - Returns: The token of the group; nil if there is no manager, or if a closure of a group is
@@ -74,6 +83,6 @@ extension ContextCore {
     editing.deleteRules.propagateDeletes()
     guard let group = undoManager.recorder.endTask(token) else { return }
     undoManager.complete(group, self)
-    endEventOfGroup()
+    endEventOfOperation()
   }
 }

@@ -251,6 +251,45 @@ struct UndoEventTests {
     #expect(heard.titles == [["Two"]])
   }
 
+  @Test("A child's save ends the event of its parent once, after its undo group")
+  func child() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("One", "Other"))
+    let (volume, other) = (shelf.volumes[0], shelf.volumes[1])
+    var titles: [[String]] = []
+    let observation = context.observe { news in
+      titles.append(news.updatedObjects.compactMap { ($0 as? UndoVolume)?.title })
+      other.title = "Edited"
+    }
+    let child = context.newChildContext()
+    try #require(try child.existingObject(UndoVolume.self, with: volume.objectID)).title = "Two"
+    try child.save()
+    #expect(titles == [["Two"]])
+    observation.cancel()
+    try context.undo()
+    #expect(other.title == "Other" && volume.title == "Two" && scene.manager.undoCount == 1)
+  }
+
+  @Test("A child's save in an observer of its parent does not end the event")
+  func childInObserver() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let child = context.newChildContext()
+    let same = try #require(try child.existingObject(UndoVolume.self, with: volume.objectID))
+    var calls = 0
+    let observation = context.observe { _ in
+      calls += 1
+      same.pages += 1
+      // Without the limit, a failure would overflow the stack.
+      if calls < 10 { #expect(throws: Never.self) { try child.save() } }
+    }
+    context.undoGroup("Rename") { volume.title = "Two" }
+    #expect(calls == 1 && volume.pages == 1 && scene.manager.undoCount == 2)
+    context.processPendingChanges()
+    #expect(calls == 2 && volume.pages == 2)
+    withExtendedLifetime(observation) {}
+  }
+
   @Test("A group in an observer does not end the event, so all observers receive events in order")
   func observer() throws {
     let scene = try UndoScene()

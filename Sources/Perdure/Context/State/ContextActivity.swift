@@ -32,7 +32,7 @@ final class ContextActivity {
   /// or an observer: the event then continues until the program ends it elsewhere. Otherwise an
   /// observer that edits would be called without end, and a hook would report an operation that is
   /// not complete.
-  var groupsEndEvents: Bool { isIdle && programCallDepth == 0 }
+  var operationsEndEvents: Bool { isIdle && programCallDepth == 0 }
 
   /// Calls observers, or a hook that is not part of a save.
   func callProgram(_ body: () -> Void) {
