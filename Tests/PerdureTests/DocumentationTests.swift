@@ -209,7 +209,7 @@ private enum Examples {
     }
     try context.setQueryGeneration(from: .current)
     // … reads that belong together, however long they take
-    try context.setQueryGeneration(from: .current)  // by hand, to what others have saved since
+    try context.setQueryGeneration(from: .current)  // advances to the newest state
     try context.setQueryGeneration(from: nil)
     let observation = context.observe { notification in
       if notification.kind == .didSave { print(notification.insertedObjects.count) }
@@ -219,7 +219,7 @@ private enum Examples {
 
   private static func plans(_ context: ManagedObjectContext, _ company: Company) throws {
     let plan = try context.plan(delete: company)
-    if plan.isDenied { print(plan.denied) } else { print("\(plan.deletedObjectIDs.count) objects would go") }
+    if plan.isDenied { print(plan.denied) } else { print("\(plan.deletedObjectIDs.count) objects") }
     #expect(!plan.isDenied && plan.deletedObjectIDs.count == 2)
     var total = 0.0
     for batch in company.workers.batches(of: 500) { total += batch.reduce(0) { $0 + $1.salary } }
