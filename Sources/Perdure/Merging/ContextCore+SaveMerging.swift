@@ -52,7 +52,8 @@ extension ContextCore {
   /// Decides about the conflicts (M1).
   private func judge(_ conflict: StoreConflict) throws(PerdureError) -> MergeRound {
     if isReadFailing(conflict) { throw .conflict(conflict, in: reading) }
-    return try MergeRound(conflict, reading, editing.rebase, saving.mergeRules)
+    return try MergeRound(
+      conflict, reading, rebase: editing.rebase, mergeRules: saving.mergeRules)
   }
 
   /// Applies the decisions (first half of M2).

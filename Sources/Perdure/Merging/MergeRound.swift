@@ -48,7 +48,7 @@ struct MergeRound {
 
   /// - Throws: The conflicts that remain, or the error of a store that could not be read.
   init(
-    _ conflict: StoreConflict, _ reading: ContextReading, _ rebase: PendingRebase, _ mergeRules: MergeRules
+    _ conflict: StoreConflict, _ reading: ContextReading, rebase: PendingRebase, mergeRules: MergeRules
   ) throws(PerdureError) {
     (self.reading, self.rebase, self.mergeRules) = (reading, rebase, mergeRules)
     newest = reading.viewState.store.view()

@@ -320,7 +320,7 @@ struct MergePolicyTests {
           try Staff.context().mergePolicy = .error.merging("name", of: "Party", by: .sum)
         })
       expect(
-        "give the rule to its inverse",
+        "set the rule of its inverse",
         await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
           try Staff.context().mergePolicy = .error.merging("workers", of: "Company", by: .union)
         })

@@ -15,7 +15,7 @@ struct ContextEditing {
     hooks = ObjectHooks(reading, activity)
     refusal = ChangeRefusal(reading, activity)
     recording = EditRecording(reading)
-    objectEditor = ObjectEditor(reading, hooks, refusal, recording)
+    objectEditor = ObjectEditor(reading, hooks: hooks, refusal: refusal, recording: recording)
     orderEditor = OrderEditor(reading, recording)
     linkEditor = LinkEditor(
       reading: reading, objectEditor: objectEditor, orderEditor: orderEditor, recording: recording)

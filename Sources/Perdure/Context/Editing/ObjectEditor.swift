@@ -13,8 +13,9 @@ final class ObjectEditor {
   private let refusal: ChangeRefusal
   private let recording: EditRecording
 
-  init(_ reading: ContextReading, _ hooks: ObjectHooks, _ refusal: ChangeRefusal, _ recording: EditRecording)
-  {
+  init(
+    _ reading: ContextReading, hooks: ObjectHooks, refusal: ChangeRefusal, recording: EditRecording
+  ) {
     graph = reading.graph
     registry = reading.registry
     pending = reading.pending
