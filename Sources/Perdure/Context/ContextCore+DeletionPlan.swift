@@ -9,7 +9,7 @@ extension ContextCore {
     checkOwner()
     editing.deleteRules.propagateDeletes()
     try viewState.throwReadFailure()
-    var walk = DeletionWalk(self)
+    var walk = DeletionWalk(reading)
     for object in objects {
       if object.core !== self { stopAsForeign(object) }
       if object.context === self, reading.rows.hasRow(object) == true { walk.request(object.reference) }
@@ -22,7 +22,7 @@ extension ContextCore {
 
 /// Visits all objects that a deletion concerns.
 private struct DeletionWalk {
-  private let context: ContextCore
+  private let reading: ContextReading
   private var plan = DeletionPlan()
   /// The objects that would be deleted, in the order in which they were found. Those from the
   /// position of `run` on are not visited yet.
@@ -33,19 +33,19 @@ private struct DeletionWalk {
   private var others: [(owner: ObjectReference, relationship: RelationshipShape, target: ObjectReference)] =
     []
 
-  init(_ context: ContextCore) {
-    self.context = context
+  init(_ reading: ContextReading) {
+    self.reading = reading
   }
 
   /// Whether an object would be deleted, or already is.
   private func goes(_ reference: ObjectReference) -> Bool {
-    marked.contains(reference) || context.pending.isDeleted(reference)
+    marked.contains(reference) || reading.pending.isDeleted(reference)
   }
 
   mutating func request(_ reference: ObjectReference) {
     guard !goes(reference) else { return }
     mark(reference)
-    plan.requested.append(context.pending.objectID(of: reference))
+    plan.requested.append(reading.pending.objectID(of: reference))
   }
 
   private mutating func mark(_ reference: ObjectReference) {
@@ -66,14 +66,14 @@ private struct DeletionWalk {
   }
 
   private mutating func visit(_ owner: ObjectReference) {
-    let shape = context.graph.shape(of: owner)
-    let overlay = context.pending[owner]
+    let shape = reading.graph.shape(of: owner)
+    let overlay = reading.pending[owner]
     let readsRow =
       overlay?.isNew != true && shape.columns.contains { overlay?.value($0.slot) == nil && isAsked($0) }
     let stored =
-      readsRow ? context.reading.links.storedReferences(of: owner) : StoredReferences(context.viewState.epoch)
+      readsRow ? reading.links.storedReferences(of: owner) : StoredReferences(reading.viewState.epoch)
     for relationship in shape.relationships where isAsked(relationship) {
-      for target in context.reading.links.targets(of: owner, relationship, stored) {
+      for target in reading.links.targets(of: owner, relationship, stored) {
         if relationship.deleteRule == .cascade { take(target, relationship, of: owner) }
         others.append((owner, relationship, target))
       }
@@ -89,7 +89,7 @@ private struct DeletionWalk {
   private mutating func take(
     _ target: ObjectReference, _ relationship: RelationshipShape, of owner: ObjectReference
   ) {
-    guard !goes(target), context.isThere(target) else { return }
+    guard !goes(target), reading.rows.hasRow(target) else { return }
     mark(target)
     plan.cascaded.append(link(owner, relationship, target))
   }
@@ -98,13 +98,13 @@ private struct DeletionWalk {
   private mutating func judge(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
-    guard context.isThere(target) else { return }
+    guard reading.rows.hasRow(target) else { return }
     if relationship.deleteRule == .deny { return plan.denied.append(link(owner, relationship, target)) }
-    guard let inverse = context.graph.inverse(of: relationship, at: target) else { return }
+    guard let inverse = reading.graph.inverse(of: relationship, at: target) else { return }
     let link = link(target, inverse, owner)
     // No rule clears a reference in the row of the other end. A link that is stored elsewhere is
     // removed with its owner.
-    if relationship.deleteRule == .noAction, inverse.form == .column, !context.pending.isNew(owner) {
+    if relationship.deleteRule == .noAction, inverse.form == .column, !reading.pending.isNew(owner) {
       plan.leftBehind.append(link)
     } else {
       plan.nullified.append(link)
@@ -113,13 +113,13 @@ private struct DeletionWalk {
 
   /// Finds the objects with a link to a deleted object in a relationship without inverse.
   private mutating func findOneWay(_ target: ObjectReference) {
-    guard !context.pending.isNew(target) else { return }
-    for relationship in context.graph.shape(of: target).incoming {
-      for source in context.reading.settledLinks.storedSources(of: target, relationship) {
+    guard !reading.pending.isNew(target) else { return }
+    for relationship in reading.graph.shape(of: target).incoming {
+      for source in reading.settledLinks.storedSources(of: target, relationship) {
         note(source, relationship, target)
       }
     }
-    for (source, relationship) in context.transientState.oneWayTransientSources(of: target) {
+    for (source, relationship) in reading.transientState.oneWayTransientSources(of: target) {
       note(source, relationship, target)
     }
   }
@@ -135,7 +135,7 @@ private struct DeletionWalk {
   private func isStored(
     _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
-    guard let overlay = context.pending[source] else { return true }
+    guard let overlay = reading.pending[source] else { return true }
     if relationship.form == .column { return overlay.value(relationship.slot) == nil }
     return overlay.delta(relationship.slot)?.removed.contains(target) != true
   }
@@ -143,7 +143,7 @@ private struct DeletionWalk {
   /// As above, for unsaved links.
   private mutating func findPendingOneWay() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
-    for overlay in context.pending.ordered(where: isOneWay) where !goes(overlay.reference) {
+    for overlay in reading.pending.ordered(where: isOneWay) where !goes(overlay.reference) {
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         var targets = overlay.delta(relationship.slot)?.added.ordered ?? []
         if let target = overlay.reference(relationship.slot) { targets.append(target) }
@@ -158,20 +158,8 @@ private struct DeletionWalk {
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> DeletionPlan.Link {
     DeletionPlan.Link(
-      owner: context.pending.objectID(of: owner), property: relationship.name,
-      objectID: context.pending.objectID(of: target),
+      owner: reading.pending.objectID(of: owner), property: relationship.name,
+      objectID: reading.pending.objectID(of: target),
       isRequired: !relationship.isOptional)
-  }
-}
-
-extension ContextCore {
-  /// Whether an object is new or in the view. The rule no action leaves references to missing
-  /// objects.
-  fileprivate func isThere(_ reference: ObjectReference) -> Bool {
-    if pending.isNew(reference) { return true }
-    do { return try viewState.view.version(of: reference) != nil } catch {
-      viewState.noteReadFailure(error, reference)
-      return true
-    }
   }
 }

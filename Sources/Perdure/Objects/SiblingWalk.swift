@@ -39,14 +39,14 @@ struct SiblingWalk {
 
   /// A walk over objects that a program has listed.
   @usableFromInline
-  init(_ objects: [ManagedObject]) { self.init(WalkedObjects(.listed(objects)), over: 0..<objects.count) }
+  init(_ objects: [ManagedObject]) { self.init(WalkedObjects(objects), over: 0..<objects.count) }
 
   init(_ core: ContextCore, only reference: ObjectReference) {
-    self.init(WalkedObjects(.one(reference, core)), over: 0..<1)
+    self.init(WalkedObjects(core, only: reference), over: 0..<1)
   }
 
   init(_ core: ContextCore, _ group: SiblingGroup) {
-    self.init(WalkedObjects(.group(group, core)), over: 0..<group.references.count)
+    self.init(WalkedObjects(core, group), over: 0..<group.references.count)
   }
 
   /// A walk over what one of several siblings leads to.
@@ -55,7 +55,7 @@ struct SiblingWalk {
       self.init()
       return
     }
-    self.init(WalkedObjects(.related(relation, group, core)), over: range)
+    self.init(WalkedObjects(core, group, relation), over: range)
   }
 
   @inlinable @inline(__always)
@@ -104,32 +104,55 @@ struct SiblingWalk {
 /// The objects of a walk that looks up one object at a time.
 @usableFromInline
 final class WalkedObjects {
-  enum Source {
-    /// Objects that a program has listed.
-    case listed([ManagedObject])
-    /// A single object.
-    case one(ObjectReference, ContextCore)
-    /// All objects of a group.
-    case group(SiblingGroup, ContextCore)
-    /// The objects of a group that one of several siblings is related to.
-    case related(SiblingRelation, SiblingGroup, ContextCore)
-  }
-
-  private let source: Source
+  /// The objects that a program has listed.
+  private let listed: [ManagedObject]
+  /// The single object of a walk over one object.
+  private let only: ObjectReference?
+  /// Retain what the unmanaged references point to.
+  private let owners: (ContextCore?, SiblingGroup?, SiblingRelation?)
+  // Unmanaged, so that a step retains and releases nothing.
+  private let uncountedCore: Unmanaged<ContextCore>?
+  private let uncountedGroup: Unmanaged<SiblingGroup>?
+  /// The places of the objects in the group; nil if the walk is over the whole group.
+  private let uncountedRelation: Unmanaged<SiblingRelation>?
   // Not checked for exclusivity at run time: a walk is used in one isolation.
   /// Retained until the next step.
   @exclusivity(unchecked) private var current: ManagedObject?
 
-  init(_ source: Source) { self.source = source }
+  init(_ listed: [ManagedObject]) {
+    self.listed = listed
+    only = nil
+    owners = (nil, nil, nil)
+    (uncountedCore, uncountedGroup, uncountedRelation) = (nil, nil, nil)
+  }
+
+  /// A single object.
+  init(_ core: ContextCore, only: ObjectReference) {
+    listed = []
+    self.only = only
+    owners = (core, nil, nil)
+    uncountedCore = .passUnretained(core)
+    (uncountedGroup, uncountedRelation) = (nil, nil)
+  }
+
+  /// The objects of a group, or those of its objects that one of several siblings is related to.
+  init(_ core: ContextCore, _ group: SiblingGroup, _ relation: SiblingRelation? = nil) {
+    listed = []
+    only = nil
+    owners = (core, group, relation)
+    uncountedCore = .passUnretained(core)
+    uncountedGroup = .passUnretained(group)
+    uncountedRelation = relation.map { .passUnretained($0) }
+  }
 
   /// The objects of targets that were cached until now.
   convenience init(_ kept: KeptTargets) {
     if kept.count == 1 {
-      self.init(.one(kept.references[0], kept.core))
+      self.init(kept.core, only: kept.references[0])
     } else {
       let registry = kept.core.registry
-      let group = registry.siblingGroups.makeWalk(Array(kept.references), in: registry.memoryOwner)
-      self.init(.group(group, kept.core))
+      self.init(
+        kept.core, registry.siblingGroups.makeWalk(Array(kept.references), in: registry.memoryOwner))
     }
   }
 
@@ -147,12 +170,12 @@ final class WalkedObjects {
   func releaseObject() { current = nil }
 
   private func object(at place: Int) -> ManagedObject {
-    switch source {
-    case .listed(let objects): objects[place]
-    case .one(let reference, let core): core.registry.instance(of: reference)
-    case .group(let group, let core): core.reading.siblings.instance(at: place, of: group)
-    case .related(let relation, let group, let core):
-      core.reading.siblings.instance(at: Int(relation.places[place]), of: group)
+    guard let uncountedCore else { return listed[place] }
+    return uncountedCore._withUnsafeGuaranteedRef { core in
+      if let only { return core.registry.instance(of: only) }
+      guard let uncountedGroup else { preconditionFailure("A walk has one object or a group.") }
+      let member = uncountedRelation?._withUnsafeGuaranteedRef { Int($0.places[place]) } ?? place
+      return uncountedGroup._withUnsafeGuaranteedRef { core.reading.siblings.instance(at: member, of: $0) }
     }
   }
 }

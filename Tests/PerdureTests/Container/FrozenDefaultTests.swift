@@ -21,6 +21,7 @@ struct FrozenDefaultTests {
       user.properties += [
         .boolean("wantsMail", optional: false, default: .bool(flag)),
         .int64("points", optional: false, default: flag ? 10 : 20),
+        .string("note", default: .string("new")),
         .toOne("club", "Club", inverse: "members"),
       ]
       user.indexes = [FetchIndexDescription(on: "wantsMail"), FetchIndexDescription(on: "points")]
@@ -91,6 +92,27 @@ struct FrozenDefaultTests {
     try container.close()
     let after = try state()
     #expect(after.definitions == before.definitions)
+  }
+
+  @Test("A nil for an attribute that an old row lacks stays a change when the context advances")
+  func absentNil() throws {
+    var container = try open(nil)
+    try add(["a"], container)
+    try container.close()
+    container = try open(true)
+    let (here, there) = (container.newContext(), container.newContext())
+    let request = FetchRequest<ManagedObject>(entityName: "User")
+    let user = try #require(here.fetch(request).first)
+    #expect(user["note"] as? String == "new")
+    user["note"] = nil
+    try #require(there.fetch(request).first)["name"] = "b"
+    try there.save()
+    here.refreshAllObjects()
+    #expect(user["note"] == nil && user["name"] as? String == "b" && here.hasChanges)
+    try here.save()
+    let stored = try #require(container.newContext().fetch(request).first)
+    #expect(stored["note"] == nil && stored["name"] as? String == "b")
+    try container.close()
   }
 
   @Test("After every opening, reads, fetches, indexes, sums and rewritten rows have the same default")

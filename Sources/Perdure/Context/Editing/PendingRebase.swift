@@ -161,8 +161,9 @@ final class PendingRebase {
     // change, the instance would show that value.
     let header = registry.identityMap.object(overlay.reference)?.header
     let shown = header?.pointee.row(ofVersion: version)
+    guard let layouts = overlay.shape.storage.layouts else { return }
     overlay.unmark { slot, value in
-      row.value(slot) == value && (shown.map { $0.value(slot) == value } ?? true)
+      layouts.value(slot, of: row) == value && (shown.map { layouts.value(slot, of: $0) == value } ?? true)
     }
     if overlay.changesRow { return }
     if !overlay.isDeleted { overlay.baseVersion = nil }

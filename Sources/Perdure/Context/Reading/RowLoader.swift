@@ -299,6 +299,12 @@ final class RowLoader {
     }
   }
 
+  /// Whether an object is new or has a row in the view, also if it is marked as deleted. False if
+  /// the store cannot be read, which records the error.
+  func hasRow(_ reference: ObjectReference) -> Bool {
+    pending.isNew(reference) || viewVersion(of: reference) != nil
+  }
+
   /// Whether an instance is new or has a row, so it can be deleted or connected. Reads no row. If
   /// the store cannot be read, records the error and returns nil; the object may exist.
   func hasRow(_ object: ManagedObject) -> Bool? {

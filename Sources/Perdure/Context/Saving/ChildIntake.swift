@@ -213,14 +213,14 @@ final class ChildIntake {
   /// object that it no longer has.
   func takeLinks(_ changed: ChangedTransients) {
     // If the relationship has an inverse, the other end reports the links.
-    guard hasObject(changed.reference) else { return }
+    guard reading.contents.exists(changed.reference) else { return }
     for (slot, delta) in changed.links {
       let relationship = graph.shape(of: changed.reference).relationship(slot)
       for target in delta.removed.ordered {
         editing.linkEditor.disconnect(changed.reference, relationship, target)
       }
       for target in delta.added.ordered {
-        if hasObject(target) {
+        if reading.contents.exists(target) {
           editing.linkEditor.connect(changed.reference, relationship, target)
         } else {
           editing.refusal.refuseLink(
@@ -228,12 +228,6 @@ final class ChildIntake {
         }
       }
     }
-  }
-
-  /// Whether the object exists here and is not deleted.
-  func hasObject(_ reference: ObjectReference) -> Bool {
-    if let overlay = pending[reference], overlay.isNew || overlay.isDeleted { return !overlay.isDeleted }
-    return reading.rows.viewVersion(of: reference) != nil
   }
 
   /// The value for this context: an object of the child becomes this context's instance of it.

@@ -94,7 +94,7 @@ final class MergeApplication {
     // The store had the object under this id.
     overlay.hasPermanentID = true
     for (slot, value) in base.merging(old.changedColumns, uniquingKeysWith: { $1 }) {
-      if old.shape.isRelationship(slot), case .reference(let target) = value, !isThere(target) {
+      if old.shape.isRelationship(slot), case .reference(let target) = value, !reading.rows.hasRow(target) {
         overlay.setValue(.null, slot)
       } else {
         overlay.setValue(value, slot)
@@ -112,19 +112,10 @@ final class MergeApplication {
     viewState.vanished.remove(old.reference)
   }
 
-  /// Whether an object has a row in the view, or is new.
-  private func isThere(_ reference: ObjectReference) -> Bool {
-    if pending.isNew(reference) { return true }
-    do { return try viewState.view.version(of: reference) != nil } catch {
-      viewState.noteReadFailure(error, reference)
-      return false
-    }
-  }
-
   /// Sets a to-one relationship to the stored target; to nil if that no longer exists.
   private func setBack(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     let stored = pending.isNew(owner) ? nil : viewState.storedColumn(owner, relationship.slot)
-    editing.linkEditor.setColumn(owner, relationship, stored.flatMap { isThere($0) ? $0 : nil })
+    editing.linkEditor.setColumn(owner, relationship, stored.flatMap { reading.rows.hasRow($0) ? $0 : nil })
     editing.rebase.unmarkStored(owner, relationship.slot)
   }
 
@@ -133,7 +124,7 @@ final class MergeApplication {
   ) {
     let current = Set(self.reading.links.targets(of: owner, relationship))
     for target in current.subtracting(targets) { editing.linkEditor.disconnect(owner, relationship, target) }
-    for target in targets.subtracting(current) where isThere(target) {
+    for target in targets.subtracting(current) where reading.rows.hasRow(target) {
       editing.linkEditor.connect(owner, relationship, target)
     }
   }
@@ -167,7 +158,7 @@ final class MergeApplication {
           continue
         }
         var target: ObjectReference?
-        if case .reference(let found) = value, isThere(found) { target = found }
+        if case .reference(let found) = value, reading.rows.hasRow(found) { target = found }
         editing.linkEditor.setColumn(reference, relationship, target)
       } else if let value {
         editing.objectEditor.setColumn(reference, slot, value)

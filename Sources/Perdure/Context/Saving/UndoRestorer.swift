@@ -181,23 +181,15 @@ final class UndoRestorer {
     }
   }
 
-  /// Unmarks the columns of the restored objects that have their stored values. A save would write
-  /// the same values.
+  /// Drops the changes of restored objects whose columns have their stored values again. A save
+  /// would write the same values.
   func dropStoredValues(of changes: [UndoGroup.Change]) {
     for reference in Set(changes.map(\.place.owner)) {
-      guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted,
-        let layouts = overlay.shape.storage.layouts
-      else { continue }
-      // The instance's row may have other values, by hooks and primitive setters.
-      if registry.identityMap.object(reference)?.header.pointee.wakefulness.contains(.rewritten) == true {
+      guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted else {
         continue
       }
-      _ = viewState.withStoredRow(reference) { row in
-        overlay.unmark { slot, value in layouts.value(slot, of: row) == value }
-      }
-      if overlay.changesRow { continue }
-      overlay.baseVersion = nil
-      pending.dropIfUnchanged(overlay)
+      editing.rebase.forgetSetBack(overlay)
+      if !overlay.changesRow { pending.dropIfUnchanged(overlay) }
     }
   }
 }
