@@ -341,6 +341,9 @@ private enum Examples {
       newCount += 1
     }
     #expect(worker.email == "ann@acme.com" && worker.name == "Ann" && newCount == 1)
+    if let ann = try context.first(Worker.self, where: \.email, equals: "ann@acme.com") {
+      ann.salary += 100
+    }
     context.delete(worker)
     let data = Data(#"[{"email": "ada@example.org", "name": "Ada"}]"#.utf8)
     try json(context, data)

@@ -13,6 +13,8 @@ final class ContextFetching {
   private let reading: ContextReading
   private let editing: ContextEditing
   private let activity: ContextActivity
+  // The exclusivity of accesses is not checked at run time: no access calls code of the program.
+  @exclusivity(unchecked) private var uniqueKeys = UniqueKeys()
 
   init(_ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity) {
     graph = reading.graph
@@ -133,7 +135,8 @@ final class ContextFetching {
   /// includes them.
   private func compiled(_ wanted: ClassedRequest) throws -> (fetch: CompiledFetch, shown: any StateReader) {
     let request = wanted.request
-    var query = try query(wanted)
+    try prepareReading(includesPendingChanges: request.includesPendingChanges)
+    var query = try request.query(graph.store, entityOfClass: try entityName(of: wanted))
     let entities = try entities(query.entity, in: request.affectedStores)
     for entity in entities {
       try viewState.throwRefreshFailure(ofPlace: graph.place(ofEntity: entity))
@@ -159,13 +162,11 @@ final class ContextFetching {
     return entities.filter { identifiers.contains(graph.shape(numbered: $0).identity.storeIdentifier) }
   }
 
-  private func query(_ wanted: ClassedRequest) throws -> FetchQuery {
-    let request = wanted.request
-    if request.includesPendingChanges { editing.deleteRules.propagateDeletes() }
+  private func prepareReading(includesPendingChanges: Bool) throws {
+    if includesPendingChanges { editing.deleteRules.propagateDeletes() }
     // Reported before a failed read, because a rollback does not help if the store is closed.
     try viewState.view.checkIsOpen()
     try viewState.throwReadFailure()
-    return try request.query(graph.store, entityOfClass: try entityName(of: wanted))
   }
 
   /// The name of the request's entity if the request does not set one.
@@ -224,5 +225,53 @@ final class ContextFetching {
     query.predicate = predicate
     let fetch = try graph.prepared(query)
     return PredicateEvaluator(fetch.predicate, now: fetch.now)
+  }
+}
+
+// MARK: - Lookups by a unique key
+
+extension ContextFetching {
+  /// The object of a class's entity with a unique key; nil if there is none.
+  ///
+  /// - Throws: as a fetch; `FetchError` with the code `notUnique` for another attribute.
+  func object<T: ManagedObject>(
+    _ type: T.Type, _ keyPath: PartialKeyPath<T>, _ key: Value
+  ) throws -> ManagedObject? {
+    let unique = try uniqueKeys.key(type, keyPath) { () throws(FetchError) in
+      try uniqueKey(ClassedRequest(FetchRequest<T>()), T.propertyName(of: keyPath))
+    }
+    guard let (index, range) = unique.range(key) else {
+      return try fetch(ClassedRequest(FetchRequest<T>(predicate: unique.predicate(key)))).first
+    }
+    return try reading { try object(of: unique.entity, index, range) }
+  }
+
+  private func uniqueKey(_ wanted: ClassedRequest, _ name: String) throws(FetchError) -> UniqueKey {
+    let query = try wanted.request.query(graph.store, entityOfClass: try entityName(of: wanted))
+    for entity in graph.entities(like: query.entity) { try checkClass(wanted, of: entity) }
+    return try UniqueKey(graph.shape(numbered: query.entity), name, in: graph)
+  }
+
+  private func object(
+    of entity: EntityShape, _ index: StoreIndex, _ range: KeyRange
+  ) throws -> ManagedObject? {
+    try prepareReading(includesPendingChanges: true)
+    try viewState.throwRefreshFailure(ofPlace: graph.place(ofEntity: entity.number))
+    let shown = try reading.layerFollower.shownView()
+    var found: ObjectReference?
+    try shown.visitEntries(index, range, descending: false) { _, reference in
+      found = reference
+      return false
+    }
+    guard let found else { return nil }
+    let object = registry.instance(of: found)
+    if object.header.pointee.row != nil || object.overlay != nil { return object }
+    // The instance is created first, and is released if the index names a row that does not exist.
+    var exists = false
+    try shown.row(found) { row in
+      exists = true
+      reading.rows.adopt(row, object)
+    }
+    return exists ? object : nil
   }
 }

@@ -1,6 +1,36 @@
 // Finding an object by a unique key, or inserting it.
 
-internal import PerdurePredicates
+extension ManagedObjectContext {
+  /// Returns the object of a class's entity with a unique key; nil if there is none.
+  ///
+  ///     if let ann = try context.first(Worker.self, where: \.email, equals: "ann@acme.com") {
+  ///       ann.salary += 100
+  ///     }
+  ///
+  /// Finds what a fetch of `email == "ann@acme.com"` finds, also unsaved objects of this context,
+  /// and costs less: no request is created. Pending delete rules are applied first.
+  ///
+  /// - Parameters:
+  ///   - type: The class. Objects of subentities are found too.
+  ///   - keyPath: The attribute. It must be the only one of a uniqueness constraint.
+  ///   - value: The key.
+  /// - Returns: The object, with its row loaded.
+  /// - Throws: `FetchError` with the code `notUnique` for another attribute; as `fetch(_:)`.
+  /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that
+  ///   were edited since the last fetch.
+  public func first<T: ManagedObject, Key: AttributeValue>(
+    _ type: T.Type, where keyPath: KeyPath<T, Key>, equals value: Key
+  ) throws -> T? {
+    try core.first(type, keyPath, value.predicateValue)
+  }
+
+  /// The same as the other overload, for an optional attribute.
+  public func first<T: ManagedObject, Key: AttributeValue>(
+    _ type: T.Type, where keyPath: KeyPath<T, Key?>, equals value: Key
+  ) throws -> T? {
+    try core.first(type, keyPath, value.predicateValue)
+  }
+}
 
 extension ManagedObjectContext {
   /// Returns the object of a class's entity with a unique key. If there is none, inserts one with
@@ -32,7 +62,7 @@ extension ManagedObjectContext {
     _ type: T.Type, where keyPath: ReferenceWritableKeyPath<T, Key>, equals value: Key,
     initialize: (T) throws -> Void = { _ in }
   ) throws -> T {
-    if let object = try core.find(type, keyPath, value.predicateValue) { return object }
+    if let object = try first(type, where: keyPath, equals: value) { return object }
     return try core.insert(type) {
       $0[keyPath: keyPath] = value
       try initialize($0)
@@ -44,7 +74,7 @@ extension ManagedObjectContext {
     _ type: T.Type, where keyPath: ReferenceWritableKeyPath<T, Key?>, equals value: Key,
     initialize: (T) throws -> Void = { _ in }
   ) throws -> T {
-    if let object = try core.find(type, keyPath, value.predicateValue) { return object }
+    if let object = try first(type, where: keyPath, equals: value) { return object }
     return try core.insert(type) {
       $0[keyPath: keyPath] = value
       try initialize($0)
@@ -67,29 +97,5 @@ extension ContextCore {
       throw error
     }
     return object
-  }
-
-  /// The object with a unique key; nil if there is none.
-  fileprivate func find<T: ManagedObject>(
-    _ type: T.Type, _ keyPath: PartialKeyPath<T>, _ key: Value
-  ) throws -> T? {
-    let name = T.propertyName(of: keyPath)
-    try checkUnique(type, name)
-    let isEqual = FetchComparison(.keyPath(PropertyPath(name)), .equal, .constant(key))
-    let request = FetchRequest<T>(predicate: .comparison(isEqual))
-    guard let object = try fetch(ClassedRequest(request)).first else { return nil }
-    // The fetch has checked the class (`ClassedRequest.check`).
-    return unsafeDowncast(object, to: T.self)
-  }
-
-  private func checkUnique(_ type: ManagedObject.Type, _ name: String) throws(FetchError) {
-    // A fetch reports a class without an entity.
-    guard let shape = graph.shape(of: type) else { return }
-    guard let slot = shape.storage.slot(named: name) else { throw .unknownProperty(name, of: shape.storage) }
-    if shape.schema.uniquenessConstraints.contains(where: { $0.slots == [slot] }) { return }
-    throw FetchError(
-      .notUnique,
-      "\(shape.name).\(name.shortened) is not unique, so it identifies no object. Declare the attribute unique, "
-        + "or fetch and insert by yourself.", entity: shape.name, key: name)
   }
 }
