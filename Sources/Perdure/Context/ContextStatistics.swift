@@ -7,7 +7,8 @@
 ///     let requests = context.statistics.since(before).rowRequestCount
 ///     #expect(requests <= (workers.count + 63) / 64 + 1)
 ///
-/// The row of a fault and the other end of a relationship are requested for 64 siblings at a time.
+/// The row of a fault, the other end of a relationship and the number of its objects are requested
+/// for 64 siblings at a time.
 /// Siblings are the objects of one fetch (`FetchRequest.fetchBatchSize` sets another number), of
 /// one to-many relationship, or of the same relationship of siblings. For a relationship that is
 /// looked up in an index, the first lookup is for one object, and a request returns at most 4,096
@@ -27,7 +28,8 @@ public struct ContextStatistics: Hashable, Sendable {
   /// The number of index lookups of the other end of a relationship, each for one object or for
   /// many.
   public internal(set) var relationshipRequestCount = 0
-  /// The number of counts of the objects at the other end of a relationship.
+  /// The number of counts of the objects at the other end of a relationship, each for one object or
+  /// for many.
   public internal(set) var relationshipCountRequestCount = 0
   /// The number of commits that were requested.
   public internal(set) var commitRequestCount = 0

@@ -56,6 +56,23 @@ extension StateReader {
     }
   }
 
+  package func appendCounts(
+    of owners: [ObjectReference], in index: StoreIndex, to counts: inout [Int]
+  ) throws {
+    if answersAtOnce || owners.count == 1 {
+      for owner in owners { counts.append(try entryCount(index, SettledLinks.range(of: owner))) }
+      return
+    }
+    var (found, ends) = ([ObjectReference](), [Int]())
+    let request = RelationshipRequest(owners: owners, index: index)
+    try appendReferences(request, to: &found, ends: &ends) { _, _ in }
+    var start = 0
+    for end in ends {
+      counts.append(end - start)
+      start = end
+    }
+  }
+
   package func hasEntry(
     under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
   ) throws -> Bool {

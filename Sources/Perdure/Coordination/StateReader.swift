@@ -82,6 +82,11 @@ package protocol StateReader: AnyObject {
     _ requests: [RelationshipRequest],
     _ body: (Int, ObjectReference, [ObjectReference]) throws -> Void) throws
 
+  /// Appends, for each owner, the number of its entries in an index whose keys are bare references.
+  /// Default: one request, as `entryCount` or `appendReferences`.
+  func appendCounts(
+    of owners: [ObjectReference], in index: StoreIndex, to counts: inout [Int]) throws
+
   /// Whether an index whose keys are bare references has an entry of an owner with a reference.
   func hasEntry(under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex) throws
     -> Bool

@@ -317,7 +317,7 @@ extension ManagedObject {
   final func relatedCount(_ slot: Int) -> Int {
     core.checkOwner()
     if let kept = header.keptTargets(slot) { return kept?._withUnsafeGuaranteedRef { $0.count } ?? 0 }
-    if header.pointee.groupNumber != 0, let known = core.reading.siblings.knownCount(of: self, slot) {
+    if header.pointee.groupNumber != 0, let known = core.reading.siblings.count(of: self, slot) {
       return known
     }
     return context?.reading.links.targetCount(of: reference, shape.relationship(slot)) ?? 0

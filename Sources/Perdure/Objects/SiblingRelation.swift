@@ -51,6 +51,24 @@ final class SiblingRelation {
   }
 }
 
+/// The numbers of targets of a block of siblings in a relationship, as the store has them at `epoch`.
+struct SiblingCounts {
+  /// The number of blocks that a group keeps counts of.
+  static let keptMax = 16
+
+  let relationship: RelationshipShape
+  let block: Int
+  let epoch: UInt64
+  /// The position of the first sibling.
+  let first: Int
+  /// One for each sibling; nil for a sibling that was not asked.
+  let counts: [Int?]
+
+  func count(of position: Int) -> Int? {
+    counts.indices.contains(position - first) ? counts[position - first] : nil
+  }
+}
+
 /// What is known of the relationships of a group's siblings.
 struct SiblingRelations {
   /// How many siblings and objects at their other ends are kept at most, beside the newest block.
@@ -61,11 +79,31 @@ struct SiblingRelations {
   private var entryCount = 0
   /// The slots of relationships that somebody has asked a sibling for.
   private var asked: Set<Int> = []
+  /// The oldest first.
+  private var counts: [SiblingCounts] = []
+  /// The slots of relationships whose number of targets a sibling was asked for.
+  private var counted: Set<Int> = []
 
   /// Notes that a sibling was asked for a relationship.
   ///
   /// - Returns: Whether it was the first.
   mutating func isFirst(slot: Int) -> Bool { asked.insert(slot).inserted }
+
+  /// Notes that a sibling was asked for the number of its targets.
+  ///
+  /// - Returns: Whether it was the first.
+  mutating func isFirstCount(slot: Int) -> Bool { counted.insert(slot).inserted }
+
+  /// The numbers of targets of a block, for as long as the view of an epoch holds.
+  func findCounts(_ relationship: RelationshipShape, block: Int, epoch: UInt64) -> SiblingCounts? {
+    counts.last { $0.epoch == epoch && $0.block == block && $0.relationship.isSame(as: relationship) }
+  }
+
+  mutating func add(_ new: SiblingCounts) {
+    counts.removeAll { $0.epoch != new.epoch }
+    if counts.count == SiblingCounts.keptMax { counts.removeFirst() }
+    counts.append(new)
+  }
 
   /// What is known of a relationship of a block, for as long as the view of an epoch holds.
   func find(_ relationship: RelationshipShape, block: Int, epoch: UInt64) -> SiblingRelation? {

@@ -120,6 +120,17 @@ final class LayeredView: StoreView {
     try base.entryCount(index, range) + (changes(of: index)?.difference(range) ?? 0)
   }
 
+  func appendCounts(
+    of owners: [ObjectReference], in index: StoreIndex, to counts: inout [Int]
+  ) throws {
+    let first = counts.count
+    try base.appendCounts(of: owners, in: index, to: &counts)
+    guard let changes = try changes(of: index) else { return }
+    for (position, owner) in owners.enumerated() {
+      counts[first + position] += changes.difference(.owner(owner))
+    }
+  }
+
   func visitEntries(
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool

@@ -141,14 +141,59 @@ final class SiblingReader {
     return (relation, range)
   }
 
-  /// The number of targets, if it is known without a request.
-  func knownCount(of owner: ManagedObject, _ slot: Int) -> Int? {
+  /// The number of targets as the store has them. The first time, only an object's own number is
+  /// needed. After that, the numbers of a block of siblings are read in one request.
+  ///
+  /// - Returns: nil if the number must be read for this object alone.
+  func count(of owner: ManagedObject, _ slot: Int) -> Int? {
     guard let group = siblingsAsStored(of: owner, slot) else { return nil }
     let position = Int(owner.header.pointee.groupPosition)
     let relationship = owner.shape.relationship(slot)
-    guard relationship.form != .column else { return nil }
-    return group.relations.find(relationship, block: position / group.blockCount, epoch: viewState.epoch)?
-      .range(of: position)?.count
+    guard relationship.form != .column, let index = relationship.index else { return nil }
+    let block = position / group.blockCount
+    let relation = group.relations.find(relationship, block: block, epoch: viewState.epoch)
+    if let known = relation?.range(of: position)?.count { return known }
+    let counts =
+      group.relations.findCounts(relationship, block: block, epoch: viewState.epoch)
+      ?? readCounts(relationship, index, block, of: group)
+    return counts?.count(of: position)
+  }
+
+  /// Reads the numbers of targets of a block of siblings. Returns nil for the first read of each
+  /// relationship, and if the store cannot be read: the read for one object reports the error.
+  private func readCounts(
+    _ relationship: RelationshipShape, _ index: StoreIndex, _ block: Int, of group: SiblingGroup
+  ) -> SiblingCounts? {
+    guard group.references.count > 1, !group.relations.isFirstCount(slot: relationship.slot) else {
+      return nil
+    }
+    let positions = group.positions(ofBlock: block)
+    let owners = owners(relationship, positions, in: group)
+    var found: [Int] = []
+    found.reserveCapacity(owners.count)
+    viewState.statistics.relationshipCountRequestCount += 1
+    do {
+      try viewState.view.appendCounts(of: owners.map { group.references[$0] }, in: index, to: &found)
+    } catch {
+      return nil
+    }
+    var counts = [Int?](repeating: nil, count: positions.count)
+    for (owner, count) in zip(owners, found) { counts[owner - positions.lowerBound] = count }
+    let read = SiblingCounts(
+      relationship: relationship, block: block, epoch: viewState.epoch, first: positions.lowerBound,
+      counts: counts)
+    group.relations.add(read)
+    return read
+  }
+
+  /// The positions of the siblings whose relationship the store can be asked for.
+  private func owners(
+    _ relationship: RelationshipShape, _ positions: Range<Int>, in group: SiblingGroup
+  ) -> [Int] {
+    positions.filter { position in
+      let reference = group.references[position]
+      return relationship.isSame(as: graph, of: reference) && !pending.isNew(reference)
+    }
   }
 
   /// The siblings of an object, if its relationship has no unsaved changes.
@@ -180,10 +225,7 @@ final class SiblingReader {
     // The store does not contain transient relationships.
     guard let index = relationship.index else { return nil }
     let positions = block.map(group.positions) ?? group.references.indices
-    let owners = positions.filter { position in
-      let reference = group.references[position]
-      return relationship.isSame(as: graph, of: reference) && !pending.isNew(reference)
-    }
+    let owners = owners(relationship, positions, in: group)
     var (found, ends) = ([ObjectReference](), [Int]())
     var rows: [ObjectReference: LeasedRow] = [:]
     viewState.statistics.relationshipRequestCount += 1
