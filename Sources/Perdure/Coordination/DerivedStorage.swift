@@ -114,6 +114,7 @@ extension Value {
 extension StoreSchema {
   /// A path with the paths of copies in the place of their names.
   func expanded(_ path: PropertyPath, from start: EntityStorage) -> PropertyPath {
+    if !hasCopies { return path }
     var names: [String] = []
     var rest = path.names[...]
     var entity: EntityStorage? = start
@@ -137,7 +138,8 @@ extension StoreSchema {
 extension FetchPredicate {
   /// The predicate with the paths of copies in the place of their names.
   func replacingCopies(_ schema: StoreSchema, _ entity: EntityStorage) -> FetchPredicate {
-    mapChildren(
+    if !schema.hasCopies { return self }
+    return mapChildren(
       predicate: { $0.replacingCopies(schema, entity) }, expression: { $0.replacingCopies(schema, entity) })
   }
 }

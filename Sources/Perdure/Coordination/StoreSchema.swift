@@ -158,6 +158,11 @@ package struct PropertyStorage: Hashable, Sendable {
     }
   }
 
+  /// Whether the property is a derived attribute that copies the value at the end of a path.
+  var isCopy: Bool {
+    if case .derived(let derived) = form { derived.isCopy } else { false }
+  }
+
   package var isToMany: Bool {
     if case .inverse(_, _, _, let isToMany) = form { isToMany } else { false }
   }
@@ -216,6 +221,7 @@ package struct StoreSchema: Sendable {
     let numbers: [String: UInt16]
     let hasComposites: Bool
     let hasEntityProperty: Bool
+    let hasCopies: Bool
     let asksForCanonical: Bool
     /// By entity number, then by name.
     let searchColumns: [[String: SearchColumn]]
@@ -232,6 +238,7 @@ package struct StoreSchema: Sendable {
       numbers = Dictionary(entities.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
       hasComposites = entities.contains { !$0.composites.isEmpty }
       hasEntityProperty = entities.contains { $0.slot(named: EntityStorage.ownName) != nil }
+      hasCopies = entities.contains { $0.properties.contains(where: \.isCopy) }
       asksForCanonical = indexes.contains { index in
         index.condition != nil || index.components?.contains { $0.function == .canonical } == true
       }
@@ -256,6 +263,9 @@ package struct StoreSchema: Sendable {
 
   /// Whether any entity has a property called `entity`.
   var hasEntityProperty: Bool { storage.hasEntityProperty }
+
+  /// Whether any entity has a derived attribute that copies the value at the end of a path.
+  var hasCopies: Bool { storage.hasCopies }
 
   /// Whether any index can serve, or has a condition that may follow from, what is said about a text without case and
   /// marks.

@@ -2,8 +2,9 @@
 //
 // A comparison of such a field with a constant is then a test whether a word lies in a range, for every
 // operator and every pair of number kinds. The ends of the range are found by bisection with
-// `Value.sortOrder` as the judge, so there is no second definition of what 5 < 5.5 means. Index keys hold the
-// same words (OrderedKey.swift), so the same ranges bound index scans.
+// `Value.sortOrder` as the judge, so there is no second definition of what 5 < 5.5 means. The search begins at
+// the word of the number nearest to the constant, where it usually ends. Index keys hold the same words
+// (OrderedKey.swift), so the same ranges bound index scans.
 
 internal import PerdurePredicates
 
@@ -76,8 +77,9 @@ enum WordDomain: Sendable {
     // Where no order is defined nothing compares; equality alone needs no order.
     let isComparable = constant.order(constant) != nil && constant.order(value(ordered.lowerBound)) != nil
     guard isComparable || (op == .equal && self == .reference && word(constant) != nil) else { return nil }
-    let first = firstNotBelow(constant)
-    let end = firstAbove(constant)
+    let near = nearestWord(constant)
+    let first = bisect(near) { Value.sortOrder(value($0), constant) != .ascending }
+    let end = bisect(near) { Value.sortOrder(value($0), constant) == .descending }
     switch op {
     case .equal: return range(first, end)
     case .lessThan: return range(ordered.lowerBound, first)
@@ -104,24 +106,54 @@ enum WordDomain: Sendable {
     return low...high
   }
 
-  /// The least word whose value is not less than the constant; nil when all are.
-  private func firstNotBelow(_ constant: Value) -> UInt64? {
-    bisect { Value.sortOrder(value($0), constant) != .ascending }
+  /// The word of the domain's value nearest to a constant, or nil. It only has to be near.
+  private func nearestWord(_ constant: Value) -> UInt64? {
+    if let word = word(constant) { return word }
+    return switch (self, constant) {
+    case (.integer, .double(let double)): Int64(exactly: double.rounded(.down)).map(Self.word)
+    case (.double, .integer(let integer)): OrderedKey.orderedBits(Double(integer))
+    case (.double, .bool(let bool)): OrderedKey.orderedBits(bool ? 1 : 0)
+    default: nil
+    }
   }
 
-  private func firstAbove(_ constant: Value) -> UInt64? {
-    bisect { Value.sortOrder(value($0), constant) == .descending }
-  }
-
-  /// The least word for which a condition holds that holds for all greater ones.
-  private func bisect(_ holds: (UInt64) -> Bool) -> UInt64? {
-    var low = ordered.lowerBound
-    var high = ordered.upperBound
+  /// The least word for which a condition holds that holds for all greater ones; nil if it holds
+  /// for none.
+  ///
+  /// - Parameter near: A word that is probably near the result.
+  /// - Complexity: O(log d) calls of the condition, for d words between `near` and the result.
+  private func bisect(_ near: UInt64?, _ holds: (UInt64) -> Bool) -> UInt64? {
+    var (low, high) = (ordered.lowerBound, ordered.upperBound)
     guard holds(high) else { return nil }
+    if let near, ordered.contains(near) {
+      (low, high) = narrowed(low...high, near, holds)
+    }
     while low < high {
       let middle = low + (high - low) / 2
       if holds(middle) { high = middle } else { low = middle + 1 }
     }
     return low
+  }
+
+  /// The ends of a part of the range that has the result, found in growing steps from a word.
+  private func narrowed(
+    _ range: ClosedRange<UInt64>, _ near: UInt64, _ holds: (UInt64) -> Bool
+  ) -> (low: UInt64, high: UInt64) {
+    var step: UInt64 = 1
+    var known = near
+    if holds(near) {
+      while known - range.lowerBound >= step, holds(known - step) {
+        known -= step
+        step = step.multipliedReportingOverflow(by: 2).overflow ? .max : step * 2
+      }
+      let isBounded = known - range.lowerBound >= step
+      return (isBounded ? known - step + 1 : range.lowerBound, known)
+    }
+    while range.upperBound - known >= step, !holds(known + step) {
+      known += step
+      step = step.multipliedReportingOverflow(by: 2).overflow ? .max : step * 2
+    }
+    let isBounded = range.upperBound - known >= step
+    return (known + 1, isBounded ? known + step : range.upperBound)
   }
 }

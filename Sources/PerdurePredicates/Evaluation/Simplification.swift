@@ -25,14 +25,23 @@ extension FetchPredicate {
     _ parts: [FetchPredicate], neutral: FetchPredicate, decisive: FetchPredicate
   ) -> FetchPredicate {
     let isAnd = neutral == .true
-    var seen: Set<FetchPredicate> = [neutral]
-    var kept: [FetchPredicate] = []
-    for part in parts.flatMap({ $0.parts(ofAnd: isAnd).map(Array.init) ?? [$0] }) {
-      if part == decisive { return decisive }
-      if seen.insert(part).inserted { kept.append(part) }
-    }
+    let parts = parts.flatMap({ $0.parts(ofAnd: isAnd).map(Array.init) ?? [$0] })
+    if parts.contains(decisive) { return decisive }
+    let kept = distinct(parts.filter { $0 != neutral })
     if kept.count < 2 { return kept.first ?? neutral }
     return isAnd ? .and(kept) : .or(kept)
+  }
+
+  /// The first of equal parts each, in order.
+  private static func distinct(_ parts: [FetchPredicate]) -> [FetchPredicate] {
+    // Hashing a predicate takes longer than comparing it with a few others.
+    if parts.count > 16 {
+      var seen: Set<FetchPredicate> = []
+      return parts.filter { seen.insert($0).inserted }
+    }
+    var kept: [FetchPredicate] = []
+    for part in parts where !kept.contains(part) { kept.append(part) }
+    return kept
   }
 
   private var negated: FetchPredicate {
