@@ -19,6 +19,19 @@ internal import PerdurePredicates
 
 /// Pairs the classes of a container with the entities of its model.
 struct ClassResolution {
+  /// What the classes of a container depend on.
+  private struct Input: Equatable, Sendable {
+    let model: ManagedObjectModel
+    let given: [ObjectIdentifier]
+    let byEntityName: [String: ObjectIdentifier]
+
+    static func == (left: Input, right: Input) -> Bool {
+      left.model === right.model && left.given == right.given && left.byEntityName == right.byEntityName
+    }
+  }
+
+  private static let resolved = RecentValues<Input, [String: ManagedObject.Type]>(countMax: 4)
+
   let model: ManagedObjectModel
   let given: [ManagedObject.Type]
   let byEntityName: [String: ManagedObject.Type]
@@ -28,6 +41,13 @@ struct ClassResolution {
   /// - Throws: `PerdureError` with code 134080 when a name fits several classes, or a class does
   ///   not fit its entity.
   func classes() throws(PerdureError) -> [String: ManagedObject.Type] {
+    let input = Input(
+      model: model, given: given.map { ObjectIdentifier($0) },
+      byEntityName: byEntityName.mapValues { ObjectIdentifier($0) })
+    return try Self.resolved.value(of: input) { () throws(PerdureError) in try checkedClasses() }
+  }
+
+  private func checkedClasses() throws(PerdureError) -> [String: ManagedObject.Type] {
     if let name = byEntityName.keys.sorted().first(where: { model.entitiesByName[$0] == nil }) {
       throw PerdureError(
         .openFailed,

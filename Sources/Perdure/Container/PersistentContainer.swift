@@ -39,8 +39,9 @@ public final class PersistentContainer: Sendable {
   /// The source for contexts while no store is open; nil before the first store was closed.
   let closed = Guarded<ContextSource?>(nil)
   let logSwitch = LogSwitch()
-  private let backgroundTasks = TaskLimiter(
-    limit: max(16, 4 * ProcessInfo.processInfo.activeProcessorCount))
+  /// Computed once: Foundation reads the limits of the process from files.
+  private static let backgroundTaskLimit = max(16, 4 * ProcessInfo.processInfo.activeProcessorCount)
+  private let backgroundTasks = TaskLimiter(limit: PersistentContainer.backgroundTaskLimit)
   @MainActor private var madeViewContext: ManagedObjectContext?
 
   package init(
@@ -146,9 +147,8 @@ public final class PersistentContainer: Sendable {
   public convenience init(
     name: String, classes: [ManagedObject.Type], description: PersistentStoreDescription
   ) throws(ModelError) {
-    let model = try ManagedObjectModel(
-      try ClassDescriptions.entities(of: classes), templates: FetchRequestTemplate.templates(of: classes))
-    self.init(name: name, model: model, classes: classes, description: description)
+    self.init(
+      name: name, model: try ClassDescriptions.model(of: classes), classes: classes, description: description)
   }
 
   /// Makes a container for the entities of classes, whose store is the directory at `path`.

@@ -12,11 +12,31 @@ internal import PerdurePredicates
 struct RowIndexExtractor: IndexExtractor {
   static let name = "row"
 
-  /// Keeps what it decoded last: all indexes of a store are set up from the same model, and so is the store.
+  /// Makes the extractors of a store from its stored model.
   final class Factory: IndexExtractorFactory {
-    private let decoded = Guarded<(bytes: [UInt8], model: StoredModel, schema: StoreSchema)?>(nil)
+    /// The bytes of a stored model, and the model of the program that they probably contain.
+    private struct Bytes: Equatable, Sendable {
+      let bytes: [UInt8]
+      let programModel: ManagedObjectModel?
+
+      static func == (left: Bytes, right: Bytes) -> Bool {
+        left.programModel === right.programModel && left.bytes == right.bytes
+      }
+    }
+
+    private struct Decoded: Sendable {
+      let model: StoredModel
+      let schema: StoreSchema
+    }
+
+    /// All indexes of a store are made from one stored model, and so is the store. Another opening
+    /// of the store in this process finds the same bytes.
+    private static let decoded = RecentValues<Bytes, Decoded>(countMax: 4)
     /// The program's model, which is most often the one that is stored.
     private let programModel: ManagedObjectModel?
+
+    /// The model that was decoded last.
+    private let last = Guarded<Decoded?>(nil)
 
     init(_ programModel: ManagedObjectModel?) { self.programModel = programModel }
 
@@ -40,13 +60,12 @@ struct RowIndexExtractor: IndexExtractor {
     }
 
     fileprivate func decode(_ bytes: [UInt8]) throws -> (model: StoredModel, schema: StoreSchema) {
-      try decoded.withLock { known in
-        if let known, known.bytes == bytes { return (known.model, known.schema) }
+      let decoded = try Self.decoded.value(of: Bytes(bytes: bytes, programModel: programModel)) {
         let model = try StoredModel(decoding: bytes, as: programModel)
-        let schema = StoreSchema(model)
-        known = (bytes, model, schema)
-        return (model, schema)
+        return Decoded(model: model, schema: StoreSchema(model))
       }
+      last.withLock { $0 = decoded }
+      return (decoded.model, decoded.schema)
     }
 
     /// The stored model, which takes checking, unless that has been done.
@@ -54,7 +73,7 @@ struct RowIndexExtractor: IndexExtractor {
 
     /// What a store keeps for a model, unless that has been found out.
     func schema(for model: StoredModel) -> StoreSchema {
-      let known = decoded.withLock { $0 }
+      let known = last.withLock { $0 }
       return known.flatMap { $0.model.isEqual(to: model) ? $0.schema : nil } ?? StoreSchema(model)
     }
   }

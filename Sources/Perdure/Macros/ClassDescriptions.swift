@@ -47,3 +47,27 @@ enum ClassDescriptions {
     return entities
   }
 }
+
+// MARK: - Models
+
+extension ClassDescriptions {
+  private struct Input: Equatable, Sendable {
+    let entities: [EntityDescription]
+    let templates: [FetchRequestTemplate]
+  }
+
+  private static let models = RecentValues<Input, ManagedObjectModel>(countMax: 4)
+
+  /// The model of the entities that the classes describe. The classes are asked each time. If their
+  /// descriptions equal those of an earlier call, its model is returned.
+  ///
+  /// - Throws: `ModelError` if the entities do not form a valid model, or if there are classes, but
+  ///   none of them describes an entity.
+  static func model(of classes: [ManagedObject.Type]) throws(ModelError) -> ManagedObjectModel {
+    let input = Input(
+      entities: try entities(of: classes), templates: FetchRequestTemplate.templates(of: classes))
+    return try models.value(of: input) { () throws(ModelError) in
+      try ManagedObjectModel(input.entities, templates: input.templates)
+    }
+  }
+}

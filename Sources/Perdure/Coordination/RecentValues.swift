@@ -1,0 +1,45 @@
+// What a process has computed from the same input before, such as the checked model of a container's
+// classes. A program that opens its store many times, or many stores with one model, computes it
+// once.
+
+internal import PerdureFileIO
+
+/// The values of the keys that were asked for last. Any thread may use it.
+///
+/// A key is compared with all others, so there are few. Keys are compared and values are computed
+/// outside of the lock.
+final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
+  private final class Entry: Sendable {
+    let key: Key
+    let value: Value
+
+    init(_ key: Key, _ value: Value) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  private let countMax: Int
+  /// The one that was asked for last is the last.
+  private let entries = Guarded<[Entry]>([])
+
+  init(countMax: Int) { self.countMax = countMax }
+
+  /// Returns the value of a key, and computes it if it is not known.
+  ///
+  /// - Complexity: O(k) comparisons for `countMax` k.
+  func value<E: Error>(of key: Key, compute: () throws(E) -> Value) throws(E) -> Value {
+    let entry: Entry
+    if let known = entries.withLock({ $0 }).last(where: { $0.key == key }) {
+      entry = known
+    } else {
+      entry = Entry(key, try compute())
+    }
+    entries.withLock { entries in
+      entries.removeAll { $0 === entry }
+      if entries.count == countMax { entries.removeFirst() }
+      entries.append(entry)
+    }
+    return entry.value
+  }
+}
