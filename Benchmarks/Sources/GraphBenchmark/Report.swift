@@ -13,6 +13,8 @@ struct Report {
   var settings: [String]
   var engines: [String]
   var rows: [Row]
+  /// The space of each engine's store after the insertion, in bytes.
+  var diskBytes: [(engine: String, count: Int)]
 
   /// - Parameters:
   ///   - names: The rows, in order. Rows without a measurement are omitted.
@@ -23,6 +25,9 @@ struct Report {
     self.settings = settings
     self.engines = engines
     try Self.compare(outcomes)
+    diskBytes = engines.compactMap { engine in
+      outcomes.last { $0.engine == engine }?.diskBytes.map { (engine, $0) }
+    }
     rows = names.compactMap { name in
       let found = engines.map { engine in
         outcomes.filter { $0.engine == engine }
@@ -56,18 +61,26 @@ struct Report {
     }
   }
 
-  /// The table. Perdure is the first engine. In the last column, a value greater than 1 means that
-  /// Perdure is better than the best other engine. The plain classes are the last column of
-  /// figures. They store nothing, so they are not compared.
+  /// The table. Perdure is the first engine. In the last two columns, a value greater than 1 means
+  /// that Perdure is better than the best other engine, by elapsed time and by processor time. The
+  /// plain classes are the last column of figures. They store nothing, so they are not compared.
   func table(processor: Bool) -> String {
-    let header = "| | objects | \(engines.joined(separator: " | ")) | best other / Perdure |"
-    let rule = "|---|--:|" + String(repeating: "--:|", count: engines.count + 1)
+    let ratios = "best other / Perdure | by processor time"
+    let header = "| | objects | \(engines.joined(separator: " | ")) | \(ratios) |"
+    let rule = "|---|--:|" + String(repeating: "--:|", count: engines.count + 2)
     let lines = rows.map { row in
-      let figures = row.figures.map { $0.map { processor ? $0.processor : $0.elapsed } }
-      let cells = figures.map { $0.map(Self.text) ?? "–" } + [ratio(figures)]
+      let (elapsed, used) = (row.figures.map { $0?.elapsed }, row.figures.map { $0?.processor })
+      let cells =
+        (processor ? used : elapsed).map { $0.map(Self.text) ?? "–" } + [ratio(elapsed), ratio(used)]
       return "| \(row.name) | \(row.count) | \(cells.joined(separator: " | ")) |"
     }
-    return (settings + ["", header, rule] + lines).joined(separator: "\n")
+    return (settings + diskLines + ["", header, rule] + lines).joined(separator: "\n")
+  }
+
+  private var diskLines: [String] {
+    if diskBytes.isEmpty { return [] }
+    let texts = diskBytes.map { String(format: "%@ %.1f MB", $0.engine, Double($0.count) / 1e6) }
+    return ["on disk after the insertion, closed: \(texts.joined(separator: ", "))"]
   }
 
   private func ratio(_ figures: [Double?]) -> String {

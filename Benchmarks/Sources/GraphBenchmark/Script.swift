@@ -6,6 +6,8 @@ struct Script {
   let gets: [Int]
   /// The emails of random workers.
   let emails: [String]
+  /// The emails of random workers, each for a unit of work.
+  let units: [String]
   let chains: [Int]
   /// Last names that workers have.
   let names: [String]
@@ -15,6 +17,8 @@ struct Script {
   let salaries: [Int64]
   /// The companies to traverse.
   let companies: [Int]
+  /// The rows of an import: workers of which one half exist, and the others occur twice.
+  let imports: [WorkerValues]
   let updates: [Int]
   let durableUpdates: [Int]
   /// Workers and their new companies. No worker occurs twice, and no worker has reports.
@@ -35,6 +39,12 @@ struct Script {
     }
     gets = numbers(20_000, 1)
     emails = numbers(20_000, 2).map { data.workers[$0].email }
+    units = numbers(10_000, 12).map { data.workers[$0].email }
+    imports = numbers(5_000, 13).enumerated().flatMap { place, number in
+      var new = data.workers[number]
+      new.email = "new.\(place / 2)@example.org"
+      return [data.workers[number], new]
+    }
     chains = numbers(5_000, 3)
     names = numbers(500, 4).map { data.workers[$0].lastName }
     prefixes = numbers(100, 5).map { String(data.workers[$0].lastName.prefix(4)) }
@@ -46,5 +56,10 @@ struct Script {
     moves = moved.sorted().map { ($0, ($0 / GraphData.companySize + 1) % data.companyCount) }
     dismissals = Set(numbers(1_000, 11).filter(GraphData.isWithoutReports)).subtracting(moved).sorted()
     closures = Array(stride(from: 1, to: data.companyCount, by: 20))
+  }
+
+  /// Last names, and the lower bounds of ranges of salaries.
+  var pairs: [(name: String, salary: Int64)] {
+    zip(names, salaries).prefix(20).map { (name: $0, salary: $1) }
   }
 }

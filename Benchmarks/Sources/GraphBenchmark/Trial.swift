@@ -22,6 +22,9 @@ struct Outcome {
   var engine: String
   var measurements: [Measurement]
   var content: Answer
+  /// The space of the closed store after the insertion, as the file system reports it; nil for
+  /// engines without a store.
+  var diskBytes: Int?
 }
 
 /// Runs the workloads on an engine, beginning with an empty folder.
@@ -42,7 +45,9 @@ struct Trial {
     try engine.open(.process)
     var measurements = [try measure(engine, .insert)]
     // Queries use a store that was opened again after the insertion.
-    try reopen(engine, .process)
+    try engine.close()
+    let diskBytes = place.allocatedBytes
+    try engine.open(.process)
     for workload in Workload.allCases.dropFirst() where workloads.contains(workload) {
       if Engine.workloads.contains(workload) {
         measurements.append(try measure(engine, workload))
@@ -53,7 +58,9 @@ struct Trial {
     }
     let content = try comparesContent ? engine.content() : Answer()
     try engine.close()
-    return Outcome(engine: Engine.name, measurements: measurements, content: content)
+    return Outcome(
+      engine: Engine.name, measurements: measurements, content: content,
+      diskBytes: diskBytes > 0 ? diskBytes : nil)
   }
 
   private func reopen(_ engine: some GraphEngine, _ durability: SaveDurability) throws {
@@ -68,6 +75,7 @@ struct Trial {
     var answer = Answer()
     for round in 0..<(workload.isQuestion ? repetitions : 1) {
       try engine.prepare(workload, script)
+      Idle.wait()
       let (found, cost) = try Cost.measured { try engine.perform(workload, script) }
       if round > 0, found != answer {
         throw GraphDisagreement(
@@ -77,6 +85,7 @@ struct Trial {
       costs.append(cost)
     }
     if workload == .updateEachDurable { try reopen(engine, .process) }
+    if workload == .close { try engine.open(.process) }
     return Measurement(
       row: workload.rawValue, isPerObject: workload.isPerObject, answer: answer, cost: .median(of: costs))
   }
@@ -89,6 +98,15 @@ struct TrialFolder {
   init(in folder: URL) throws {
     url = folder.appendingPathComponent("graph-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+  }
+
+  /// The space that the files in the folder take, as the file system reports it.
+  var allocatedBytes: Int {
+    let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
+    return (files?.allObjects as? [URL] ?? []).reduce(0) { total, file in
+      var status = stat()
+      return lstat(file.path, &status) == 0 ? total + Int(status.st_blocks) * 512 : total
+    }
   }
 
   /// Removes the folder, if possible.

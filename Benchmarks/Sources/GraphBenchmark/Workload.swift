@@ -3,9 +3,11 @@ enum Workload: String, CaseIterable {
   case insert = "bulk insert"
   case getByID = "get by id"
   case getByEmail = "get by unique email"
+  case units = "get by unique email, a context each"
   case fetchEqual = "fetch equal"
   case fetchRange = "fetch range"
   case fetchPrefix = "fetch prefix"
+  case fetchEither = "fetch by either of two indexed attributes"
   case countByPredicate = "count by a predicate without an index"
   case materialise = "fetch all"
   case traverse = "traverse company, workers, projects: first"
@@ -15,19 +17,23 @@ enum Workload: String, CaseIterable {
   case sumKept = "count and sum by company, kept"
   case sortIndexed = "first 100 in the order of an index"
   case sortUnindexed = "first 100 in another order"
+  case firstFiltered = "first 20 of an index with a filter, and a second key"
+  case deepOffset = "100 after half of the order of an index"
   case updateAll = "update all in one save"
+  case findOrCreate = "find by email or create, one save"
   case updateEach = "update, one save each"
   case updateEachDurable = "update, one durable save each"
   case moveWorker = "move a worker, one save each"
   case deleteWorker = "delete a worker, one save each"
   case deleteCompany = "delete a company, a worker of it"
+  case close
   case open = "open and first fetch"
 
   /// Whether a figure is divided by the number of objects. Otherwise the figure is for the whole
   /// workload.
   var isPerObject: Bool {
     switch self {
-    case .sortIndexed, .sortUnindexed, .open: false
+    case .sortIndexed, .sortUnindexed, .firstFiltered, .deepOffset, .close, .open: false
     default: true
     }
   }
@@ -35,12 +41,13 @@ enum Workload: String, CaseIterable {
   /// Whether the workload changes the graph.
   var isChange: Bool {
     switch self {
-    case .insert, .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany:
+    case .insert, .updateAll, .findOrCreate, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker,
+      .deleteCompany:
       true
     default: false
     }
   }
 
   /// Whether the workload can be repeated.
-  var isQuestion: Bool { !isChange && self != .open }
+  var isQuestion: Bool { !isChange && self != .open && self != .close }
 }

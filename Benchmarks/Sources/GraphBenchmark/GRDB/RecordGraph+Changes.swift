@@ -47,6 +47,9 @@ extension RecordGraph {
     }
     switch workload {
     case .updateAll: answer.addChanges(try opened().write(raiseAll))
+    case .findOrCreate:
+      try opened().write { try findOrCreate(script.imports, $0) }
+      answer.addChanges(script.imports.count)
     case .updateEach: try each(script.updates, raise)
     case .updateEachDurable: try each(script.durableUpdates, raise)
     case .moveWorker: try each(script.moves) { try move($0.worker, to: $0.company, $1) }
@@ -56,6 +59,22 @@ extension RecordGraph {
       answer.addChanges(script.closures.count * (GraphData.companySize - 1))
     }
     return answer
+  }
+
+  private func findOrCreate(_ imports: [WorkerValues], _ database: Database) throws {
+    var (createdCount, salarySum) = (0, 0 as Int64)
+    for values in imports {
+      var worker = try WorkerRecord.filter(Key.email == values.email).fetchOne(database)
+      if worker == nil {
+        let new = WorkerRecord(
+          id: SQLGraphSettings.rowID(data.workerCount + createdCount), values,
+          company: SQLGraphSettings.rowID(0), manager: nil)
+        try new.insert(database)
+        (worker, createdCount, salarySum) = (new, createdCount + 1, salarySum + values.salary)
+      }
+      try worker?.updateChanges(database) { $0.rating += 1 }
+    }
+    try change(SQLGraphSettings.rowID(0), by: createdCount, salarySum, database)
   }
 
   private func raiseAll(_ database: Database) throws -> Int {

@@ -11,6 +11,16 @@ extension RecordGraph {
     return answer
   }
 
+  /// Finds each worker in an access to the database of its own.
+  func units(_ emails: [String]) throws -> Answer {
+    var answer = Answer()
+    for email in emails {
+      let worker = try opened().read { try WorkerRecord.filter(Key.email == email).fetchOne($0) }
+      if let worker { answer.add(worker.values) }
+    }
+    return answer
+  }
+
   func count(_ database: Database) throws -> Answer {
     var answer = Answer()
     let half = Double(data.workerCount) / 2

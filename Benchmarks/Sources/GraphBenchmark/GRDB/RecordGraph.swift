@@ -43,8 +43,13 @@ final class RecordGraph: GraphEngine {
   func perform(_ workload: Workload, _ script: Script) throws -> Answer {
     switch workload {
     case .insert: return try insert()
-    case .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany:
+    case .updateAll, .findOrCreate, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker,
+      .deleteCompany:
       return try change(workload, script)
+    case .units: return try units(script.units)
+    case .close:
+      try close()
+      return Answer()
     case .open:
       try open(.process)
       fallthrough
@@ -64,6 +69,11 @@ final class RecordGraph: GraphEngine {
       try fetch(script.prefixes, database) {
         WorkerRecord.filter(Key.lastName >= $0 && Key.lastName < $0 + "\u{10FFFF}")
       }
+    case .fetchEither:
+      try fetch(script.pairs, database) { pair in
+        WorkerRecord.filter(
+          Key.lastName == pair.name || Key.salary >= pair.salary && Key.salary < pair.salary + 10)
+      }
     case .countByPredicate: try count(database)
     case .materialise: try fetch([()], database) { WorkerRecord.all() }
     case .traverse, .traverseAgain: try traverse(script.companies, database)
@@ -72,6 +82,12 @@ final class RecordGraph: GraphEngine {
     case .sumKept: try keptSums(database)
     case .sortIndexed: try fetch([()], database) { WorkerRecord.order(Key.email).limit(100) }
     case .sortUnindexed: try fetch([()], database) { WorkerRecord.order(Key.rating).limit(100) }
+    case .firstFiltered:
+      try fetch([()], database) {
+        WorkerRecord.filter(Key.isActive == true).order(Key.salary, Key.rating).limit(20)
+      }
+    case .deepOffset:
+      try fetch([()], database) { WorkerRecord.order(Key.email).limit(100, offset: data.workerCount / 2) }
     default: try fetch([data.workers[0].email], database) { WorkerRecord.filter(Key.email == $0) }
     }
   }

@@ -30,6 +30,7 @@ struct DesignTrial {
     var answer = Answer()
     for _ in 0..<(workload.isQuestion ? repetitions : 1) {
       try engine.prepare(workload)
+      Idle.wait()
       let (found, cost) = try Cost.measured { try engine.perform(workload) }
       if let expected = design.expected(workload), found.count != expected {
         throw GraphDisagreement(

@@ -33,4 +33,20 @@ extension PerdureGraph {
     }
     return answer
   }
+
+  /// Saves the rows of an import: changes workers that exist, and creates the others.
+  func findOrCreate(_ imports: [WorkerValues], _ context: ManagedObjectContext) throws -> Answer {
+    let company = context.object(with: companies[0]) as? Company
+    for values in imports {
+      let worker = try context.findOrInsert(Worker.self, where: \.email, equals: values.email) { new in
+        new.set(values)
+        new.company = company
+      }
+      worker.rating += 1
+    }
+    try context.save()
+    var answer = Answer()
+    answer.addChanges(imports.count)
+    return answer
+  }
 }

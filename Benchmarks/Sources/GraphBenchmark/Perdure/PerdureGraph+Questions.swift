@@ -9,6 +9,27 @@ extension PerdureGraph {
     return answer
   }
 
+  func get(_ emails: [String], _ context: ManagedObjectContext) throws -> Answer {
+    var answer = Answer()
+    for email in emails {
+      if let worker = try context.first(Worker.self, where: \.email, equals: email) {
+        answer.add(worker.values)
+      }
+    }
+    return answer
+  }
+
+  /// Finds each worker in a context of its own.
+  func units(_ emails: [String]) throws -> Answer {
+    var answer = Answer()
+    for email in emails {
+      if let worker = try newContext().first(Worker.self, where: \.email, equals: email) {
+        answer.add(worker.values)
+      }
+    }
+    return answer
+  }
+
   func fetch<Wish>(
     _ wishes: [Wish], _ context: ManagedObjectContext, _ request: (Wish) -> FetchRequest<Worker>
   ) throws -> Answer {

@@ -51,12 +51,12 @@ final class PerdureGraph: GraphEngine {
 
   func perform(_ workload: Workload, _ script: Script) throws -> Answer {
     if workload == .open { try open(.process) }
+    if workload == .units { return try units(script.units) }
     let context = try walked?.context ?? newContext()
     switch workload {
     case .insert: return try insert()
     case .getByID: return get(script.gets, context)
-    case .getByEmail:
-      return try fetch(script.emails, context) { text in Worker.fetchRequest { $0.email == text } }
+    case .getByEmail: return try get(script.emails, context)
     case .fetchEqual:
       return try fetch(script.names, context) { text in Worker.fetchRequest { $0.lastName == text } }
     case .fetchRange:
@@ -66,6 +66,10 @@ final class PerdureGraph: GraphEngine {
       return try fetch(script.prefixes, context) { text in
         Worker.fetchRequest { $0.lastName.hasPrefix(text) }
       }
+    case .fetchEither:
+      return try fetch(script.pairs, context) { pair in
+        Worker.fetchRequest { $0.lastName == pair.name || $0.salary.in(pair.salary..<pair.salary + 10) }
+      }
     case .countByPredicate: return try count(context)
     case .materialise: return try fetch([()], context) { Worker.fetchRequest() }
     case .traverse, .traverseAgain: return traverse(script.companies, context)
@@ -74,8 +78,22 @@ final class PerdureGraph: GraphEngine {
     case .sumKept: return sums(context) { ($0.workerCount, Double($0.salarySum)) }
     case .sortIndexed: return try first(FetchOrder(\Worker.email), context)
     case .sortUnindexed: return try first(FetchOrder(\Worker.rating), context)
+    case .firstFiltered:
+      var request = Worker.fetchRequest { $0.isActive == true }
+      request.sortDescriptors = [FetchOrder(\Worker.salary), FetchOrder(\Worker.rating)]
+      request.fetchLimit = 20
+      return try fetch([()], context) { request }
+    case .deepOffset:
+      var request = Worker.fetchRequest()
+      request.sortDescriptors = [FetchOrder(\Worker.email)]
+      (request.fetchOffset, request.fetchLimit) = (data.workerCount / 2, 100)
+      return try fetch([()], context) { request }
     case .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany:
       return try change(workload, script, context)
+    case .findOrCreate: return try findOrCreate(script.imports, context)
+    case .units, .close:
+      try close()
+      return Answer()
     case .open:
       return try fetch([data.workers[0].email], context) { text in Worker.fetchRequest { $0.email == text } }
     }

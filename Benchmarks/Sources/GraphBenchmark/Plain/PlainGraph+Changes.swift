@@ -37,6 +37,9 @@ extension PlainGraph {
     case .updateAll:
       for worker in workers.values { worker.salary += 1 }
       answer.addChanges(workers.count)
+    case .findOrCreate:
+      for values in script.imports { findOrCreate(values) }
+      answer.addChanges(script.imports.count)
     case .updateEach, .updateEachDurable:
       let numbers = workload == .updateEach ? script.updates : script.durableUpdates
       for number in numbers { workers[number]?.salary += 1 }
@@ -52,6 +55,17 @@ extension PlainGraph {
       answer.addChanges(script.closures.count * GraphData.companySize)
     }
     return answer
+  }
+
+  private func findOrCreate(_ values: WorkerValues) {
+    guard let company = companies[0] else { return }
+    let worker = workersByEmail[values.email] ?? PlainWorker(values, company: company)
+    if workersByEmail.updateValue(worker, forKey: worker.email) == nil {
+      company.workers.append(worker)
+      workers[workers.count] = worker
+      workersByLastName[worker.lastName, default: []].append(worker)
+    }
+    worker.rating += 1
   }
 
   private func move(_ number: Int, to company: Int) {

@@ -49,7 +49,8 @@ final class PlainGraph: GraphEngine {
   static let workloads: [Workload] = [
     .insert, .getByID, .getByEmail, .fetchEqual, .countByPredicate, .materialise, .traverse, .traverseAgain,
     .managers,
-    .sumComputed, .sortUnindexed, .updateAll, .updateEach, .moveWorker, .deleteWorker, .deleteCompany,
+    .sumComputed, .sortUnindexed, .updateAll, .findOrCreate, .updateEach, .moveWorker, .deleteWorker,
+    .deleteCompany,
   ]
 
   let data: GraphData

@@ -32,9 +32,19 @@ extension SQLGraph {
 
   /// Inserts a worker, and returns the salary.
   private func insert(worker number: Int, company: Int) throws -> Int64 {
-    let worker = try often("INSERT INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     let link = try often("INSERT INTO worker_project VALUES (?, ?)")
     let values = data.workers[number]
+    try insert(values, number, company: company, manager: data.manager(number))
+    for project in data.projects(number) {
+      try link.bind(1, SQLGraphSettings.rowID(number))
+      try link.bind(2, SQLGraphSettings.rowID(project))
+      try link.run()
+    }
+    return values.salary
+  }
+
+  private func insert(_ values: WorkerValues, _ number: Int, company: Int, manager: Int?) throws {
+    let worker = try often("INSERT INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
     try worker.bind(1, SQLGraphSettings.rowID(number))
     try worker.bind(2, values.firstName)
     try worker.bind(3, values.lastName)
@@ -44,14 +54,30 @@ extension SQLGraph {
     try worker.bind(7, values.hired)
     try worker.bind(8, values.isActive ? 1 : 0 as Int64)
     try worker.bind(9, SQLGraphSettings.rowID(company))
-    try worker.bind(10, data.manager(number).map(SQLGraphSettings.rowID))
+    try worker.bind(10, manager.map(SQLGraphSettings.rowID))
     try worker.run()
-    for project in data.projects(number) {
-      try link.bind(1, SQLGraphSettings.rowID(number))
-      try link.bind(2, SQLGraphSettings.rowID(project))
-      try link.run()
+  }
+
+  /// Updates the totals of the company once, like a program that knows what it inserts.
+  private func findOrCreate(_ imports: [WorkerValues]) throws {
+    let find = try often("SELECT id FROM worker WHERE email = ?")
+    var (createdCount, salarySum) = (0, 0 as Int64)
+    for values in imports {
+      try find.bind(1, values.email)
+      var id: Int64?
+      while try find.step() { id = find.int(0) }
+      if id == nil {
+        let number = data.workerCount + createdCount
+        try insert(values, number, company: 0, manager: nil)
+        (id, createdCount, salarySum) = (
+          SQLGraphSettings.rowID(number), createdCount + 1, salarySum + values.salary
+        )
+      }
+      if let id { try run("UPDATE worker SET rating = rating + 1 WHERE id = ?", id) }
     }
-    return values.salary
+    try run(
+      "UPDATE company SET worker_count = worker_count + ?1, salary_sum = salary_sum + ?2 WHERE id = 1",
+      Int64(createdCount), salarySum)
   }
 
   func change(_ workload: Workload, _ script: Script) throws -> Answer {
@@ -63,6 +89,9 @@ extension SQLGraph {
     switch workload {
     case .updateAll:
       try opened().inTransaction { answer.addChanges(try raiseAll()) }
+    case .findOrCreate:
+      try opened().inTransaction { try findOrCreate(script.imports) }
+      answer.addChanges(script.imports.count)
     case .updateEach: try each(script.updates, raise)
     case .updateEachDurable: try each(script.durableUpdates, raise)
     case .moveWorker: try each(script.moves) { try move($0.worker, to: $0.company) }
@@ -81,16 +110,18 @@ extension SQLGraph {
     try statement.run()
   }
 
-  /// Updates each worker separately, like a program that has read and changed it. Updates the sums
-  /// of companies once. One statement for all rows would be faster, but would not correspond to a
-  /// save of objects.
+  /// Reads and updates each worker separately, like a program with objects. Updates the sums of
+  /// companies once. One statement for all rows would be faster, but would not correspond to a save
+  /// of objects.
   private func raiseAll() throws -> Int {
-    let rows = try statement("SELECT id, salary FROM worker")
-    var salaries: [(id: Int64, salary: Int64)] = []
-    while try rows.step() { salaries.append((rows.int(0), rows.int(1))) }
-    for (id, salary) in salaries { try run("UPDATE worker SET salary = ?2 WHERE id = ?1", id, salary + 1) }
+    let rows = try statement("SELECT \(columns), id FROM worker")
+    var workers: [(values: WorkerValues, id: Int64)] = []
+    while try rows.step() { workers.append((worker(rows), rows.int(7))) }
+    for (values, id) in workers {
+      try run("UPDATE worker SET salary = ?2 WHERE id = ?1", id, values.salary + 1)
+    }
     try statement("UPDATE company SET salary_sum = salary_sum + worker_count").run()
-    return salaries.count
+    return workers.count
   }
 
   private func raise(_ number: Int) throws {

@@ -1,8 +1,8 @@
 extension SQLGraph {
-  private var columns: String { "first_name, last_name, email, salary, rating, hired, active" }
+  var columns: String { "first_name, last_name, email, salary, rating, hired, active" }
 
   /// The worker in the first columns of a row.
-  private func worker(_ row: Access.Statement) -> WorkerValues {
+  func worker(_ row: Access.Statement) -> WorkerValues {
     WorkerValues(
       firstName: row.text(0) ?? "", lastName: row.text(1) ?? "", email: row.text(2) ?? "", salary: row.int(3),
       rating: row.double(4), hired: row.double(5), isActive: row.int(6) != 0)
@@ -18,6 +18,19 @@ extension SQLGraph {
       var found: [WorkerValues] = []
       while try statement.step() { found.append(worker(statement)) }
       for worker in found { answer.add(worker) }
+    }
+    return answer
+  }
+
+  /// Finds each worker in a transaction of its own.
+  func units(_ emails: [String]) throws -> Answer {
+    let statement = try statement("SELECT \(columns) FROM worker WHERE email = ?")
+    var answer = Answer()
+    for email in emails {
+      try opened().reading {
+        try statement.bind(1, email)
+        while try statement.step() { answer.add(worker(statement)) }
+      }
     }
     return answer
   }

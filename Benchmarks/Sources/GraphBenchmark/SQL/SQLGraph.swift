@@ -60,8 +60,13 @@ final class SQLGraph<Access: SQLAccess>: GraphEngine {
 
   func perform(_ workload: Workload, _ script: Script) throws -> Answer {
     if workload == .open { try open(.process) }
+    if workload == .close {
+      try close()
+      return Answer()
+    }
     let access = try opened()
     return try access.access {
+      if workload == .units { return try units(script.units) }
       if workload.isChange { return try answer(workload, script) }
       return try access.reading { try answer(workload, script) }
     }
@@ -85,6 +90,12 @@ final class SQLGraph<Access: SQLAccess>: GraphEngine {
         try statement.bind(1, prefix)
         try statement.bind(2, prefix + "\u{10FFFF}")
       }
+    case .fetchEither:
+      try fetch("last_name = ? OR salary >= ? AND salary < ?", script.pairs) { statement, pair in
+        try statement.bind(1, pair.name)
+        try statement.bind(2, pair.salary)
+        try statement.bind(3, pair.salary + 10)
+      }
     case .countByPredicate: try count()
     case .materialise: try fetch("1", [()]) { _, _ in }
     case .traverse, .traverseAgain: try traverse(script.companies)
@@ -93,8 +104,13 @@ final class SQLGraph<Access: SQLAccess>: GraphEngine {
     case .sumKept: try sums("SELECT worker_count, salary_sum FROM company WHERE id = ?")
     case .sortIndexed: try fetch("1 ORDER BY email LIMIT 100", [()]) { _, _ in }
     case .sortUnindexed: try fetch("1 ORDER BY rating LIMIT 100", [()]) { _, _ in }
-    case .updateAll, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker, .deleteCompany:
+    case .firstFiltered: try fetch("active = 1 ORDER BY salary, rating LIMIT 20", [()]) { _, _ in }
+    case .deepOffset:
+      try fetch("1 ORDER BY email LIMIT 100 OFFSET ?", [data.workerCount / 2]) { try $0.bind(1, Int64($1)) }
+    case .updateAll, .findOrCreate, .updateEach, .updateEachDurable, .moveWorker, .deleteWorker,
+      .deleteCompany:
       try change(workload, script)
+    case .units, .close: Answer()
     case .open: try fetch("email = ?", [data.workers[0].email]) { try $0.bind(1, $1) }
     }
   }
