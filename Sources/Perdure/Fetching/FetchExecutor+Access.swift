@@ -8,31 +8,34 @@ extension FetchExecutor {
   func visitCandidates(
     readsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {
+    var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
     switch plan.access {
     case .scan:
       _ = try visitRows(isReversed: plan.isReversed, body)
     case .countOrder(let index, let counted):
       try visitByCount(index, counted, readsRows: readsRows, body)
-    case .references(let references):
-      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
-      for reference in references {
-        guard try batch.add(reference, body) else { return }
-      }
-      _ = try batch.flush(body)
-    case .index(let index, let ranges):
-      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
-      guard try visitEntries(index, ranges, &batch, body) else { return }
-      _ = try batch.flush(body)
-    case .join(let outers, let inner, let ranges):
-      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
-      guard try visitJoin(outers, inner, ranges, &batch, body) else { return }
-      _ = try batch.flush(body)
     case .pathOrder(let outers, let inner, let ranges, let isReversed, let includesNull):
-      var batch = RowBatch(graph.view, readsRows: readsRows, sizeMax: firstBatch)
       try visitPathOrder(
         PathOrder(
           outers: outers, inner: inner, ranges: ranges, isReversed: isReversed, includesNull: includesNull),
         &batch, body)
+    case .references, .index, .join, .union:
+      if try add(plan.access, to: &batch, body) { _ = try batch.flush(body) }
+    }
+  }
+
+  /// Adds the candidates of an access that reads no rows to a batch; whether to go on.
+  private func add(
+    _ access: FetchPlan.Access, to batch: inout RowBatch,
+    _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws -> Bool {
+    switch access {
+    case .references(let references): try references.allSatisfy { try batch.add($0, body) }
+    case .index(let index, let ranges): try visitEntries(index, ranges, &batch, body)
+    case .join(let outers, let inner, let ranges): try visitJoin(outers, inner, ranges, &batch, body)
+    case .union(let parts): try parts.allSatisfy { try add($0, to: &batch, body) }
+    case .scan, .pathOrder, .countOrder:
+      preconditionFailure("An access that visits rows is not a part of a union.")
     }
   }
 

@@ -86,7 +86,7 @@ package struct FetchExecutor {
     switch plan.access {
     case .scan, .countOrder: try fetch.concrete.reduce(0) { try $0 + graph.view.rowCount(entity: $1) }
     case .index(let index, let ranges): try ranges.reduce(0) { try $0 + graph.view.entryCount(index, $1) }
-    case .references, .join, .pathOrder: nil
+    case .references, .join, .pathOrder, .union: nil
     }
   }
 

@@ -5,7 +5,7 @@ package import PerdurePredicates
 /// A way to run a fetch.
 package struct FetchPlan: CustomStringConvertible {
   /// Where candidates come from.
-  package enum Access: Hashable, Sendable {
+  package indirect enum Access: Hashable, Sendable {
     /// Every row of the entities.
     case scan
     /// The objects that the predicate names.
@@ -21,6 +21,8 @@ package struct FetchPlan: CustomStringConvertible {
       outers: [StoreIndex], inner: StoreIndex, [KeyRange], isReversed: Bool, includesNull: Bool)
     /// A count index and, before or behind it, the owners that have nothing to count.
     case countOrder(StoreIndex, counted: StoreIndex)
+    /// The candidates of several accesses, one access after the other.
+    case union([Access])
   }
 
   package let access: Access
@@ -32,13 +34,14 @@ package struct FetchPlan: CustomStringConvertible {
   package let filtersEntities: Bool
   /// Whether one object may be a candidate more than once.
   package var mayRepeat: Bool {
-    if case .join = access { true } else { false }
+    switch access {
+    case .join, .union: true
+    case .scan, .references, .index, .pathOrder, .countOrder: false
+    }
   }
   /// Whether candidates are named by the predicate, so that only their rows tell whether they exist.
-  var namesObjects: Bool {
-    if case .references = access { true } else { false }
-  }
-  /// How many candidates there are: exact for the view that the plan was made for, an estimate for joins.
+  var namesObjects: Bool { access.namesObjects }
+  /// How many candidates there are: exact for the view that the plan was made for, an estimate for joins and unions.
   package let candidateCount: Int
   /// What candidates must pass: what the access path does not make sure of by itself.
   package let residual: FetchPredicate
@@ -49,6 +52,17 @@ package struct FetchPlan: CustomStringConvertible {
 
   /// What was planned for, in words: access path, candidates, filter, order, window; one line each.
   package var description: String { describe() }
+}
+
+extension FetchPlan.Access {
+  /// Whether some candidates are named by the predicate.
+  fileprivate var namesObjects: Bool {
+    switch self {
+    case .references: true
+    case .union(let parts): parts.contains(where: \.namesObjects)
+    case .scan, .index, .join, .pathOrder, .countOrder: false
+    }
+  }
 }
 
 /// What the planner is told about the store.

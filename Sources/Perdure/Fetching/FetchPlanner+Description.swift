@@ -17,7 +17,7 @@ extension FetchPlanner {
     let direction = candidate.isReversed ? ", from its end" : ""
     let isEstimate =
       switch candidate.access {
-      case .join: true
+      case .join, .union: true
       case .pathOrder(_, _, _, _, let includesNull): !includesNull
       default: false
       }

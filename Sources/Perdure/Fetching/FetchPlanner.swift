@@ -96,7 +96,7 @@ package struct FetchPlanner {
   /// Every way to run the fetch.
   func candidates() -> [Candidate] {
     [scan()] + namedReferences() + indexCandidates() + relationCandidates() + countCandidates()
-      + joinCandidates() + pathOrderCandidates()
+      + joinCandidates() + pathOrderCandidates() + unionCandidates()
   }
 
   // MARK: Cost

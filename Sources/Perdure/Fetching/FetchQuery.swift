@@ -44,10 +44,10 @@ package struct PreparedFetch {
   /// The concrete entities whose objects are wanted, ascending.
   package let concrete: [UInt16]
   /// Folded (PredicateFolding.swift).
-  package let predicate: FetchPredicate
-  package let order: [SortCriterion]
-  package let limit: Int?
-  package let offset: Int
+  package private(set) var predicate: FetchPredicate
+  package private(set) var order: [SortCriterion]
+  package private(set) var limit: Int?
+  package private(set) var offset: Int
   /// What `now()` means.
   package let now: Date
 
@@ -77,6 +77,13 @@ package struct PreparedFetch {
     limit = query.limit
     offset = query.offset
     self.now = now
+  }
+
+  /// The fetch of all objects that satisfy a part of the predicate, in no order.
+  func all(satisfying part: FetchPredicate) -> PreparedFetch {
+    var fetch = self
+    (fetch.predicate, fetch.order, fetch.limit, fetch.offset) = (part, [], nil, 0)
+    return fetch
   }
 
   /// How many objects in order are needed to know the window; nil for all.

@@ -12,7 +12,7 @@ struct FetchExecutorTests {
   func differential() throws {
     var random = SeededGenerator.forTest("every plan")
     var used: [String: Int] = [:]
-    let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder"]
+    let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder", "union"]
     // The test proves nothing about an access path that no query used. It continues until queries
     // have used all of them.
     for round in 0..<20 where round < 3 || kinds.contains(where: { used[$0] == nil }) {
@@ -39,6 +39,7 @@ struct FetchExecutorTests {
     case .join: "join"
     case .pathOrder: "pathOrder"
     case .countOrder: "countOrder"
+    case .union: "union"
     }
   }
 }

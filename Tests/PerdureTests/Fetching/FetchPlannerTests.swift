@@ -42,6 +42,23 @@ struct FetchPlannerTests {
     #expect(long.contains("scan of"), "\(long)")
   }
 
+  @Test("An OR of conditions on different columns takes the candidates of an index for each of them")
+  func unions() throws {
+    let union = try explain("Employee", "salary == 5 OR company.name == 'x'", entries: 3)
+    #expect(union.contains("from the union of index on salary: 1 range by salary; "), "\(union)")
+    #expect(union.contains("the index on Company.name") && !union.contains("filter"), "\(union)")
+    let filtered = try explain(
+      "Employee", "(salary == 5 AND name != 'y' OR SELF IN {}) AND name != 'x'", entries: 3)
+    #expect(filtered.contains("index on salary") && filtered.contains("filter: "), "\(filtered)")
+    let sorted = try explain(
+      "Employee", "salary == 5 OR company.name == 'x'", order: [FetchOrder("mid")], limit: 3, entries: 3)
+    #expect(sorted.contains("the union of") && sorted.contains("the first 3 kept"), "\(sorted)")
+    let scan = try explain("Employee", "salary == 5 OR mid == 3", entries: 3)
+    #expect(scan.contains("scan of"), "\(scan)")
+    let many = try explain("Employee", "salary == 5 OR company.name == 'x'", entries: 100_000)
+    #expect(many.contains("scan of"), "\(many)")
+  }
+
   @Test("Without an index a fetch scans, filters and sorts")
   func scan() throws {
     #expect(

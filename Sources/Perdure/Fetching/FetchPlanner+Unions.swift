@@ -1,0 +1,58 @@
+// Access paths of an OR whose parts are about different columns: the candidates of each part in turn.
+//
+// Each part is planned as a fetch of its own, without an order. An object that satisfies the OR
+// satisfies a part, so it is among the candidates of this part. An object can be a candidate of
+// several parts; the executor passes it on once.
+
+internal import PerdurePredicates
+
+extension FetchPlanner {
+  /// The most parts of an OR that are planned separately.
+  private static let partsMax = 32
+
+  func unionCandidates() -> [Candidate] {
+    conjuncts.indices.compactMap { position in
+      guard case .or(let parts) = conjuncts[position], parts.count <= Self.partsMax,
+        !isOfOneColumn(position)
+      else { return nil }
+      return unionCandidate(parts.map { $0 }, position)
+    }
+  }
+
+  /// Whether an index of one column can serve the whole OR.
+  private func isOfOneColumn(_ position: Int) -> Bool {
+    bounds.values.contains { $0.conjuncts.contains(position) }
+  }
+
+  /// Nil if a part can only be found by a scan.
+  private func unionCandidate(_ parts: [FetchPredicate], _ position: Int) -> Candidate? {
+    var planners: [FetchPlanner] = []
+    var chosen: [Candidate] = []
+    for part in parts {
+      let planner = FetchPlanner(fetch.all(satisfying: part), statistics)
+      guard let best = planner.bestPart() else { return nil }
+      planners.append(planner)
+      chosen.append(best)
+    }
+    let count = chosen.reduce(0) { $0 + $1.count }
+    let cost = chosen.reduce(0) { $0 + $1.costAtFirst + Double($1.count) * $1.costPerCandidate }
+    let areSettled = zip(planners, chosen).allSatisfy { $0.conjuncts.count == $1.settled.count }
+    return Candidate(
+      access: .union(chosen.map(\.access)), isOrdered: fetch.order.isEmpty,
+      filtersEntities: chosen.contains(where: \.filtersEntities), count: count,
+      costPerCandidate: count == 0 ? 0 : cost / Double(count), costAtFirst: count == 0 ? cost : 0,
+      settled: areSettled ? [position] : [],
+      words: { "the union of " + chosen.map { $0.words() }.joined(separator: "; ") })
+  }
+
+  /// The cheapest candidate that is not a scan; nil if there is none.
+  private func bestPart() -> Candidate? {
+    let found = candidates().filter { candidate in
+      switch candidate.access {
+      case .index, .references, .join, .union: true
+      case .scan, .pathOrder, .countOrder: false
+      }
+    }
+    return found.min { cost($0) < cost($1) }
+  }
+}
