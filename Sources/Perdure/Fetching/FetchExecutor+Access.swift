@@ -41,7 +41,7 @@ extension FetchExecutor {
 
   /// With a window, no more rows than are likely to be wanted.
   private var firstBatch: Int {
-    plan.isOrdered ? max(1, min(fetch.windowEnd ?? 256, 256)) : 256
+    plan.isOrdered || plan.lead != nil ? max(1, min(fetch.windowEnd ?? 256, 256)) : 256
   }
 
   func visitRows(

@@ -15,7 +15,7 @@ package struct FetchExecutor {
   let plan: FetchPlan
   let graph: RowGraph
   private let cancellation: FetchCancellation
-  private let program: RowProgram
+  let program: RowProgram
 
   /// - Parameter view: The one that the plan's numbers are from; any other gives right results too.
   package init(_ fetch: PreparedFetch, _ plan: FetchPlan, view: any StateReader) {
@@ -108,7 +108,19 @@ package struct FetchExecutor {
     needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {
     if fetch.limit == 0 { return }
-    let (offset, end) = (fetch.offset, fetch.windowEnd ?? .max)
+    if let skip = try IndexSkip(self) {
+      let later = FetchExecutor(
+        fetch.skipping(skip.offset), plan.with(skip.ranges, of: skip.index), view: graph.view,
+        cancellation: cancellation)
+      return try later.visitInOrder(offset: skip.offset, needsRows: needsRows, body)
+    }
+    try visitInOrder(offset: fetch.offset, needsRows: needsRows, body)
+  }
+
+  private func visitInOrder(
+    offset: Int, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
+  ) throws {
+    let end = PreparedFetch.windowEnd(offset: offset, limit: fetch.limit) ?? .max
     var seen = 0
     try visitMatches(needsRows: needsRows) { found in
       seen += 1
@@ -119,29 +131,44 @@ package struct FetchExecutor {
 
   private func sorted() throws -> [KeptObject] {
     var buffer = SortBuffer(limit: fetch.windowEnd, keepsRows: graph.view.keepsRows)
+    if let lead = plan.lead {
+      if try addAll(to: &buffer, candidatesMax: lead.candidatesMax) { return buffer.sorted() }
+      return try FetchExecutor(fetch, lead.other(), view: graph.view, cancellation: cancellation).sorted()
+    }
     try addAll(to: &buffer)
     return buffer.sorted()
   }
 
   /// Adds the objects to what is put in order, as many at least as the window reaches.
-  func addAll(to buffer: inout SortBuffer) throws {
+  ///
+  /// - Parameter candidatesMax: The number of candidates after which the call ends.
+  /// - Returns: Whether all objects in the window were added.
+  @discardableResult
+  func addAll(to buffer: inout SortBuffer, candidatesMax: Int = .max) throws -> Bool {
     let keys = SortKeys(fetch: fetch, graph: graph)
     let end = plan.isOrdered ? fetch.windowEnd ?? .max : .max
-    let graph = graph
+    let (graph, leadsOrder) = (graph, plan.lead != nil)
     var key = OrderedKey()
     var added = 0
-    try visitMatches(needsRows: true) { found in
+    let isComplete = try visitMatches(needsRows: true, candidatesMax: candidatesMax) { found in
       guard let stored = found.row else { return true }
       let row = try graph.check(stored, found.reference)
       // Most of many are, and need no key.
-      if let front = keys.front(row), end == .max, buffer.isBehindAll(front) { return true }
+      if let front = keys.front(row), end == .max, buffer.isBehindAll(front) { return !leadsOrder }
       key.bytes.removeAll(keepingCapacity: true)
-      try keys.append(row, found.reference, &key)
+      let firstLength = try keys.append(row, found.reference, &key)
+      if leadsOrder, buffer.isBehindAll(beginning: key.bytes.prefix(min(firstLength, Self.leadLengthMax))) {
+        return false
+      }
       buffer.add(key.bytes, found)
       added += 1
       return added < end
     }
+    return isComplete
   }
+
+  /// Keys of indexes are cut. So many bytes of a first component are never cut.
+  private static let leadLengthMax = 256
 
   private func window(_ all: [KeptObject]) -> ArraySlice<KeptObject> {
     let rest = all.dropFirst(fetch.offset)
@@ -151,23 +178,36 @@ package struct FetchExecutor {
   // MARK: Matches
 
   /// Hands out the candidates that satisfy the predicate, as they come.
-  func visitMatches(needsRows: Bool, _ body: (FoundObject) throws -> Bool) throws {
+  ///
+  /// - Parameter candidatesMax: The number of candidates after which the call ends.
+  /// - Returns: False if there were more candidates.
+  @discardableResult
+  func visitMatches(
+    needsRows: Bool, candidatesMax: Int = .max, _ body: (FoundObject) throws -> Bool
+  ) throws -> Bool {
     try cancellation.check()
     let readsRows = needsRows || !program.acceptsAll || plan.namesObjects
     let matches = try matcher(readsRows)
+    var left = candidatesMax
     if !plan.filtersEntities, !plan.mayRepeat {
-      return try visitCandidates(readsRows: readsRows) { reference, row in
+      try visitCandidates(readsRows: readsRows) { reference, row in
+        left &-= 1
+        guard left >= 0 else { return false }
         guard try matches(reference, row) else { return true }
         return try body(FoundObject(reference: reference, row: row))
       }
+      return left >= 0
     }
     var seen: Set<ObjectReference> = []
     try visitCandidates(readsRows: readsRows) { reference, row in
+      left &-= 1
+      guard left >= 0 else { return false }
       if plan.filtersEntities, !fetch.concrete.contains(reference.entityNumber) { return true }
       if plan.mayRepeat, !seen.insert(reference).inserted { return true }
       guard try matches(reference, row) else { return true }
       return try body(FoundObject(reference: reference, row: row))
     }
+    return left >= 0
   }
 
   /// Whether a candidate satisfies the residual. An entry without a row is a reference that was named but is

@@ -25,7 +25,7 @@ package struct FetchPlan: CustomStringConvertible {
     case union([Access])
   }
 
-  package let access: Access
+  package private(set) var access: Access
   /// Whether candidates come from the greatest to the least.
   package let isReversed: Bool
   /// Whether candidates with equal keys come in the order opposite to that of the index.
@@ -47,11 +47,29 @@ package struct FetchPlan: CustomStringConvertible {
   package let residual: FetchPredicate
   /// Whether candidates come in the order that is asked for.
   package let isOrdered: Bool
+  /// How candidates come in the order of the first criterion alone; nil if they do not, or come in
+  /// the whole order.
+  let lead: LeadingOrder?
   /// Makes the description; most plans are run and never described.
   let describe: () -> String
 
+  /// The same plan with other ranges of its index.
+  func with(_ ranges: [KeyRange], of index: StoreIndex) -> FetchPlan {
+    var plan = self
+    plan.access = .index(index, ranges)
+    return plan
+  }
+
   /// What was planned for, in words: access path, candidates, filter, order, window; one line each.
   package var description: String { describe() }
+}
+
+/// An index that has the order of the first criterion, for a fetch that wants the first objects.
+struct LeadingOrder {
+  /// The number of candidates after which `other` costs less.
+  let candidatesMax: Int
+  /// The plan that is cheapest otherwise: many objects can be equal in the first criterion.
+  let other: () -> FetchPlan
 }
 
 extension FetchPlan.Access {

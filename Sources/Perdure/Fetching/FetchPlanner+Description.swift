@@ -3,14 +3,19 @@
 internal import PerdurePredicates
 
 extension FetchPlanner {
-  func plan(_ candidate: Candidate) -> FetchPlan {
+  /// - Parameter other: The cheapest candidate that does not lead the order, if `candidate` does.
+  func plan(_ candidate: Candidate, insteadOf other: Candidate? = nil) -> FetchPlan {
     let left = conjuncts.indices.filter { !candidate.settled.contains($0) }.map { conjuncts[$0] }
     let residual = FetchPredicate.and(left).simplified()
     return FetchPlan(
       access: candidate.access, isReversed: candidate.isReversed,
       reversesTies: candidate.reversesTies,
       filtersEntities: candidate.filtersEntities, candidateCount: candidate.count, residual: residual,
-      isOrdered: candidate.isOrdered, describe: { description(candidate, residual) })
+      isOrdered: candidate.isOrdered,
+      lead: other.map { other in
+        LeadingOrder(
+          candidatesMax: Int(min(cost(other), 1e15) / candidate.costPerCandidate), other: { plan(other) })
+      }, describe: { description(candidate, residual) })
   }
 
   private func description(_ candidate: Candidate, _ residual: FetchPredicate) -> String {
@@ -43,6 +48,9 @@ extension FetchPlanner {
   private func order(_ candidate: Candidate) -> String {
     let criteria = fetch.order.map(\.order.description).joined(separator: ", ")
     if candidate.isOrdered { return "\(criteria), already sorted" }
+    if candidate.leadsOrder, let end = fetch.windowEnd {
+      return "\(criteria), the first already sorted, until the first \(end) are known"
+    }
     return fetch.windowEnd.map { "\(criteria), the first \($0) kept" } ?? "\(criteria), sorted"
   }
 

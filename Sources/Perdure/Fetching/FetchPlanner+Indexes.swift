@@ -48,7 +48,8 @@ extension FetchPlanner {
       return nil
     }
     let match = match(components, columns)
-    let ordering = ordering(components, columns)
+    let whole = ordering(components, columns)
+    let ordering = whole ?? leadingOrder(components, columns)
     // Without a bound or an order, an index of all objects has nothing on a scan.
     guard match.usedCount > 0 || (ordering != nil && !fetch.order.isEmpty) || definition.condition != nil
     else { return nil }
@@ -56,8 +57,8 @@ extension FetchPlanner {
     let count = match.ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }
     return Candidate(
       access: .index(index, match.ranges), isReversed: ordering?.isReversed ?? false,
-      reversesTies: ordering?.reversesTies ?? false, isOrdered: ordering != nil,
-      filtersEntities: overshoots(definition), count: count,
+      reversesTies: ordering?.reversesTies ?? false, isOrdered: whole != nil,
+      leadsOrder: whole == nil && ordering != nil, filtersEntities: overshoots(definition), count: count,
       costPerCandidate: Double(Self.rowsAnEntry), settled: match.settled.union(settled),
       words: { words(definition, components, columns, match) })
   }
@@ -132,6 +133,16 @@ extension FetchPlanner {
       if agrees { return Ordering(isReversed: isReversed, reversesTies: isReversed != tiesDescend) }
     }
     return nil
+  }
+
+  /// How the index gives the order of the first criterion, for a fetch of the first objects; nil if
+  /// it does not.
+  private func leadingOrder(_ components: [IndexComponent], _ columns: [IndexColumn]) -> Ordering? {
+    guard fetch.windowEnd != nil, let first = fetch.order.first, first.ownColumn == columns[0] else {
+      return nil
+    }
+    let isReversed = first.order.isAscending == components[0].isDescending
+    return Ordering(isReversed: isReversed, reversesTies: false)
   }
 
   /// Whether every object that is wanted has the same value in a column.

@@ -30,6 +30,8 @@ package struct FetchPlanner {
     var isReversed = false
     var reversesTies = false
     var isOrdered: Bool
+    /// Whether candidates come in the order of the first criterion alone.
+    var leadsOrder = false
     var filtersEntities = false
     var count: Int
     /// Rows looked at for a candidate, in units of a row met in a scan.
@@ -47,11 +49,17 @@ package struct FetchPlanner {
     let planner = FetchPlanner(fetch, statistics)
     if let unique = planner.uniqueCandidate() { return planner.plan(unique) }
     let candidates = planner.candidates()
+    let best = planner.cheapest(candidates)
+    if !best.leadsOrder { return planner.plan(best) }
+    let other = planner.cheapest(candidates.filter { !$0.leadsOrder })
+    return planner.plan(best, insteadOf: other)
+  }
+
+  /// The cheapest candidate, the first of equals. There is always one: the scan.
+  private func cheapest(_ candidates: [Candidate]) -> Candidate {
     var best = candidates[0]
-    for candidate in candidates.dropFirst() where planner.cost(candidate) < planner.cost(best) {
-      best = candidate
-    }
-    return planner.plan(best)
+    for candidate in candidates.dropFirst() where cost(candidate) < cost(best) { best = candidate }
+    return best
   }
 
   init(_ fetch: PreparedFetch, _ statistics: FetchStatistics) {
@@ -107,10 +115,14 @@ package struct FetchPlanner {
     // Nothing is known about what the residual lets through: one in ten.
     let passing = filtered ? 0.1 : 1.0
     var looked = Double(candidate.count)
-    if candidate.isOrdered, let end = fetch.windowEnd { looked = min(looked, Double(end) / passing) }
+    if let end = fetch.windowEnd {
+      if candidate.isOrdered { looked = min(looked, Double(end) / passing) }
+      // Nothing is known about how many are equal in the first criterion: as many again.
+      if candidate.leadsOrder { looked = min(looked, 2 * Double(end) / passing) }
+    }
     var cost = candidate.costAtFirst + looked * candidate.costPerCandidate
     if !candidate.isOrdered {
-      let sorted = Double(candidate.count) * passing
+      let sorted = (candidate.leadsOrder ? looked : Double(candidate.count)) * passing
       cost += sorted * (1 + 0.1 * sorted.squareRoot().exponentOrZero)
     }
     return cost

@@ -86,6 +86,13 @@ package struct PreparedFetch {
     return fetch
   }
 
+  /// The same fetch with another offset.
+  func skipping(_ offset: Int) -> PreparedFetch {
+    var fetch = self
+    fetch.offset = offset
+    return fetch
+  }
+
   /// How many objects in order are needed to know the window; nil for all.
   var windowEnd: Int? { Self.windowEnd(offset: offset, limit: limit) }
 

@@ -63,6 +63,14 @@ struct SortBuffer {
     return front > last.high
   }
 
+  /// Whether all objects whose keys begin with some bytes are behind all that are kept.
+  func isBehindAll(beginning front: ArraySlice<UInt8>) -> Bool {
+    guard let limit, entries.count >= limit, let last = entries.first else { return false }
+    let slot = slots[last.slot]
+    let key = bytes[slot.offset..<slot.offset + min(slot.length, front.count)]
+    return key.lexicographicallyPrecedes(front)
+  }
+
   /// Adds an object with its key, which must be different from all others.
   mutating func add(_ key: [UInt8], _ found: FoundObject) {
     if limit == 0 { return }

@@ -21,11 +21,17 @@ struct SortKeys {
   }
 
   /// Appends the criteria of an object in turn, then its reference, in the direction of the first criterion.
-  func append(_ row: RowView, _ reference: ObjectReference, _ key: inout OrderedKey) throws {
+  ///
+  /// - Returns: The length of the key with the first criterion.
+  @discardableResult
+  func append(_ row: RowView, _ reference: ObjectReference, _ key: inout OrderedKey) throws -> Int {
+    var firstLength: Int?
     for criterion in fetch.order {
       try append(criterion, 0, row, reference, &key)
+      firstLength = firstLength ?? key.bytes.count
     }
     append(reference, &key)
+    return firstLength ?? 0
   }
 
   /// The first eight bytes of the key as a number, for first criteria whose bytes have one length; nil for others.

@@ -12,7 +12,7 @@ struct FetchExecutorTests {
   func differential() throws {
     var random = SeededGenerator.forTest("every plan")
     var used: [String: Int] = [:]
-    let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder", "union"]
+    let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder", "union", "lead"]
     // The test proves nothing about an access path that no query used. It continues until queries
     // have used all of them.
     for round in 0..<20 where round < 3 || kinds.contains(where: { used[$0] == nil }) {
@@ -23,7 +23,7 @@ struct FetchExecutorTests {
           var generator = RandomPredicate(graph.schema, SeededGenerator(seed: random.next()))
           let query = generator.query(graph.schema.entity(named: random.pick(Self.entities))!)
           for plan in try AllPlans(graph: graph, query: query).compared() {
-            used[Self.kind(plan.access), default: 0] += 1
+            used[plan.lead == nil ? Self.kind(plan.access) : "lead", default: 0] += 1
           }
         }
       }

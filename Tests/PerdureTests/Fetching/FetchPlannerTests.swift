@@ -59,6 +59,25 @@ struct FetchPlannerTests {
     #expect(many.contains("scan of"), "\(many)")
   }
 
+  @Test("An index of the first criterion serves the first objects of an order with several criteria")
+  func leadingOrders() throws {
+    let order = [FetchOrder("salary", ascending: false), FetchOrder("name")]
+    #expect(
+      try explain("Employee", "mid > 3", order: order, limit: 5, offset: 2)
+        == """
+        fetch Employee
+          from index on salary: all of it, from its end
+          candidates: 1100 of 1100
+          filter: mid > 3
+          order: salary descending, name ascending, the first already sorted, until the first 7 are known
+          window: at most 5 after the first 2
+        """)
+    let all = try explain("Employee", "mid > 3", order: order)
+    #expect(all.contains("scan of") && all.contains("sorted"), "\(all)")
+    let many = try explain("Employee", "mid > 3", order: order, limit: 500)
+    #expect(many.contains("scan of"), "\(many)")
+  }
+
   @Test("Without an index a fetch scans, filters and sorts")
   func scan() throws {
     #expect(

@@ -19,8 +19,14 @@ struct AllPlans {
     let all = query.order.isEmpty ? Set(try NaiveFetch.references(unlimited, graph)) : []
     let fetch = try PreparedFetch(query, graph.schema)
     let planner = FetchPlanner(fetch, FetchStatistics(view))
-    return try planner.candidates().map { candidate in
-      let plan = planner.plan(candidate)
+    let candidates = planner.candidates()
+    // A candidate that leads the order runs as the planner would choose it, and as an index alone.
+    let plans = candidates.flatMap { candidate in
+      candidate.leadsOrder
+        ? [planner.plan(candidate, insteadOf: candidates[0]), planner.plan(candidate)]
+        : [planner.plan(candidate)]
+    }
+    return try plans.map { plan in
       let executor = FetchExecutor(fetch, plan, view: view)
       let found = try executor.references()
       let context: Comment = "\(plan) for \(query)"

@@ -47,6 +47,14 @@ final class CountingView: StoreView {
     try view.row(reference, body)
   }
 
+  func withEntry(
+    at position: Int, of range: KeyRange, in index: StoreIndex,
+    _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
+  ) throws {
+    counts.noteEntry()
+    try view.withEntry(at: position, of: range, in: index, body)
+  }
+
   func version(of reference: ObjectReference) throws -> RowVersion? { try view.version(of: reference) }
   func rowCount(entity: UInt16) throws -> Int { try view.rowCount(entity: entity) }
 

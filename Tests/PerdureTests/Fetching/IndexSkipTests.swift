@@ -1,0 +1,63 @@
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+@testable import Perdure
+
+@Suite("Offsets in the order of an index")
+struct IndexSkipTests {
+  private func container(_ kind: StoreKind) throws -> PersistentContainer {
+    let container = try Staff.container(kind)
+    let context = container.newContext()
+    for number in 0..<500 {
+      let worker = context.worker("w\(number)", email: "e\(number * 7919 % 500)")
+      worker.salary = Int64(number % 40)
+    }
+    try context.save()
+    return container
+  }
+
+  @Test(
+    "A window after any offset is right in both directions, also among equal values",
+    arguments: StoreKind.allCases)
+  func windows(_ kind: StoreKind) throws {
+    let context = try container(kind).newContext()
+    var random = SeededGenerator.forTest("offsets in an index, \(kind)")
+    for key in ["salary", "email"] {
+      for ascending in [true, false] {
+        for predicate in ["TRUEPREDICATE", "salary IN {3, 7, 20, 21}", "salary > 10 AND salary < 30"] {
+          var request = FetchRequest<Employee>(predicate: try FetchPredicate(format: predicate))
+          request.sortDescriptors = [FetchOrder(key, ascending: ascending)]
+          let all = try context.fetch(request)
+          for offset in [1, 12, 13, all.count - 1, all.count, 1000, Int.random(in: 1..<400, using: &random)] {
+            (request.fetchOffset, request.fetchLimit) = (offset, Int.random(in: 0..<30, using: &random))
+            let limit = request.fetchLimit == 0 ? .max : request.fetchLimit
+            #expect(try context.fetch(request) == Array(all.dropFirst(offset).prefix(limit)))
+          }
+        }
+      }
+    }
+    for worker in try context.fetch(FetchRequest<Employee>()).prefix(60) { worker.salary = 20 }
+    var request = FetchRequest<Employee>()
+    request.sortDescriptors = [FetchOrder("salary")]
+    let all = try context.fetch(request)
+    for offset in [10, 100, 300] {
+      (request.fetchOffset, request.fetchLimit) = (offset, 20)
+      #expect(try context.fetch(request) == Array(all.dropFirst(offset).prefix(20)))
+    }
+  }
+
+  @Test("The entries and rows before the offset are not visited")
+  func visits() throws {
+    let context = try container(.engine).newContext()
+    var request = FetchRequest<Employee>()
+    request.sortDescriptors = [FetchOrder("salary")]
+    (request.fetchOffset, request.fetchLimit) = (400, 5)
+    let view = CountingView(context.core.viewState.view)
+    let query = try request.query(context.core.graph.store, entityOfClass: "Employee")
+    let fetch = try PreparedFetch(query, context.core.graph.store)
+    let executor = FetchExecutor(planning: fetch, on: view, FetchCancellation(flag: nil))
+    #expect(try executor.references().count == 5)
+    #expect(view.rowsRead < 50 && view.entriesRead < 50, "\(view.rowsRead), \(view.entriesRead)")
+  }
+}
