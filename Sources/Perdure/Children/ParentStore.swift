@@ -24,15 +24,25 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     self.parent = parent
     root = parent.core.store
     schema = root.schema
-    newest = parent.core.layeredView(after: nil)
+    newest = Self.layeredView(parent.core, after: nil)
   }
 
   package var identifier: String { root.identifier }
 
   /// - Complexity: O(the parent's unsaved changes).
   package func view() -> any StoreView {
-    if let core = parent?.core { newest = core.layeredView(after: newest) }
+    if let core = parent?.core { newest = Self.layeredView(core, after: newest) }
     return newest
+  }
+
+  /// The parent's state, after its waiting merges and delete rules.
+  private static func layeredView(_ core: ContextCore, after before: LayeredView?) -> LayeredView {
+    core.transientState.keepDropped()
+    defer { core.transientState.releaseDropped() }
+    core.checkOwner()
+    core.mergeWaiting()
+    core.editing.deleteRules.propagateDeletes()
+    return core.reading.layerFollower.layeredView(after: before)
   }
 
   package func commit(_ change: StoreChange) throws -> any StoreView { try commit(change, []) }
@@ -115,32 +125,5 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
       return true
     }
     return found
-  }
-}
-
-extension ContextCore {
-  /// The state that children see now. Returns `before` if it is the same state.
-  fileprivate func layeredView(after before: LayeredView?) -> LayeredView {
-    transientState.keepDropped()
-    defer { transientState.releaseDropped() }
-    checkOwner()
-    mergeWaiting()
-    editing.deleteRules.propagateDeletes()
-    let layer = Result<PendingLayer, any Error> {
-      try viewState.throwReadFailure()
-      return pending.isEmpty ? PendingLayer(graph.store) : try reading.layerFollower.currentLayer().layer
-    }
-    let revision = pending.isEmpty ? nil : reading.layerFollower.layerRevision
-    if let before, before.base.sequence == viewState.view.sequence, before.revision == revision,
-      case .success = layer, !before.isBroken
-    {
-      return before
-    }
-    return LayeredView(viewState.view, layer, sequence: (before?.sequence ?? 0) + 1, revision: revision)
-  }
-
-  /// Advances a child that merges automatically to the current state of its parent.
-  func mergeParent() {
-    if viewState.isChild, store.view().sequence != viewState.view.sequence { merge([], isComplete: false) }
   }
 }

@@ -65,6 +65,11 @@ extension ContextCore {
     mergeParent()
   }
 
+  /// Advances a child that merges automatically to the current state of its parent.
+  private func mergeParent() {
+    if viewState.isChild, store.view().sequence != viewState.view.sequence { merge([], isComplete: false) }
+  }
+
   func detectConflicts(_ object: ManagedObject) {
     checkOwner()
     guard object.context === self, object.overlay?.isNew != true else { return }

@@ -62,23 +62,6 @@ extension ContextCore {
     return graph.reference(of: id).flatMap { registry.identityMap.object($0) }
   }
 
-  /// The reference of an object in this context, even if the instance belongs to another context.
-  /// nil if the object cannot be a target of the relationship: it is in another store, or its
-  /// entity is not the destination.
-  func reference(of object: ManagedObject, in relationship: RelationshipShape) -> ObjectReference? {
-    // Contexts with other stores may number the same entities differently.
-    guard object.core === self else { return reference(of: object.objectID, in: relationship) }
-    return graph.isKind(object.reference.entityNumber, of: relationship.destination) ? object.reference : nil
-  }
-
-  /// As above, for an id.
-  func reference(of id: ManagedObjectID, in relationship: RelationshipShape) -> ObjectReference? {
-    guard let reference = graph.reference(of: id),
-      graph.isKind(reference.entityNumber, of: relationship.destination)
-    else { return nil }
-    return reference
-  }
-
   // MARK: Registration, called by instances
 
   /// Called by every instance when it is created. The first one retains the context for all.

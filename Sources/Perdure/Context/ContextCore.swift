@@ -22,12 +22,6 @@ internal import PerdurePredicates
 
 /// The implementation of a context; `ManagedObjectContext` is its handle. Connects the parts.
 final class ContextCore {
-  let store: any PersistentStore
-  let graph: GraphSchema
-  let registry: ObjectRegistry
-  let viewState: ViewState
-  let pending: PendingChanges
-  let transientState: TransientState
   let eventHub: EventHub
   let reading: ContextReading
   let editing: ContextEditing
@@ -35,34 +29,33 @@ final class ContextCore {
   let fetching: ContextFetching
   let activity = ContextActivity()
   let ownership: ContextOwnership
-  let durability: Durability
-  // The exclusivity of accesses is not checked at run time: walks and reads access them often, and
-  // no access calls code that accesses the same property.
-  /// A reusable buffer for the references that an index returns during a walk.
-  @exclusivity(unchecked) var found: [ObjectReference] = []
-  /// The reads of a key path that is being probed (KeyPathProbe.swift); nil in other contexts.
-  @exclusivity(unchecked) var probedReads: ProbedReads?
+  // The exclusivity of accesses is not checked at run time: no access calls code that accesses the
+  // property.
   /// The undo manager; nil if there is none.
   @exclusivity(unchecked) var undoManager: ContextUndoManager?
 
   init(_ source: ContextSource, ownership: ContextOwnership) {
-    store = source.store
-    graph = source.graph
     self.ownership = ownership
-    durability = source.durability
-    registry = ObjectRegistry(source.graph)
-    viewState = ViewState(source.store, source.graph, registry.memory)
-    pending = PendingChanges(registry)
-    transientState = TransientState(viewState, pending)
+    let registry = ObjectRegistry(source.graph)
+    let viewState = ViewState(source.store, source.graph, registry.memory)
+    let pending = PendingChanges(registry)
+    let transientState = TransientState(viewState, pending)
     eventHub = EventHub(source: source, registry: registry, pending: pending, activity: activity)
     reading = ContextReading(
       registry: registry, viewState: viewState, pending: pending, transientState: transientState,
       eventHub: eventHub)
     editing = ContextEditing(reading, activity)
     fetching = ContextFetching(reading, editing, activity)
-    saving = ContextSaving(reading, editing, activity, durability: durability)
+    saving = ContextSaving(reading, editing, activity, durability: source.durability)
     registry.memory.pointee.core = .passUnretained(self)
   }
+
+  var store: any PersistentStore { reading.viewState.store }
+  var graph: GraphSchema { reading.graph }
+  var registry: ObjectRegistry { reading.registry }
+  var viewState: ViewState { reading.viewState }
+  var pending: PendingChanges { reading.pending }
+  var transientState: TransientState { reading.transientState }
 
   /// Called when the handle is freed. Unsaved changes will not be saved, so they no longer retain
   /// their objects. Objects must not retain each other, and so the context, by the values of
@@ -71,7 +64,7 @@ final class ContextCore {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
     registry.isAbandoned = true
-    abandonTransients()
+    transientState.abandon(registry)
     let undoManager = dropUndoManager()
     defer { withExtendedLifetime(undoManager) {} }
     for overlay in pending.all { overlay.object = nil }
@@ -106,15 +99,4 @@ struct ContextSource: Sendable {
   let durability: Durability
   let saves = SaveBroadcast()
   var log = LogSwitch()
-}
-
-// MARK: - Changed objects
-
-extension ContextCore {
-  var hasChanges: Bool { !pending.refusedChanges.isEmpty || pending.contains { $0.state.isPending } }
-
-  func objects(in state: ObjectState) -> Set<ManagedObject> {
-    checkOwner()
-    return Set(pending.all.filter { $0.state == state }.map { registry.instance(of: $0.reference) })
-  }
 }

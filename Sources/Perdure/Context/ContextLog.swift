@@ -89,20 +89,20 @@ final class LogSwitch: Sendable {
   }
 }
 
-extension ContextCore {
+extension ManagedObjectContext {
   /// Runs an operation and logs it, if there is a log.
   @inline(__always)
   func logged<R, Failure: Error>(
     _ kind: ContextLogEntry.Kind, _ subject: @autoclosure () -> String, count: (R) -> Int,
     outcome: (R) -> String? = { _ in nil }, _ body: () throws(Failure) -> R
   ) throws(Failure) -> R {
-    guard let log = eventHub.logSwitch.current else { return try body() }
-    let (subject, before, start) = (subject(), viewState.statistics, ContinuousClock.now)
+    guard let log = core.eventHub.logSwitch.current else { return try body() }
+    let (subject, before, start) = (subject(), core.viewState.statistics, ContinuousClock.now)
     func tell(_ count: Int, _ failure: String?, _ outcome: String? = nil) {
       log(
         ContextLogEntry(
           kind: kind, subject: outcome ?? subject, objectCount: count, duration: .now - start,
-          requests: viewState.statistics.since(before), failure: failure))
+          requests: core.viewState.statistics.since(before), failure: failure))
     }
     do throws(Failure) {
       let result = try body()
@@ -127,7 +127,7 @@ extension ContextCore {
   func loggedSave() throws(PerdureError) {
     var (pending, inserted, updated, deleted) = (0, 0, 0, 0)
     func subject() -> String {
-      let states = self.pending.all.map(\.state)
+      let states = core.pending.all.map(\.state)
       func count(_ state: ObjectState) -> Int { states.count { $0 == state } }
       pending = states.count(where: \.isPending)
       (inserted, updated, deleted) = (count(.inserted), count(.updated), count(.deleted))
@@ -135,13 +135,13 @@ extension ContextCore {
     }
     // New objects that the save has merged into others were not inserted.
     func outcome() -> String? {
-      let merged = min(self.pending.mergedObjects.count, inserted)
+      let merged = min(core.pending.mergedObjects.count, inserted)
       if merged == 0 { return nil }
       return "\(inserted - merged) inserted, \(merged) merged into others, \(updated) updated, "
         + "\(deleted) deleted"
     }
     try logged(.save, subject(), count: { pending }, outcome: { _ in outcome() }) { () throws(PerdureError) in
-      try save()
+      try core.save()
     }
   }
 }

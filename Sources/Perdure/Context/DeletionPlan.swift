@@ -66,10 +66,26 @@ extension ManagedObjectContext {
   ///   most one row for each deleted object (`ContextStatistics.uninstantiatedRowCount`).
   public func plan<T: ManagedObject>(
     delete objects: some Sequence<T>
-  ) throws(PerdureError) -> DeletionPlan { try core.plan(delete: Array(objects)) }
+  ) throws(PerdureError) -> DeletionPlan { try planned(objects) }
 
   /// The effects of deleting one object; see `plan(delete:)` for several.
   public func plan(delete object: ManagedObject) throws(PerdureError) -> DeletionPlan {
-    try core.plan(delete: [object])
+    try planned(CollectionOfOne(object))
+  }
+
+  private func planned(_ objects: some Sequence<some ManagedObject>) throws(PerdureError) -> DeletionPlan {
+    core.checkOwner()
+    core.editing.deleteRules.propagateDeletes()
+    try core.viewState.throwReadFailure()
+    var planner = DeletionPlanner(core.reading)
+    for object in objects {
+      if object.core !== core { core.stopAsForeign(object) }
+      if object.context === core, core.reading.rows.hasRow(object) == true {
+        planner.request(object.reference)
+      }
+    }
+    let plan = planner.run()
+    try core.viewState.throwReadFailure()
+    return plan
   }
 }

@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   ///   store cannot be read.
   /// - Complexity: that of the plan; see `explain(_:)`.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
-    let objects = try core.logged(.fetch, core.subject(request), count: \.count) {
+    let objects = try logged(.fetch, subject(request), count: \.count) {
       try core.fetch(ClassedRequest(request))
     }
     // `ClassedRequest.check` has checked the class of each object. A copy would run generic code.
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: as `fetch(_:)`.
   public func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
-    try core.logged(.fetchIDs, core.subject(request), count: \.count) {
+    try logged(.fetchIDs, subject(request), count: \.count) {
       try core.fetchIDs(ClassedRequest(request))
     }
   }
@@ -83,7 +83,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: as `fetch(_:)`.
   public func count<T: ManagedObject>(for request: FetchRequest<T>) throws -> Int {
-    try core.logged(.count, core.subject(request), count: { $0 }) { try core.count(ClassedRequest(request)) }
+    try logged(.count, subject(request), count: { $0 }) { try core.count(ClassedRequest(request)) }
   }
 
   /// Describes the plan of a request in words, for each of the stores.

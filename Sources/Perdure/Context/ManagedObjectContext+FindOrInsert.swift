@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     initialize: (T) throws -> Void = { _ in }
   ) throws -> T {
     if let object = try first(type, where: keyPath, equals: value) { return object }
-    return try core.insert(type) {
+    return try insert(type) {
       $0[keyPath: keyPath] = value
       try initialize($0)
     }
@@ -75,25 +75,25 @@ extension ManagedObjectContext {
     initialize: (T) throws -> Void = { _ in }
   ) throws -> T {
     if let object = try first(type, where: keyPath, equals: value) { return object }
-    return try core.insert(type) {
+    return try insert(type) {
       $0[keyPath: keyPath] = value
       try initialize($0)
     }
   }
 }
 
-extension ContextCore {
+extension ManagedObjectContext {
   /// Inserts an object. If `initialize` throws, removes it.
-  fileprivate func insert<T: ManagedObject>(
+  private func insert<T: ManagedObject>(
     _ type: T.Type, initialize: (T) throws -> Void
   ) throws -> T {
     let object = insert(type)
     do {
       try initialize(object)
     } catch {
-      transientState.keepDropped()
-      defer { transientState.releaseDropped() }
-      editing.removal.takeAway([object.reference])
+      core.transientState.keepDropped()
+      defer { core.transientState.releaseDropped() }
+      core.editing.removal.takeAway([object.reference])
       throw error
     }
     return object

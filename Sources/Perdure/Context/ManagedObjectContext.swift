@@ -51,19 +51,24 @@ extension ManagedObjectContext: Sendable {}
 
 extension ManagedObjectContext {
   /// Whether the context has unsaved changes, or a refused change that the next save reports.
-  public var hasChanges: Bool { core.hasChanges }
+  public var hasChanges: Bool { core.pending.hasChanges }
 
   /// The objects for which the next save creates rows.
-  public var insertedObjects: Set<ManagedObject> { core.objects(in: .inserted) }
+  public var insertedObjects: Set<ManagedObject> { changedObjects(.inserted) }
 
   /// The objects with unsaved changes to properties, including relationships. They include objects
   /// that a delete rule changed and that the program never requested. This property creates their
   /// instances, as faults.
-  public var updatedObjects: Set<ManagedObject> { core.objects(in: .updated) }
+  public var updatedObjects: Set<ManagedObject> { changedObjects(.updated) }
 
   /// The objects that the next save removes. After `processPendingChanges()`, they include the
   /// objects that delete rules delete.
-  public var deletedObjects: Set<ManagedObject> { core.objects(in: .deleted) }
+  public var deletedObjects: Set<ManagedObject> { changedObjects(.deleted) }
+
+  private func changedObjects(_ state: ObjectState) -> Set<ManagedObject> {
+    core.checkOwner()
+    return core.pending.objects(in: state)
+  }
 
   /// The instances in use: retained ones, and those with unsaved changes.
   public var registeredObjects: Set<ManagedObject> { Set(core.registry.identityMap.objects) }
@@ -197,7 +202,7 @@ extension ManagedObjectContext {
   ///   were saved. If only some of several stores have saved, the error is 134040, and the changes
   ///   for the other stores are pending.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
-  public func save() throws(PerdureError) { try core.loggedSave() }
+  public func save() throws(PerdureError) { try loggedSave() }
 
   /// Checks all unsaved changes as a save does, but saves nothing. It may be called any number of
   /// times.

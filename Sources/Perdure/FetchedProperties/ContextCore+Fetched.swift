@@ -19,7 +19,7 @@ extension ContextCore {
     checkOwner()
     guard let property = owner.shape.fetchedProperties[name] else { stop(owner.shape.complaint(about: name)) }
     // A probe only finds out which attribute an accessor reads. A removed object has no results.
-    if probedReads != nil || owner.header.pointee.isGone { return [] }
+    if reading.retirement.probedReads != nil || owner.header.pointee.isGone { return [] }
     do {
       if let flaw = property.flaw { throw FetchError.unusable(flaw, name, of: owner.shape.name) }
       let wanted = classed(try property.request(for: owner))

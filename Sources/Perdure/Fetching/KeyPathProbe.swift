@@ -200,7 +200,7 @@ enum KeyPathProbe {
       try container.loadPersistentStores()
       let core = container.newContext().core
       containers.append((container, core))
-      core.probedReads = reads
+      core.reading.retirement.probedReads = reads
       guard let shape = core.graph.shape(of: type),
         let object = core.reading.retirement.absentInstance(of: shape.number)
       else {
@@ -211,7 +211,7 @@ enum KeyPathProbe {
 
     func end() {
       reads.end()
-      for (_, core) in containers { core.probedReads = nil }
+      for (_, core) in containers { core.reading.retirement.probedReads = nil }
     }
   }
 

@@ -1,7 +1,7 @@
 // What the code behind a key path reads, and what it gets.
 //
 // The object of a probe is gone, so the reads of its properties come to the context's rare paths
-// (ContextCore+LastValues.swift), which ask this record.
+// (`ObjectRetirement.lastValue`), which ask this record.
 
 internal import PerdurePredicates
 
@@ -127,21 +127,5 @@ final class ProbedReads {
     object = nil
     question = Question()
     standIns = [:]
-  }
-}
-
-extension ContextCore {
-  /// The context of an object that is gone: none. Lets a probe know that it was asked for.
-  @inline(never)
-  func contextOfGone() -> ContextCore? {
-    probedReads?.noteOther()
-    return nil
-  }
-
-  /// The walk over a relationship of an object that is gone.
-  @inline(never)
-  func walkOfGone() -> SiblingWalk {
-    probedReads?.noteOther()
-    return SiblingWalk()
   }
 }

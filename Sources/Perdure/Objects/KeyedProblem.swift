@@ -35,10 +35,10 @@ enum KeyedProblem: Error {
 
   /// Reports the problem for functions that cannot throw. A mistake stops the program; the
   /// context's next save reports an unfit value.
-  func refuse(in context: ContextCore) {
+  func refuse(in pending: PendingChanges) {
     switch self {
     case .mistake(let message): stop(message)
-    case .unfit(let detail): context.pending.refusedChanges.note(detail)
+    case .unfit(let detail): pending.refusedChanges.note(detail)
     }
   }
 

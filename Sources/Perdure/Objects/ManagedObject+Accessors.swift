@@ -58,8 +58,8 @@ extension ManagedObject {
   @usableFromInline
   @inline(never)
   final func absentTarget(_ slot: Int, _ type: ManagedObject.Type) -> ManagedObject {
-    if let object = core.probedReads?.standIn(of: type) { return object }
-    if let target = core.lastTarget(of: self, shape.relationship(slot)) { return target }
+    if let object = core.reading.retirement.probedReads?.standIn(of: type) { return object }
+    if let target = core.reading.retirement.lastTarget(of: self, shape.relationship(slot)) { return target }
     stop(
       "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no object, and its destination is an "
         + "abstract entity without subentities.")

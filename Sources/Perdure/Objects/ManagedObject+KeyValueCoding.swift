@@ -44,7 +44,7 @@ extension ManagedObject {
     if let composite = shape.composite(named: key) {
       return compositeValue(composite) { value(forKey: shape.propertyName($0)) }
     }
-    if let reads = core.probedReads {
+    if let reads = core.reading.retirement.probedReads {
       reads.noteName()
       // An object that stands in for one of a class without an entity has no properties.
       if shape.schema.slot(named: key) == nil { return nil }
@@ -114,7 +114,7 @@ extension ManagedObject {
     case .transient(.transformable, _): return transformedValue(slot)
     case .transient(let type, _): return attributeValue(slot).swiftValue(of: FieldKind(type))
     case .relationship(let relationship):
-      if let reads = core.probedReads, relationship.isToMany {
+      if let reads = core.reading.retirement.probedReads, relationship.isToMany {
         let objects = reads.related(slot, of: self).map { [$0] } ?? []
         return relationship.order != nil ? objects : Set(objects)
       }
@@ -146,7 +146,7 @@ extension ManagedObject {
     do throws(KeyedProblem) {
       for change in try changes(value, key) { change() }
     } catch {
-      error.refuse(in: core)
+      error.refuse(in: core.pending)
     }
   }
 
@@ -208,7 +208,7 @@ extension ManagedObject {
       for (slot, leaf) in try settable(value, key) { changes.append(try primitiveChange(leaf, slot)) }
       for change in changes { change() }
     } catch {
-      error.refuse(in: core)
+      error.refuse(in: core.pending)
     }
   }
 }

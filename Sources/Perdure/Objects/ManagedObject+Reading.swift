@@ -64,7 +64,7 @@ extension ManagedObject {
     // If loading finds that the row is gone, shows the last values.
     guard loadRow() || header.pointee.isGone, let row = header.pointee.loadedRow,
       let layouts = shape.storage.layouts
-    else { return core.lastValue(slot, of: self) }
+    else { return core.reading.retirement.lastValue(slot, of: self) }
     return layouts.value(slot, of: row)
   }
 
@@ -202,7 +202,7 @@ extension ManagedObject {
   /// The context, if relationships of the object can change in it. Otherwise returns nil and notes
   /// a refused change, which the next save reports.
   func contextForConnecting(_ slot: Int) -> ContextCore? {
-    guard let context = contextForChange(), context.isThere(self) else {
+    guard let context = contextForChange(), context.editing.refusal.isThere(self) else {
       core.editing.refusal.refuseLink(of: self, slot)
       return nil
     }
@@ -249,7 +249,9 @@ extension ManagedObject {
         }
         return core.reading.siblings.instance(of: target, at: slot, of: self)
       }
-      if header.pointee.isGone, let reads = core.probedReads { return reads.related(slot, of: self) }
+      if header.pointee.isGone, let reads = core.reading.retirement.probedReads {
+        return reads.related(slot, of: self)
+      }
       let relationship = shape.relationship(slot)
       if relationship.form == .column {
         guard let target = relatedReference(relationship) else { return nil }
@@ -279,7 +281,7 @@ extension ManagedObject {
       core.checkOwner()
       wakeIfDrowsy()
       checkSlot(slot)
-      guard !header.pointee.isGone, core.isThere(self) else {
+      guard !header.pointee.isGone, core.editing.refusal.isThere(self) else {
         return core.editing.refusal.refuseLink(of: self, slot)
       }
       uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
@@ -288,7 +290,7 @@ extension ManagedObject {
             stop("\(shape.name).\(relationship.name) is to-many, and was set to one object.")
           }
           guard let object else { return core.editing.linkEditor.clear(reference, relationship) }
-          guard core.canConnect(object, relationship) else {
+          guard core.editing.refusal.canConnect(object, relationship) else {
             return core.editing.refusal.refuseLink(of: self, slot, to: object)
           }
           core.editing.linkEditor.connect(reference, relationship, object.reference)
@@ -308,7 +310,7 @@ extension ManagedObject {
     checkSlot(slot)
     return uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
-      return header.pointee.isGone ? core.walkOfGone() : core.walk(over: slot, of: self)
+      return header.pointee.isGone ? walkOfGone(core) : walk(over: slot, core)
     }
   }
 

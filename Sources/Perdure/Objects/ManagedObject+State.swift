@@ -47,7 +47,7 @@ extension ManagedObject {
   /// Where the object is in its life.
   var state: ObjectState {
     if header.pointee.isGone {
-      core.probedReads?.noteOther()
+      core.reading.retirement.probedReads?.noteOther()
       return .gone
     }
     return overlay?.state ?? .stored
@@ -77,7 +77,14 @@ extension ManagedObject {
   var reference: ObjectReference { header.pointee.reference }
 
   /// What the object lives in; nil when it is gone.
-  var context: ContextCore? { header.pointee.isGone ? core.contextOfGone() : core }
+  var context: ContextCore? { header.pointee.isGone ? contextOfGone() : core }
+
+  /// Lets a probe know that the context of an object that is gone was asked for.
+  @inline(never)
+  private func contextOfGone() -> ContextCore? {
+    core.reading.retirement.probedReads?.noteOther()
+    return nil
+  }
 
   var overlay: ObjectOverlay? { header.pointee.overlay?.takeUnretainedValue() }
 }

@@ -22,7 +22,7 @@ struct StoredColumns {
 
   mutating func value(_ slot: Int) -> Value {
     if let beginning { return beginning[slot] }
-    if !isRead { row = context.storedRow(reference) }
+    if !isRead { row = context.viewState.leasedRow(reference) }
     isRead = true
     guard let row, let layouts = shape.storage.layouts else { return .null }
     return row.withRow { stored in
@@ -33,17 +33,17 @@ struct StoredColumns {
   }
 }
 
-extension ContextCore {
+extension ViewState {
   /// The checked row of an object in the store; valid as long as the view is the same.
-  fileprivate func storedRow(_ reference: ObjectReference) -> LeasedRow? {
+  fileprivate func leasedRow(_ reference: ObjectReference) -> LeasedRow? {
     do {
-      return try viewState.view.withRow(reference) { stored in
+      return try view.withRow(reference) { stored in
         guard let stored else { return nil }
         _ = try graph.store.rows.view(stored.bytes, of: reference)
-        return LeasedRow(stored, of: viewState.view)
+        return LeasedRow(stored, of: view)
       }
     } catch {
-      viewState.noteReadFailure(error, reference)
+      noteReadFailure(error, reference)
       return nil
     }
   }

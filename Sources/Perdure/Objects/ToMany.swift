@@ -60,7 +60,8 @@ public struct ToMany<Element: ManagedObject> {
   public func contains(_ object: Element) -> Bool {
     guard case .relationship(let owner, let slot) = source else { return lists(object.objectID) }
     let relationship = owner.shape.relationship(slot)
-    guard let context = owner.context, let reference = context.reference(of: object, in: relationship),
+    guard let context = owner.context,
+      let reference = context.registry.reference(of: object, in: relationship),
       !context.viewState.hasVanished(reference), !context.viewState.hasVanished(owner.reference)
     else { return false }
     return context.reading.links.contains(owner.reference, relationship, reference)
@@ -73,7 +74,7 @@ public struct ToMany<Element: ManagedObject> {
     let relationship = owner.shape.relationship(slot)
     guard let context = owner.context else { return false }
     context.checkOwner()
-    guard let reference = context.reference(of: id, in: relationship),
+    guard let reference = context.registry.reference(of: id, in: relationship),
       !context.viewState.hasVanished(reference),
       !context.viewState.hasVanished(owner.reference)
     else { return false }
@@ -98,7 +99,7 @@ public struct ToMany<Element: ManagedObject> {
     let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }
     let relationship = owner.shape.relationship(slot)
-    guard context.canConnect(object, relationship) else {
+    guard context.editing.refusal.canConnect(object, relationship) else {
       return context.editing.refusal.refuseLink(of: owner, slot, to: object)
     }
     context.editing.linkEditor.connect(owner.reference, relationship, object.reference)
@@ -120,7 +121,7 @@ public struct ToMany<Element: ManagedObject> {
   public func remove(_ object: Element) {
     let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot),
-      let reference = context.reference(of: object, in: owner.shape.relationship(slot))
+      let reference = context.registry.reference(of: object, in: owner.shape.relationship(slot))
     else { return }
     context.editing.linkEditor.disconnect(owner.reference, owner.shape.relationship(slot), reference)
   }

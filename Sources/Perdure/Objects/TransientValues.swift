@@ -189,19 +189,3 @@ extension ManagedObject {
     header.pointee.transients = .passRetained(before)
   }
 }
-
-// MARK: - Letting go
-
-extension ContextCore {
-  /// The handle is gone, and with it what leads from one object to the other.
-  func abandonTransients() {
-    transientState.removeAllLinks()
-    viewState.linksChanged()
-    guard transientState.isUsed else { return }
-    for object in registry.identityMap.objects { object.dropTransients() }
-    for overlay in pending.all where overlay.changesTransients {
-      transientState.dropTransientsBefore(overlay)
-      overlay.transientsBefore = TransientValues()
-    }
-  }
-}

@@ -14,17 +14,22 @@
 
 internal import PerdurePredicates
 
-/// Records refused changes, for the next save.
+/// Checks whether objects can be changed and connected, and records refused changes for the next
+/// save.
 final class ChangeRefusal {
+  private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  private let rows: RowLoader
+  private let retirement: ObjectRetirement
   private let activity: ContextActivity
 
   init(_ reading: ContextReading, _ activity: ContextActivity) {
+    registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    rows = reading.rows
+    retirement = reading.retirement
     self.activity = activity
   }
 
@@ -42,6 +47,44 @@ final class ChangeRefusal {
     guard let overlay = object.overlay, overlay.isDiscarded else { return false }
     return !activity.isPropagating && activity.preparing.isEmpty
   }
+
+  // MARK: Objects that are connected
+
+  /// Whether an object may become a target. False if it no longer exists. Stops the program if it
+  /// belongs to another context or has an entity other than the destination.
+  func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {
+    object.checkOwner()
+    if object.header.pointee.isGone { return false }
+    if object.header.pointee.memory != registry.memory { stopAsForeign(object, relationship) }
+    let number = object.reference.entityNumber
+    if number != relationship.destination, !pending.graph.isKind(number, of: relationship.destination) {
+      stop(
+        "The relationship \(relationship.name) leads to \(pending.graph.shape(numbered: relationship.destination).name), and "
+          + "\(object.objectID) is a \(object.shape.name). Connect an object of the destination.")
+    }
+    return isThere(object)
+  }
+
+  @inline(never)
+  private func stopAsForeign(_ object: ManagedObject, _ relationship: RelationshipShape) -> Never {
+    stop(
+      "The relationship \(relationship.name) cannot lead to \(object.objectID), which belongs to another context. "
+        + "Connect the instance of this context: context.object(with: objectID).")
+  }
+
+  /// Whether an object that is about to be connected is new or has a row. If another context has
+  /// removed the row, the object is removed here too: a link to it would have no target. If the
+  /// store cannot be read, returns false, and the next save throws the error.
+  func isThere(_ object: ManagedObject) -> Bool {
+    // A new object has unsaved columns, so it is never ready (H1). A discarded object is new.
+    if object.header.pointee.isReady { return true }
+    if isDiscarded(object) { return false }
+    let hasRow = rows.hasRow(object)
+    if hasRow == false { retirement.vanish(object) }
+    return hasRow == true
+  }
+
+  // MARK: Refused changes
 
   /// Records that a property was not set because the context no longer has the object.
   func refuseChange(of object: ManagedObject, _ slot: Int, _ value: Value = .null) {

@@ -62,6 +62,23 @@ final class LayerFollower {
       viewState.view, .success(builder.layer), sequence: viewState.view.sequence, revision: builder.revision)
   }
 
+  /// The state that children see now. Returns `before` if it is the same state.
+  ///
+  /// The caller applies the delete rules first.
+  func layeredView(after before: LayeredView?) -> LayeredView {
+    let layer = Result<PendingLayer, any Error> {
+      try viewState.throwReadFailure()
+      return pending.isEmpty ? PendingLayer(graph.store) : try currentLayer().layer
+    }
+    let revision = pending.isEmpty ? nil : layerRevision
+    if let before, before.base.sequence == viewState.view.sequence, before.revision == revision,
+      case .success = layer, !before.isBroken
+    {
+      return before
+    }
+    return LayeredView(viewState.view, layer, sequence: (before?.sequence ?? 0) + 1, revision: revision)
+  }
+
   /// The builder of the up-to-date layer.
   ///
   /// - Throws: The errors of the store.

@@ -10,6 +10,10 @@ final class ObjectRetirement {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let eventHub: EventHub
+  // The exclusivity of accesses is not checked at run time: no access calls code that accesses the
+  // property.
+  /// The reads of a key path that is being probed (KeyPathProbe.swift); nil in other contexts.
+  @exclusivity(unchecked) var probedReads: ProbedReads?
 
   init(viewState: ViewState, registry: ObjectRegistry, pending: PendingChanges, eventHub: EventHub) {
     graph = viewState.graph
@@ -112,6 +116,33 @@ final class ObjectRetirement {
     } catch {
       preconditionFailure("A row that was read before cannot be read.")
     }
+  }
+
+  // MARK: Last values
+
+  /// The value of a column in the kept row of an object with unsaved changes. Null unless the
+  /// object is deleted or another context has removed it.
+  func lastValue(_ slot: Int, of object: ManagedObject) -> Value {
+    if let probedReads { return probedReads.value(slot, of: object) }
+    guard let overlay = object.overlay, let kept = overlay.keptBase,
+      overlay.isDeleted || viewState.hasVanished(object.reference), let layouts = object.shape.storage.layouts
+    else { return .null }
+    do {
+      return try kept.bytes.withUnsafeBytes {
+        layouts.value(slot, of: try graph.store.rows.view($0, of: object.reference))
+      }
+    } catch {
+      preconditionFailure("A row that was read before cannot be read.")
+    }
+  }
+
+  /// The target of a required to-one relationship that has no object: the object that it had last,
+  /// or a deleted object without values. nil if no entity can have such an object.
+  func lastTarget(of owner: ManagedObject, _ relationship: RelationshipShape) -> ManagedObject? {
+    if relationship.form == .column, case .reference(let target) = owner.heldColumnValue(relationship.slot) {
+      return registry.lastInstance(of: target)
+    }
+    return absentInstance(of: relationship.destination)
   }
 
   /// A deleted instance without values, in place of an object that does not exist.

@@ -9,6 +9,10 @@ final class SiblingReader {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let rows: RowLoader
+  // The exclusivity of accesses is not checked at run time: no access calls code that accesses the
+  // property.
+  /// A reusable buffer for the references that an index returns during a walk.
+  @exclusivity(unchecked) var found: [ObjectReference] = []
 
   init(rows: RowLoader, registry: ObjectRegistry, viewState: ViewState, pending: PendingChanges) {
     graph = viewState.graph

@@ -19,7 +19,7 @@ final class SaveCommit {
   private let foreignSaves: ForeignSaves
   private let childIntake: ChildIntake
   private let activity: ContextActivity
-  private let durability: Durability
+  let durability: Durability
 
   init(
     reading: ContextReading, editing: ContextEditing, mergeRules: MergeRules,

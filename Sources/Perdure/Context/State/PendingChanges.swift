@@ -137,6 +137,14 @@ final class PendingChanges {
     groups.contains { $0.overlays.contains(where: holds) }
   }
 
+  /// Whether there are changes that a save writes or reports.
+  var hasChanges: Bool { !refusedChanges.isEmpty || contains { $0.state.isPending } }
+
+  /// The objects with changes of a kind.
+  func objects(in state: ObjectState) -> Set<ManagedObject> {
+    Set(all.filter { $0.state == state }.map { registry.instance(of: $0.reference) })
+  }
+
   /// The changes in no particular order.
   var all: [ObjectOverlay] { groups.flatMap(\.overlays) }
 

@@ -109,6 +109,19 @@ final class TransientState {
     viewState.linksChanged()
   }
 
+  /// Removes all links and values when the handle of the context is freed: they lead from one
+  /// object to another.
+  func abandon(_ registry: ObjectRegistry) {
+    removeAllLinks()
+    viewState.linksChanged()
+    guard isUsed else { return }
+    for object in registry.identityMap.objects { object.dropTransients() }
+    for overlay in pending.all where overlay.changesTransients {
+      dropTransientsBefore(overlay)
+      overlay.transientsBefore = TransientValues()
+    }
+  }
+
   // MARK: Values
 
   /// Defers the release of former values during an operation of several steps (T3).

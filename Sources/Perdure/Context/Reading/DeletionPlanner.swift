@@ -4,24 +4,8 @@
 internal import PerdureModel
 internal import PerdurePredicates
 
-extension ContextCore {
-  func plan(delete objects: [ManagedObject]) throws(PerdureError) -> DeletionPlan {
-    checkOwner()
-    editing.deleteRules.propagateDeletes()
-    try viewState.throwReadFailure()
-    var walk = DeletionWalk(reading)
-    for object in objects {
-      if object.core !== self { stopAsForeign(object) }
-      if object.context === self, reading.rows.hasRow(object) == true { walk.request(object.reference) }
-    }
-    let plan = walk.run()
-    try viewState.throwReadFailure()
-    return plan
-  }
-}
-
 /// Visits all objects that a deletion concerns.
-private struct DeletionWalk {
+struct DeletionPlanner {
   private let reading: ContextReading
   private var plan = DeletionPlan()
   /// The objects that would be deleted, in the order in which they were found. Those from the
