@@ -7,13 +7,13 @@ struct PartDirectionTests {
   private static let state = [
     "ObjectRegistry", "ViewState", "PendingChanges", "TransientState", "ContextActivity", "EventHub",
   ]
-  /// What no part may name: the types that connect the parts.
-  private static let composition = ["ContextCore", "ContextFetching"]
+  /// What no part may name: the type that connects the parts.
+  private static let composition = "ContextCore"
 
   /// The parts of the groups, lowest first.
   private func groups() throws -> [(name: String, parts: [String])] {
     var groups = [("State", Self.state)]
-    for name in ["Reading", "Editing", "Saving"] {
+    for name in ["Reading", "Editing", "Saving", "Operations"] {
       let text = try Repository.text(of: "\(Self.folder)\(name)/Context\(name).swift")
       let parts = text.matches(of: #/(?m)^ {2}let \w+: (\w+)$/#).map { String($0.output.1) }
       groups.append((name, parts.filter { $0 != "GraphSchema" && !Self.state.contains($0) }))
@@ -35,7 +35,7 @@ struct PartDirectionTests {
   func directions() throws {
     let groups = try groups()
     #expect(groups.map(\.parts.count).allSatisfy { $0 >= 6 })
-    var forbidden = Set(Self.composition)
+    var forbidden = Set([Self.composition])
     for group in groups.reversed() {
       let files = try Repository.swiftFiles(in: Self.folder + group.name)
       for file in files {
@@ -53,22 +53,49 @@ struct PartDirectionTests {
     }
   }
 
+  @Test("A part takes a whole group below only if it uses more than three of its parts, or passes it on")
+  func wholeGroups() throws {
+    let groups = try groups().dropFirst()
+    for (position, group) in groups.enumerated() {
+      for part in group.parts {
+        let code = code(try Repository.text(of: "\(Self.folder)\(group.name)/\(part).swift"))
+        for lower in groups.prefix(position) where names(in: code).contains("Context\(lower.name)") {
+          let variable = lower.name.lowercased()
+          let uses = Set(
+            code.matches(of: try Regex("(?:[^\\w.]|self\\.)\(variable)\\.(\\w+)")).map {
+              String($0.output[1].substring ?? "")
+            })
+          let passesOn = code.contains(try Regex("[^\\w.]\(variable)[,)]"))
+          #expect(uses.count > 3 || passesOn, "\(part) uses \(uses.sorted()) of Context\(lower.name)")
+        }
+      }
+    }
+  }
+
   @Test("A part has at most 12 stored properties and 25 methods, in all its extensions")
   func sizes() throws {
-    let bodies = try Repository.swiftFiles(in: "Sources/Perdure").map { code($0.text) }
-    for part in try groups().flatMap(\.parts) {
-      let declaration = try Regex("(?m)^(?:final class|extension) \(part)\\b[^\\n]*\\{\\n((?:(?!\\}).*\\n)*)")
-      let found: [String] = bodies.flatMap { text in
-        text.matches(of: declaration).map { String($0.output[1].substring ?? "") }
-      }
-      let members: [Substring] = found.joined().split(separator: Character("\n"))
-      let stored = members.count {
-        $0.contains(
-          #/^ {2}(?:@\S+ )*(?:private(?:\(set\))? |weak )*(?:let|var) \w+(?:: [^{]+| = .+)?$/#)
-      }
-      let methods = members.count { $0.contains(#/^ {2}(?:@\S+ )*(?:private |static )*func /#) }
-      #expect(stored <= 12 && methods <= 25, "\(part): \(stored) stored properties, \(methods) methods")
-      #expect(stored + methods > 0)
+    for part in try groups().flatMap(\.parts) { try expectSmall(part) }
+  }
+
+  @Test("The context itself has at most 12 stored properties and 25 methods, in all its extensions")
+  func sizeOfComposition() throws { try expectSmall(Self.composition) }
+
+  private func expectSmall(_ type: String) throws {
+    let declaration = try Regex(
+      "(?m)^(?:private |fileprivate )?(?:final class|struct|extension) \(type)\\b[^\\n]*\\{\\n((?:(?!\\}).*\\n)*)"
+    )
+    let found: [String] = try Repository.swiftFiles(in: "Sources/Perdure").flatMap { file in
+      code(file.text).matches(of: declaration).map { String($0.output[1].substring ?? "") }
     }
+    let members: [Substring] = found.joined().split(separator: Character("\n"))
+    let stored = members.count {
+      $0.contains(
+        #/^ {2}(?:@\S+ )*(?:private(?:\(set\))? |weak )*(?:let|var) \w+(?:: [^{]+| = .+)?$/#)
+    }
+    let methods = members.count {
+      $0.contains(#/^ {2}(?:@\S+ )*(?:private |fileprivate |static )*func /#)
+    }
+    #expect(stored <= 12 && methods <= 25, "\(type): \(stored) stored properties, \(methods) methods")
+    #expect(stored + methods > 0)
   }
 }

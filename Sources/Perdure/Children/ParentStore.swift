@@ -40,7 +40,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     core.transientState.keepDropped()
     defer { core.transientState.releaseDropped() }
     core.checkOwner()
-    core.mergeWaiting()
+    core.operations.merging.mergeWaiting()
     core.editing.deleteRules.propagateDeletes()
     return core.reading.layerFollower.layeredView(after: before)
   }
@@ -53,8 +53,21 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
   func commit(_ change: StoreChange, _ transients: [ChangedTransients]) throws -> any StoreView {
     let core = try parentCore()
     try judge(change)
-    try core.take(change, transients)
+    try Self.take(change, transients, core)
     return view()
+  }
+
+  /// Makes a child's changes unsaved changes of the parent, after all checks.
+  ///
+  /// - Throws: The errors of the store; then nothing has changed.
+  private static func take(
+    _ change: StoreChange, _ transients: [ChangedTransients], _ core: ContextCore
+  ) throws {
+    core.transientState.keepDropped()
+    defer { core.transientState.releaseDropped() }
+    let intake = core.saving.childIntake
+    let changes = try intake.changes(change)
+    core.operations.eventEnd.runSaveOfChild { intake.apply(changes, of: change, transients) }
   }
 
   package func check(_ change: StoreChange) throws {

@@ -53,11 +53,11 @@ public final class BackgroundContext {
   private func run<T>(
     _ body: (ManagedObjectContext) throws -> T, cancelledBy flag: CancellationFlag? = nil
   ) throws -> T {
-    context.core.advance()
+    context.core.editing.advancing.advance()
     context.core.activity.cancellation = flag
     defer {
       context.core.activity.cancellation = nil
-      context.core.endEvent()
+      context.core.operations.eventEnd.endEvent()
     }
     return try body(context)
   }

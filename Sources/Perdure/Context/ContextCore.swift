@@ -1,18 +1,19 @@
 // A context: one view of the store, the instances of its objects, and the unsaved changes.
 //
 //   ManagedObjectContext   the handle that programs retain
-//   ContextCore            connects the parts; calls of the program enter here
+//   ContextCore            makes the parts; the handles call them
 //   State/                 the state of a context: instances, view, unsaved changes, transient state,
 //                          observers
 //   Reading/               the objects as the context shows them: rows, links, siblings, layer, derived
 //                          values
 //   Editing/               edits: objects, links, positions, delete rules, rebase onto a newer state
 //   Saving/                validation, the commit, merging, changes of children, undo
-//   ContextFetching        fetches
+//   Operations/            what the program calls: events, undo, refresh, rollback, merges, fetches,
+//                          saves
 //
 // Each folder uses only those above it, and each part only those before it in its folder
-// (`ContextReading`, `ContextEditing`, `ContextSaving`). No part uses ContextCore. A test checks
-// this (PartDirectionTests).
+// (`ContextReading`, `ContextEditing`, `ContextSaving`, `ContextOperations`). No part uses
+// ContextCore. A test checks this (PartDirectionTests).
 //
 // Invariants (C1 is in ObjectRegistry.swift, C2 in PendingChanges.swift, C3 in PendingRebase.swift,
 // C5 and C6 in LinkEditor.swift):
@@ -26,13 +27,9 @@ final class ContextCore {
   let reading: ContextReading
   let editing: ContextEditing
   let saving: ContextSaving
-  let fetching: ContextFetching
+  let operations: ContextOperations
   let activity = ContextActivity()
   let ownership: ContextOwnership
-  // The exclusivity of accesses is not checked at run time: no access calls code that accesses the
-  // property.
-  /// The undo manager; nil if there is none.
-  @exclusivity(unchecked) var undoManager: ContextUndoManager?
 
   init(_ source: ContextSource, ownership: ContextOwnership) {
     self.ownership = ownership
@@ -45,8 +42,10 @@ final class ContextCore {
       registry: registry, viewState: viewState, pending: pending, transientState: transientState,
       eventHub: eventHub)
     editing = ContextEditing(reading, activity)
-    fetching = ContextFetching(reading, editing, activity)
     saving = ContextSaving(reading, editing, activity, durability: source.durability)
+    operations = ContextOperations(
+      reading: reading, editing: editing, saving: saving, eventHub: eventHub, activity: activity,
+      ownership: ownership)
     registry.memory.pointee.core = .passUnretained(self)
   }
 
@@ -65,7 +64,11 @@ final class ContextCore {
     defer { transientState.releaseDropped() }
     registry.isAbandoned = true
     transientState.abandon(registry)
-    let undoManager = dropUndoManager()
+    // The handle may be freed outside of the context's isolation, so no observer of the undo
+    // manager is called. Its groups may have the last reference to a value of a transient
+    // attribute, so it is released last.
+    let undoManager = editing.undoGroups.replaceManager(nil)
+    undoManager?.abandon()
     defer { withExtendedLifetime(undoManager) {} }
     for overlay in pending.all { overlay.object = nil }
     eventHub.abandon()
@@ -79,16 +82,54 @@ final class ContextCore {
     reading.rows.deletesInaccessibleFaults = old.reading.rows.deletesInaccessibleFaults
     registry.retainObjects(old.registry.retainsInstances)
     mergeAutomatically(old.eventHub.inbox != nil)
-    let undoManager = old.undoManager
-    old.setUndoManager(nil)
-    setUndoManager(undoManager)
+    let undoManager = old.editing.undoGroups.manager
+    old.operations.undoing.setManager(nil)
+    operations.undoing.setManager(undoManager)
     eventHub.takeOver(old.eventHub)
   }
 
   /// In debug builds, stops a program that uses the context outside of its isolation.
   @inline(__always)
-  func checkOwner() {
-    assert(ownership.isCurrent, ownership.complaint)
+  func checkOwner() { ownership.check() }
+
+  func mergeAutomatically(_ merges: Bool) {
+    operations.merging.mergeAutomatically(merges, wake: ownership.wake(eventHub.handle))
+  }
+
+  // MARK: Registration, called by instances
+
+  /// Called by every instance when it is created. The first one retains the context for all.
+  func didMake(_ object: ManagedObject) {
+    registry.instanceCount &+= 1
+    if registry.instanceCount == 1 { _ = Unmanaged.passRetained(self) }
+    let reference = object.header.pointee.reference
+    registry.identityMap.insert(object, reference)
+    if object.uncountedShape._withUnsafeGuaranteedRef({ $0.followsRow }) {
+      editing.hooks.sleep(object.header)
+    }
+    if !pending.isEmpty, let overlay = pending[reference] { registry.attach(overlay, to: object) }
+    registry.retain(object)
+  }
+
+  /// Called by every instance in its deinitializer. The last one releases the context.
+  func willFree(_ object: ManagedObject) {
+    let header = object.header
+    if header.pointee.isKept { viewState.linksChanged() }
+    if header.pointee.kept != nil { header.pointee.dropKept() }
+    if !header.pointee.isGone {
+      registry.identityMap.remove(header.pointee.reference)
+      registry.forgetFetched(of: header.pointee.reference)
+    } else if !registry.removedInstances.isEmpty {
+      registry.forgetRemoved(object)
+    }
+    // The header may be kept for the next instance.
+    let isLasting = header.pointee.groupNumber & SiblingGroup.lastingMark != 0
+    if !isLasting || !registry.leaveSiblings(header) { header.free() }
+    registry.instanceCount &-= 1
+    guard registry.instanceCount == 0 else { return }
+    // Without instances, no group is needed any more.
+    registry.siblingGroups.removeAll()
+    Unmanaged.passUnretained(self).release()
   }
 }
 

@@ -125,6 +125,7 @@ extension ManagedObjectContext {
   }
 
   func loggedSave() throws(PerdureError) {
+    core.checkOwner()
     var (pending, inserted, updated, deleted) = (0, 0, 0, 0)
     func subject() -> String {
       let states = core.pending.all.map(\.state)
@@ -141,7 +142,7 @@ extension ManagedObjectContext {
         + "\(deleted) deleted"
     }
     try logged(.save, subject(), count: { pending }, outcome: { _ in outcome() }) { () throws(PerdureError) in
-      try core.save()
+      try core.operations.save.save()
     }
   }
 }

@@ -19,6 +19,10 @@ enum ContextOwnership: Sendable {
     }
   }
 
+  /// In debug builds, stops a program that uses the context outside of its isolation.
+  @inline(__always)
+  func check() { assert(isCurrent, complaint) }
+
   var complaint: String {
     switch self {
     case .local: ""

@@ -79,7 +79,7 @@ extension ManagedObjectContext {
     try core.viewState.throwReadFailure()
     var planner = DeletionPlanner(core.reading)
     for object in objects {
-      if object.core !== core { core.stopAsForeign(object) }
+      if object.core !== core { stopAsForeign(object) }
       if object.context === core, core.reading.rows.hasRow(object) == true {
         planner.request(object.reference)
       }

@@ -14,7 +14,7 @@ extension ManagedObjectContext {
   /// - Complexity: that of the plan; see `explain(_:)`.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
     let objects = try logged(.fetch, subject(request), count: \.count) {
-      try core.fetch(ClassedRequest(request))
+      try core.operations.fetching.fetch(ClassedRequest(request))
     }
     // `ClassedRequest.check` has checked the class of each object. A copy would run generic code.
     return unsafeBitCast(objects, to: [T].self)
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
   /// - Throws: as `fetch(_:)`.
   public func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
     try logged(.fetchIDs, subject(request), count: \.count) {
-      try core.fetchIDs(ClassedRequest(request))
+      try core.operations.fetching.fetchIDs(ClassedRequest(request))
     }
   }
 
@@ -83,7 +83,9 @@ extension ManagedObjectContext {
   ///
   /// - Throws: as `fetch(_:)`.
   public func count<T: ManagedObject>(for request: FetchRequest<T>) throws -> Int {
-    try logged(.count, subject(request), count: { $0 }) { try core.count(ClassedRequest(request)) }
+    try logged(.count, subject(request), count: { $0 }) {
+      try core.operations.fetching.count(ClassedRequest(request))
+    }
   }
 
   /// Describes the plan of a request in words, for each of the stores.
@@ -93,7 +95,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: `FetchError` when the request does not fit the model.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
-    try core.explain(ClassedRequest(request))
+    try core.operations.fetching.explain(ClassedRequest(request))
   }
 }
 

@@ -1,5 +1,7 @@
 // Finding an object by a unique key, or inserting it.
 
+internal import PerdurePredicates
+
 extension ManagedObjectContext {
   /// Returns the object of a class's entity with a unique key; nil if there is none.
   ///
@@ -21,14 +23,14 @@ extension ManagedObjectContext {
   public func first<T: ManagedObject, Key: AttributeValue>(
     _ type: T.Type, where keyPath: KeyPath<T, Key>, equals value: Key
   ) throws -> T? {
-    try core.first(type, keyPath, value.predicateValue)
+    try lookUp(type, keyPath, value.predicateValue)
   }
 
   /// The same as the other overload, for an optional attribute.
   public func first<T: ManagedObject, Key: AttributeValue>(
     _ type: T.Type, where keyPath: KeyPath<T, Key?>, equals value: Key
   ) throws -> T? {
-    try core.first(type, keyPath, value.predicateValue)
+    try lookUp(type, keyPath, value.predicateValue)
   }
 }
 
@@ -83,6 +85,15 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
+  private func lookUp<T: ManagedObject>(
+    _ type: T.Type, _ keyPath: PartialKeyPath<T>, _ key: Value
+  ) throws -> T? {
+    core.checkOwner()
+    guard let object = try core.operations.fetching.object(type, keyPath, key) else { return nil }
+    // The class of each object of the entity was checked when the key path was resolved.
+    return unsafeDowncast(object, to: T.self)
+  }
+
   /// Inserts an object. If `initialize` throws, removes it.
   private func insert<T: ManagedObject>(
     _ type: T.Type, initialize: (T) throws -> Void

@@ -82,7 +82,10 @@ extension ManagedObjectContext {
 extension ManagedObjectContext {
   /// Inserts a new object of a class's entity, like `T(context:)`.
   @discardableResult
-  public func insert<T: ManagedObject>(_ type: T.Type) -> T { core.insert(type) }
+  public func insert<T: ManagedObject>(_ type: T.Type) -> T {
+    core.checkOwner()
+    return core.editing.insertion.insert(type)
+  }
 
   /// Inserts a new object of the entity called `entityName`. Its class is the container's class for
   /// the entity.
@@ -92,7 +95,8 @@ extension ManagedObjectContext {
   public func insertNewObject(
     forEntityName entityName: String, file: StaticString = #fileID, line: UInt = #line
   ) -> ManagedObject {
-    core.insertNewObject(forEntityName: entityName, file, line)
+    core.checkOwner()
+    return core.editing.insertion.insertNewObject(forEntityName: entityName, file, line)
   }
 
   /// Marks an object for deletion. The next save removes its row and applies its delete rules.
@@ -100,16 +104,29 @@ extension ManagedObjectContext {
   /// The object can be read until then. Deleting an object that is already deleted or absent
   /// changes nothing. `processPendingChanges()`, a fetch and the save apply delete rules. Until
   /// then, the other ends still refer to the object.
-  public func delete(_ object: ManagedObject) { core.delete(object) }
+  public func delete(_ object: ManagedObject) {
+    core.checkOwner()
+    guard let context = object.contextForChange() else { return }
+    if context !== core { stopAsForeign(object) }
+    core.editing.removal.delete(object)
+  }
+
+  /// Stops a program that passes an object of another context.
+  @inline(never)
+  func stopAsForeign(_ object: ManagedObject) -> Never {
+    stop(
+      "\(object.objectID) belongs to another context. Use the instance of this context: "
+        + "context.object(with: objectID).")
+  }
 
   /// Applies the delete rules of all objects that are marked for deletion, so that the other ends
   /// and `deletedObjects` show the result. Fetches and saves do this too. The current event also
   /// ends: observers are called, and the undo group of the event is complete.
   public func processPendingChanges() {
     core.checkOwner()
-    core.mergeWaiting()
+    core.operations.merging.mergeWaiting()
     core.editing.deleteRules.propagateDeletes()
-    core.endEvent()
+    core.operations.eventEnd.endEvent()
   }
 
   /// Returns the object with an id, as a fault unless it is registered. Reads nothing: the object's
@@ -119,7 +136,10 @@ extension ManagedObjectContext {
   /// The id must belong to a store of this context: any other id stops the program. For ids from
   /// outside the program, use `existingObject(with:)`, which throws, or `managedObjectID(forURI:)`,
   /// which returns nil.
-  public func object(with id: ManagedObjectID) -> ManagedObject { core.object(with: id) }
+  public func object(with id: ManagedObjectID) -> ManagedObject {
+    core.checkOwner()
+    return core.operations.lookup.object(with: id)
+  }
 
   /// Returns the object with an id, after a check that it exists. If a context that merges
   /// automatically does not see the object, it first merges waiting saves.
@@ -130,7 +150,8 @@ extension ManagedObjectContext {
   /// - Throws: `PerdureError`: 133000 (`objectNotFound`) if there is no such object, 133010 for an
   ///   id of another store, 134060 if the store could not be read.
   public func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
-    try core.existingObject(with: id)
+    core.checkOwner()
+    return try core.operations.lookup.existingObject(with: id)
   }
 
   /// Returns the object of a class with an id; nil if it does not exist.
@@ -141,12 +162,14 @@ extension ManagedObjectContext {
   public func existingObject<T: ManagedObject>(
     _ type: T.Type, with id: ManagedObjectID
   ) throws(PerdureError) -> T? {
-    try core.objectIfExists(with: id) as? T
+    core.checkOwner()
+    return try core.operations.lookup.objectIfExists(with: id) as? T
   }
 
   /// Returns the instance with an id, if this context has one. Reads nothing.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
-    core.registeredObject(for: id)
+    core.checkOwner()
+    return core.operations.lookup.registeredObject(for: id)
   }
 }
 
@@ -216,13 +239,19 @@ extension ManagedObjectContext {
   ///   could not be read. All changes stay pending.
   /// - Complexity: O(k) for k changed objects, and a read for each that has rules on attributes
   ///   that did not change.
-  public func validate() throws(PerdureError) { try core.validate() }
+  public func validate() throws(PerdureError) {
+    core.checkOwner()
+    try core.saving.classValidation.validateChanges()
+  }
 
   /// Discards all unsaved changes and advances to the newest state of the store, even if another
   /// process writes it.
   ///
   /// Inserted objects are removed; other objects get the store's values.
-  public func rollback() { core.rollback() }
+  public func rollback() {
+    core.checkOwner()
+    core.operations.discard.rollback()
+  }
 
   /// Advances to the newest state of the store and updates one object.
   ///
@@ -232,15 +261,22 @@ extension ManagedObjectContext {
   ///     Then the save does not conflict with earlier saves of other contexts. If false, the
   ///     changes are lost, and the object becomes a fault.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
-    core.refresh(object, mergeChanges: mergeChanges)
+    core.checkOwner()
+    core.operations.refresh.refresh(object, mergeChanges: mergeChanges)
   }
 
   /// Advances to the newest state of the store. Unsaved changes stay, applied to the newest rows;
   /// all other objects become faults. After a failed read, the context throws until it is rolled
   /// back or reset, because changes may depend on the missing data.
-  public func refreshAllObjects() { core.refreshAllObjects() }
+  public func refreshAllObjects() {
+    core.checkOwner()
+    core.operations.refresh.refreshAllObjects()
+  }
 
   /// Discards all unsaved changes, and all instances. Instances that the program still retains
   /// belong to no context.
-  public func reset() { core.reset() }
+  public func reset() {
+    core.checkOwner()
+    core.operations.discard.reset()
+  }
 }

@@ -57,36 +57,8 @@ extension ManagedObjectContext {
   /// - Throws: `PerdureError` 134070, and nothing has changed: the state belongs to another store,
   ///   or it is older and the context has unsaved changes.
   public func setQueryGeneration(from token: QueryGenerationToken?) throws(PerdureError) {
-    try core.setQueryGeneration(token)
-  }
-}
-
-extension ContextCore {
-  func setQueryGeneration(_ token: QueryGenerationToken?) throws(PerdureError) {
-    transientState.keepDropped()
-    defer { transientState.releaseDropped() }
-    checkOwner()
-    switch token?.state {
-    case nil:
-      viewState.isPinned = false
-      eventHub.inbox?.wakeForWaiting()
-    case .current:
-      viewState.refreshStore()
-      move(to: store.view())
-      viewState.isPinned = true
-    case .view(let other, of: let origin):
-      guard origin === store else {
-        throw PerdureError(
-          .storeOperation, "The state belongs to another store. Use a state of this context's store.")
-      }
-      guard other.sequence >= viewState.view.sequence || pending.isEmpty else {
-        throw PerdureError(
-          .storeOperation,
-          "The context has unsaved changes, and an older state may lack their objects. Save them or roll back."
-        )
-      }
-      move(to: other)
-      viewState.isPinned = true
-    }
+    core.checkOwner()
+    try core.editing.advancing.pin(to: token)
+    if token == nil { core.eventHub.inbox?.wakeForWaiting() }
   }
 }

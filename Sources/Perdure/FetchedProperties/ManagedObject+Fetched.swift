@@ -16,7 +16,8 @@ extension ManagedObject {
   public func fetchedObjects<T: ManagedObject>(
     forKey key: String, as type: T.Type = ManagedObject.self
   ) -> [T] {
-    let objects = core.fetched(key, of: self) { ClassedRequest($0, of: T.self) }
+    core.checkOwner()
+    let objects = core.operations.fetchedProperties.objects(key, of: self) { ClassedRequest($0, of: T.self) }
     // `ClassedRequest.check` ensures that each object is of the class. A checked conversion would
     // copy the array in generic code.
     return unsafeBitCast(objects, to: [T].self)

@@ -67,9 +67,10 @@ private struct PredicateInHand {
     }
     let entity = Entity(core: ObjectIdentifier(core), number: object.reference.entityNumber)
     core.checkOwner()
-    return try core.fetching.answering {
+    return try core.operations.fetching.answering {
       let evaluator =
-        try evaluators[entity]?.evaluator ?? core.fetching.evaluator(predicate, ofEntity: entity.number)
+        try evaluators[entity]?.evaluator
+        ?? core.operations.fetching.evaluator(predicate, ofEntity: entity.number)
       evaluators[entity] = (core, evaluator)
       // No fetch returns it.
       if core.reading.rows.isRemovedElsewhere(object) { return false }

@@ -207,41 +207,6 @@ extension ManagedObject {
   }
 }
 
-extension ContextCore {
-  /// What is changed from now on belongs to another event (`changedValuesForCurrentEvent`).
-  ///
-  /// - Parameter prepare: Called when the changes of the event are known, before the observers.
-  func endEvent(beforeTelling prepare: () -> Void = {}) {
-    transientState.keepDropped()
-    defer { transientState.releaseDropped() }
-    endUndoGroupOfEvent()
-    let edited = editedInEvent()
-    let news = eventHub.newsOfEvent(edited)
-    for overlay in edited {
-      transientState.dropTransientsAtEvent(overlay)
-      overlay.endEvent()
-    }
-    registry.memory.pointee.eventEdits.begin(count: pending.count)
-    pending.eventStarts = [:]
-    eventHub.forgetGone()
-    prepare()
-    eventHub.tell(news)
-  }
-}
-
-extension ContextCore {
-  /// The overlays that were edited in the current event, in order of reference. The others are as
-  /// they were at its end.
-  ///
-  /// - Complexity: O(k log k) for k of them; at the first event O(pending changes).
-  private func editedInEvent() -> [ObjectOverlay] {
-    let edits = registry.memory.pointee.eventEdits
-    guard edits.isComplete else { return pending.ordered.flatMap { $0 } }
-    let references = Set(edits.references).sorted { $0.rawValue < $1.rawValue }
-    return references.compactMap { pending[$0] }
-  }
-}
-
 // MARK: - Accessors by hand
 
 extension ManagedObject {

@@ -6,12 +6,6 @@ public struct ObjectSeed {
   let header: UnsafeMutablePointer<ObjectHeader>
 
   @inline(__always)
-  init(core: ContextCore, shape: EntityShape, reference: ObjectReference) {
-    self.init(header: .make(reference, shape, in: core.registry.memory))
-  }
-
-  /// With a header that was made ahead.
-  @inline(__always)
   init(header: UnsafeMutablePointer<ObjectHeader>) { self.header = header }
 }
 
@@ -59,8 +53,9 @@ open class ManagedObject {
   /// Generic code can call it, as in `T(context: context)` where `T: ManagedObject`. If a class
   /// declares an initializer with these parameters, it must mark it `required`.
   public required convenience init(context: ManagedObjectContext) {
-    self.init(context.core.seedForInserting(Self.self))
-    core.didInsert(self)
+    context.core.checkOwner()
+    self.init(context.core.editing.insertion.seed(Self.self))
+    core.editing.insertion.didInsert(self)
   }
 
   deinit {

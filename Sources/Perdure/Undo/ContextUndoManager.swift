@@ -1,5 +1,5 @@
 // The undo manager of a context: the public interface of undo. EditRecorder selects the group of
-// each edit, UndoHistory has the stacks, and ContextCore+Undo undoes a group.
+// each edit, UndoHistory has the stacks, and UndoApplication undoes a group.
 
 /// Undoes and redoes edits of a context.
 ///
@@ -28,7 +28,8 @@
 /// no manager; then undo costs one test of a pointer for each change.
 public final class ContextUndoManager {
   var history: UndoHistory
-  private(set) weak var context: ContextCore?
+  /// Undoes groups of the context; nil if the manager belongs to none.
+  private weak var context: UndoApplication?
   private var madeRecorder: EditRecorder?
   private var lastNumber: UInt64 = 0
   /// The stack of the group that was reopened for edits of the event; nil if there is none.
@@ -148,12 +149,12 @@ extension ContextUndoManager {
   /// The number of the last completed group. A later group has a greater number.
   var lastGroupNumber: UInt64 { lastNumber }
 
-  func attach(to core: ContextCore) {
-    if let context, context !== core {
+  func attach(to other: UndoApplication, _ memory: UnsafeMutablePointer<ObjectMemory>) {
+    if let context, context !== other {
       stop("The undo manager belongs to another context. Make one for each context.")
     }
-    context = core
-    madeRecorder = EditRecorder(core.registry.memory) { [unowned self] in history.rename($0, $1) }
+    context = other
+    madeRecorder = EditRecorder(memory) { [unowned self] in history.rename($0, $1) }
   }
 
   func detach() {
@@ -169,10 +170,10 @@ extension ContextUndoManager {
   }
 
   /// Adds a group that has ended to the history, unless it has no changes.
-  func complete(_ group: OpenUndoGroup, _ core: ContextCore) {
+  func complete(_ group: OpenUndoGroup, _ contents: ContentReader) {
     let direction = continued
     continued = nil
-    let complete = completed(group, core)
+    let complete = completed(group, contents)
     if complete == nil, direction == nil { return }
     change {
       guard let complete else { return }
@@ -184,8 +185,8 @@ extension ContextUndoManager {
     }
   }
 
-  private func completed(_ group: OpenUndoGroup, _ core: ContextCore) -> UndoGroup? {
-    group.settle(core.reading.contents)
+  private func completed(_ group: OpenUndoGroup, _ contents: ContentReader) -> UndoGroup? {
+    group.settle(contents)
     let changes = group.changes()
     if changes.isEmpty { return nil }
     lastNumber += 1
@@ -201,12 +202,12 @@ extension ContextUndoManager {
 
   /// Undoes or redoes the last group by `body`, and adds the group of the reverse edits to the
   /// other stack.
-  func takeBack(_ direction: UndoHistory.Direction, _ core: ContextCore, _ body: () -> Void) {
+  func takeBack(_ direction: UndoHistory.Direction, _ contents: ContentReader, _ body: () -> Void) {
     guard let group = history.removeLast(direction) else { return }
     recorder.beginClosure(group.name)
     body()
     guard let inverse = recorder.endClosure() else { return }
-    let complete = completed(inverse, core)
+    let complete = completed(inverse, contents)
     change {
       if let complete { history.put(complete, direction == .undo ? .redo : .undo) }
     }

@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// A manager belongs to one context. Setting a manager of another context stops the program.
   /// Setting another manager or nil removes the groups of the previous manager.
   public var undoManager: ContextUndoManager? {
-    get { core.undoManager }
-    set { core.setUndoManager(newValue) }
+    get { core.editing.undoGroups.manager }
+    set { core.operations.undoing.setManager(newValue) }
   }
 
   /// Undoes the last group, and ends the event; does nothing without an undo manager.
@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: As `ContextUndoManager.undo`.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
-    try core.takeBack(.undo, policy)
+    try core.operations.undoing.takeBack(.undo, policy)
   }
 
   /// Redoes the last undone group, and ends the event; does nothing without an undo manager.
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: As `ContextUndoManager.redo`.
   public func redo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
-    try core.takeBack(.redo, policy)
+    try core.operations.undoing.takeBack(.redo, policy)
   }
 
   /// Runs a closure, and adds its edits to one undo group.
@@ -41,8 +41,9 @@ extension ManagedObjectContext {
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).
   ///   - body: The edits.
   public func undoGroup<R, E: Error>(_ name: String, _ body: () throws(E) -> R) throws(E) -> R {
-    core.beginUndoGroup(name)
-    defer { core.endUndoGroup() }
+    core.checkOwner()
+    core.editing.undoGroups.begin(name)
+    defer { core.operations.eventEnd.endGroup() }
     return try body()
   }
 
@@ -60,8 +61,9 @@ extension ManagedObjectContext {
   public func undoGroup<R>(
     _ name: String, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> R
   ) async rethrows -> R {
-    guard let token = core.beginUndoTask(name) else { return try await body() }
-    defer { core.endUndoTask(token) }
+    core.checkOwner()
+    guard let token = core.editing.undoGroups.beginTask(name) else { return try await body() }
+    defer { core.operations.eventEnd.endTask(token) }
     return try await UndoTask.$token.withValue(token, operation: body, isolation: isolation)
   }
 
@@ -70,31 +72,7 @@ extension ManagedObjectContext {
   /// An undo of an earlier edit of the same property is then a conflict. Changes by the delete
   /// rules of the closure's deletions cannot be undone either.
   public func withoutUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    try core.withoutUndo(body)
-  }
-}
-
-extension ContextCore {
-  func setUndoManager(_ manager: ContextUndoManager?) {
-    checkOwner()
-    guard manager !== undoManager else { return }
-    manager?.attach(to: self)
-    let previous = undoManager
-    undoManager = manager
-    registry.memory.pointee.recorder = manager.map { .passUnretained($0.recorder) }
-    previous?.detach()
-  }
-
-  /// Removes the undo manager of a context whose handle was released. The release may be outside of
-  /// the context's isolation, so no observer is called.
-  ///
-  /// - Returns: The manager. Its groups may have the last reference to a value of a transient
-  ///   attribute, so the caller releases it last.
-  func dropUndoManager() -> ContextUndoManager? {
-    let manager = undoManager
-    registry.memory.pointee.recorder = nil
-    undoManager = nil
-    manager?.abandon()
-    return manager
+    core.checkOwner()
+    return try core.editing.undoGroups.excluding(body)
   }
 }

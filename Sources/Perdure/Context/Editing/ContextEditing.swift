@@ -8,11 +8,15 @@ struct ContextEditing {
   let orderEditor: OrderEditor
   let linkEditor: LinkEditor
   let rebase: PendingRebase
+  let advancing: ContextAdvance
   let deleteRules: DeleteRules
   let removal: ObjectRemoval
+  let insertion: ObjectInsertion
+  let undoGroups: UndoGroups
 
   init(_ reading: ContextReading, _ activity: ContextActivity) {
-    hooks = ObjectHooks(reading, activity)
+    hooks = ObjectHooks(
+      rows: reading.rows, viewState: reading.viewState, pending: reading.pending, activity: activity)
     refusal = ChangeRefusal(reading, activity)
     recording = EditRecording(reading)
     objectEditor = ObjectEditor(reading, hooks: hooks, refusal: refusal, recording: recording)
@@ -22,10 +26,15 @@ struct ContextEditing {
     rebase = PendingRebase(
       reading: reading, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
       refusal: refusal)
+    advancing = ContextAdvance(reading, recording: recording, linkEditor: linkEditor, rebase: rebase)
     deleteRules = DeleteRules(
       reading: reading, objectEditor: objectEditor, linkEditor: linkEditor, activity: activity)
     removal = ObjectRemoval(
       reading: reading, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
+      deleteRules: deleteRules, activity: activity)
+    insertion = ObjectInsertion(reading, recording, activity)
+    undoGroups = UndoGroups(
+      registry: reading.registry, contents: reading.contents, recording: recording,
       deleteRules: deleteRules)
   }
 }

@@ -39,12 +39,16 @@ extension ObjectHeader {
 /// Calls the hooks that depend on the rows of objects.
 final class ObjectHooks {
   private let viewState: ViewState
-  private let reading: ContextReading
+  private let pending: PendingChanges
+  private let rows: RowLoader
   private let activity: ContextActivity
 
-  init(_ reading: ContextReading, _ activity: ContextActivity) {
-    viewState = reading.viewState
-    self.reading = reading
+  init(
+    rows: RowLoader, viewState: ViewState, pending: PendingChanges, activity: ContextActivity
+  ) {
+    self.viewState = viewState
+    self.pending = pending
+    self.rows = rows
     self.activity = activity
   }
 
@@ -58,7 +62,7 @@ final class ObjectHooks {
 
   /// Loads an object's row for an accessor, and calls the hook. Returns false if there is no row.
   func wake(_ object: ManagedObject) -> Bool {
-    guard reading.rows.loadRow(of: object) else { return false }
+    guard rows.loadRow(of: object) else { return false }
     guard object.header.pointee.wakefulness.contains(.drowsy), !activity.isPlanning else { return true }
     let wasAwake = object.header.pointee.wakefulness.contains(.awake)
     stayAwake(object)
@@ -90,7 +94,7 @@ final class ObjectHooks {
   func reawaken(_ object: ManagedObject, _ events: SnapshotEventType) {
     guard object.isAwake, !object.header.pointee.isGone else { return }
     if object.overlay?.isNew != true {
-      guard reading.rows.loadRow(of: object) else { return }
+      guard rows.loadRow(of: object) else { return }
       stayAwake(object)
     }
     awake(object, fromSnapshotEvents: events)
@@ -125,6 +129,15 @@ final class ObjectHooks {
   /// must be called afterwards.
   func willTurnIntoFaults(_ objects: [ManagedObject]) -> [ManagedObject] {
     objects.filter { $0.isAwake && willTurnIntoFault($0) }
+  }
+
+  /// The changed objects whose class has hooks that depend on the row.
+  func changedAwakeObjects() -> [(object: ManagedObject, isNew: Bool, isDeleted: Bool)] {
+    guard pending.containsEntity(where: \.followsRow) else { return [] }
+    return pending.ordered.joined().compactMap { overlay in
+      guard let object = overlay.object, object.isAwake else { return nil }
+      return (object, overlay.isNew, overlay.isDeleted)
+    }
   }
 }
 

@@ -1,9 +1,10 @@
-// Removes objects with their links, without delete rules and their hooks.
+// Deletions by the program, and the removal of objects with their links, without delete rules and
+// hooks.
 
 internal import PerdurePredicates
 
-/// Removes objects as if they had never been inserted: an undo of their insertion, a merge of a new
-/// object into another one, and a failed initialization.
+/// Deletes objects, and removes objects as if they had never been inserted: an undo of their
+/// insertion, a merge of a new object into another one, and a failed initialization.
 final class ObjectRemoval {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -13,10 +14,11 @@ final class ObjectRemoval {
   private let objectEditor: ObjectEditor
   private let linkEditor: LinkEditor
   private let deleteRules: DeleteRules
+  private let activity: ContextActivity
 
   init(
     reading: ContextReading, recording: EditRecording, objectEditor: ObjectEditor,
-    linkEditor: LinkEditor, deleteRules: DeleteRules
+    linkEditor: LinkEditor, deleteRules: DeleteRules, activity: ContextActivity
   ) {
     graph = reading.graph
     registry = reading.registry
@@ -26,6 +28,29 @@ final class ObjectRemoval {
     self.objectEditor = objectEditor
     self.linkEditor = linkEditor
     self.deleteRules = deleteRules
+    self.activity = activity
+  }
+
+  /// Marks an object for deletion, which the program requests.
+  func delete(_ object: ManagedObject) {
+    // A hook may delete objects whose delete rules delete this object too.
+    if pending.isDeleted(object.reference) {
+      // A delete rule may have deleted the object. Now the program also requests the deletion.
+      pending[object.reference]?.deletedWith = nil
+      return
+    }
+    guard activity.preparing.insert(object.reference).inserted else {
+      activity.deletedInPreparation.insert(object.reference)
+      return
+    }
+    if object.shape.lifeCycle.contains(.prepareForDeletion) {
+      activity.callProgram { object.prepareForDeletion() }
+    }
+    activity.preparing.remove(object.reference)
+    activity.deletedInPreparation.remove(object.reference)
+    if registry.has(object) { objectEditor.markDeleted(object.reference) }
+    // Changes by the delete rules belong to the undo group of this task.
+    if recording.recorder?.hasTaskGroups == true { deleteRules.propagateDeletes() }
   }
 
   /// Removes objects with their current links, as an edit that an undo can revert. An object that

@@ -27,6 +27,23 @@ final class ClassValidation {
     self.activity = activity
   }
 
+  /// Checks the unsaved changes as a save does before the commit. The validation of the classes
+  /// runs first, because it may change values.
+  func validateChanges() throws(PerdureError) {
+    deleteRules.propagateDeletes()
+    try viewState.throwReadFailure()
+    let refusals = validateObjects()
+    deleteRules.propagateDeletes()
+    // Blocks hooks (W2): they could change the objects that are being checked.
+    activity.isPlanning = true
+    defer { activity.isPlanning = false }
+    var violations: [PerdureError.Detail] = []
+    for overlay in pending.ordered.joined() { ruleValidation.addViolations(overlay, to: &violations) }
+    violations.addNew(refusals)
+    try viewState.throwReadFailure()
+    if !violations.isEmpty { throw .validation(violations) }
+  }
+
   /// Calls the validation of every object with unsaved changes whose class has one. Ignores the
   /// errors of objects that another object's validation has deleted or discarded.
   func validateObjects() -> [PerdureError.Detail] {

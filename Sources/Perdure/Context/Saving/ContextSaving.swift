@@ -29,8 +29,9 @@ struct ContextSaving {
     childIntake = ChildIntake(reading, editing)
     foreignSaves = ForeignSaves(reading)
     saveCommit = SaveCommit(
-      reading: reading, editing: editing, mergeRules: mergeRules, ruleValidation: ruleValidation,
-      foreignSaves: foreignSaves, childIntake: childIntake, activity: activity, durability: durability)
+      reading: reading, hooks: editing.hooks, undoGroups: editing.undoGroups, mergeRules: mergeRules,
+      ruleValidation: ruleValidation, foreignSaves: foreignSaves, childIntake: childIntake,
+      activity: activity, durability: durability)
     conflictFinder = UndoConflictFinder(reading)
     undoRestorer = UndoRestorer(reading, editing, conflictFinder)
   }

@@ -18,6 +18,18 @@ final class ForeignSaves {
     self.reading = reading
   }
 
+  /// Makes the next save check the version of an object.
+  func watch(_ object: ManagedObject) {
+    guard registry.has(object), object.overlay?.isNew != true else { return }
+    do {
+      if let version = try viewState.view.version(of: object.reference) {
+        viewState.watched[object.reference] = version
+      }
+    } catch {
+      viewState.noteReadFailure(error, object.reference)
+    }
+  }
+
   /// The combined changes of several saves, with each object in one set. An object that was
   /// inserted and deleted is in none.
   func folded(_ events: [ContextEvent]) -> ContextNews {

@@ -26,9 +26,22 @@ final class MergeApplication {
     self.stores = stores
   }
 
+  /// Advances the view, and applies the decisions of a merge (first half of M2).
+  ///
   /// - Throws: Errors that are detected only during the application. The save then restores the
   ///   context.
-  func take(_ steps: [MergeStep]) throws(PerdureError) {
+  func apply(_ round: MergeRound) throws(PerdureError) {
+    editing.advancing.moveOn(to: round.newest)
+    try editing.recording.excludingFromUndo { () throws(PerdureError) in try take(round.steps) }
+    for overlay in pending.ordered.joined() where overlay.changesRow && !overlay.isNew {
+      editing.rebase.forgetSetBack(overlay)
+    }
+    editing.linkEditor.findVanished()
+    editing.rebase.rebaseDeltas()
+    try viewState.throwReadFailure()
+  }
+
+  private func take(_ steps: [MergeStep]) throws(PerdureError) {
     let taken = takenAlong()
     editing.orderEditor.restoresOrder = true
     defer { editing.orderEditor.restoresOrder = false }

@@ -1,4 +1,4 @@
-// The commit of a save, and the instances after it.
+// The commit of a save, the state after it, and the instances.
 //
 // After a save, the instances that the program retains show their saved rows. The bytes are those
 // of the commit, so only the versions are read, in one request. If other contexts may have
@@ -8,12 +8,11 @@ internal import PerdurePredicates
 
 /// Creates the commit of a save, and drops the saved changes.
 final class SaveCommit {
-  private let graph: GraphSchema
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let transientState: TransientState
   private let reading: ContextReading
-  private let editing: ContextEditing
+  private let hooks: ObjectHooks
+  private let undoGroups: UndoGroups
   private let mergeRules: MergeRules
   private let ruleValidation: RuleValidation
   private let foreignSaves: ForeignSaves
@@ -22,16 +21,15 @@ final class SaveCommit {
   let durability: Durability
 
   init(
-    reading: ContextReading, editing: ContextEditing, mergeRules: MergeRules,
+    reading: ContextReading, hooks: ObjectHooks, undoGroups: UndoGroups, mergeRules: MergeRules,
     ruleValidation: RuleValidation, foreignSaves: ForeignSaves, childIntake: ChildIntake,
     activity: ContextActivity, durability: Durability
   ) {
-    graph = reading.graph
     viewState = reading.viewState
     pending = reading.pending
-    transientState = reading.transientState
     self.reading = reading
-    self.editing = editing
+    self.hooks = hooks
+    self.undoGroups = undoGroups
     self.mergeRules = mergeRules
     self.ruleValidation = ruleValidation
     self.foreignSaves = foreignSaves
@@ -66,8 +64,59 @@ final class SaveCommit {
     return plan
   }
 
+  /// Commits a change, and moves the context to the state of the commit.
+  ///
+  /// - Throws: The failure of a store that has committed nothing; then nothing has changed.
+  func commit(_ change: StoreChange) throws(PerdureError) -> CommitOutcome {
+    viewState.statistics.commitRequestCount += 1
+    do {
+      let newest = try commitToStore(change)
+      let isNext = newest.countsCommits && newest.sequence == viewState.view.sequence + 1
+      follow(newest, isNext ? change.puts : nil)
+      viewState.watched = [:]
+      return .complete
+    } catch let conflict as StoreConflict {
+      return .refused(conflict)
+    } catch let incomplete as IncompleteCommit {
+      let failure = PerdureError.incomplete(incomplete, in: reading)
+      follow(incomplete)
+      return .incomplete(incomplete, failure)
+    } catch {
+      throw .refusal(error, in: reading)
+    }
+  }
+
+  /// Moves the context to the state of the commit, and drops the saved changes.
+  ///
+  /// - Parameter rows: The saved rows, if the new view is the state right after the commit.
+  func follow(_ newView: any StoreView, _ rows: WrittenRows?) {
+    undoGroups.manager?.didSave()
+    viewState.view = newView
+    reading.layerFollower.dropLayer()
+    viewState.vanished = []
+    pending.eventStarts = [:]
+    viewState.beginEpoch()
+    showSavedRows(settle(pending.removeAll()), rows)
+    viewState.linksChanged()
+  }
+
+  /// Moves the context to the state of an incomplete commit. Drops the saved changes and keeps the
+  /// others.
+  private func follow(_ incomplete: IncompleteCommit) {
+    viewState.view = incomplete.view
+    pending.eventStarts = pending.eventStarts.filter {
+      !isCommitted($0.key, by: incomplete)
+    }
+    viewState.beginEpoch()
+    let settled = pending.removeAll {
+      isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete)
+    }
+    showSavedRows(settle(settled), nil)
+    viewState.linksChanged()
+  }
+
   /// Commits a change to the store. A parent context gets the transient values too.
-  func commitToStore(_ change: StoreChange) throws -> any StoreView {
+  private func commitToStore(_ change: StoreChange) throws -> any StoreView {
     guard childIntake.changesTransientsOfParent, let parent = viewState.store as? ParentStore else {
       return try viewState.store.commit(change)
     }
@@ -75,13 +124,13 @@ final class SaveCommit {
   }
 
   func isCommitted(_ reference: ObjectReference, by incomplete: IncompleteCommit) -> Bool {
-    incomplete.committed.contains(graph.place(ofEntity: reference.entityNumber))
+    incomplete.committed.contains(reading.graph.place(ofEntity: reference.entityNumber))
   }
 
   /// Drops changes that were saved.
   ///
   /// - Returns: The instances that lack their saved rows.
-  func settle(_ all: consuming [[ObjectOverlay]]) -> [SavedInstance] {
+  private func settle(_ all: consuming [[ObjectOverlay]]) -> [SavedInstance] {
     var groups = all
     var saved: [SavedInstance] = []
     for position in groups.indices {
@@ -95,9 +144,9 @@ final class SaveCommit {
     return saved
   }
 
-  func settle(_ overlay: ObjectOverlay) -> SavedInstance? {
-    transientState.dropTransientsBefore(overlay)
-    transientState.settleTransientLinks(overlay)
+  private func settle(_ overlay: ObjectOverlay) -> SavedInstance? {
+    reading.transientState.dropTransientsBefore(overlay)
+    reading.transientState.settleTransientLinks(overlay)
     guard var object = overlay.object else { return nil }
     overlay.object = nil
     if overlay.isDeleted {
@@ -121,7 +170,7 @@ final class SaveCommit {
   /// Sets the rows of instances to their saved rows.
   ///
   /// - Parameter rows: The rows of the commit, if the view is the state right after it.
-  func showSavedRows(_ instances: [SavedInstance], _ rows: WrittenRows?) {
+  private func showSavedRows(_ instances: [SavedInstance], _ rows: WrittenRows?) {
     if instances.isEmpty { return }
     do {
       if let rows { try reading.rows.takeRows(instances, rows) } else { try reading.rows.readRows(instances) }
@@ -130,7 +179,7 @@ final class SaveCommit {
       // `awake`.
     }
     for instance in instances where instance.object.isAwake && !instance.isDrowsy {
-      if reading.rows.loadRow(of: instance.object) { editing.hooks.stayAwake(instance.object) }
+      if reading.rows.loadRow(of: instance.object) { hooks.stayAwake(instance.object) }
     }
   }
 }
@@ -140,4 +189,13 @@ struct SavedInstance {
   let object: ManagedObject
   /// Whether the hook for its row before the save was not called (W1 in ObjectHooks.swift).
   let isDrowsy: Bool
+}
+
+/// The result of a commit.
+enum CommitOutcome {
+  case complete
+  /// The store has refused the change because of saves of other contexts. Nothing has changed.
+  case refused(StoreConflict)
+  /// Only some of several stores have committed. The error is that of the save.
+  case incomplete(IncompleteCommit, PerdureError)
 }

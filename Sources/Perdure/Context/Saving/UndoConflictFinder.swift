@@ -1,4 +1,4 @@
-// Finds the conflicts of an undo (UN1 in ContextCore+Undo.swift).
+// Finds the conflicts of an undo (UN1 in UndoApplication.swift).
 
 internal import PerdurePredicates
 

@@ -24,7 +24,7 @@ final class ObjectRegistry {
   /// relationships of other removed instances, and an undo registers them again.
   @exclusivity(unchecked) private(set) var removedInstances: [ObjectReference: Unmanaged<ManagedObject>] = [:]
   /// The cached results of fetched properties, by owner and name (FP1 in
-  /// ContextCore+Fetched.swift).
+  /// FetchedProperties.swift).
   @exclusivity(unchecked) var cachedFetches: [ObjectReference: [String: [ObjectReference]]] = [:]
   /// Whether the handle of the context was freed. Then unsaved changes retain no instances.
   @exclusivity(unchecked) var isAbandoned = false

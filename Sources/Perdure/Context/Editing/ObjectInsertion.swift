@@ -1,9 +1,28 @@
+// The insertion of new objects.
+
 internal import PerdureModel
 internal import PerdurePredicates
 
-extension ContextCore {
+/// Inserts new objects.
+final class ObjectInsertion {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let pending: PendingChanges
+  private let store: any PersistentStore
+  private let recording: EditRecording
+  private let activity: ContextActivity
+
+  init(_ reading: ContextReading, _ recording: EditRecording, _ activity: ContextActivity) {
+    graph = reading.graph
+    registry = reading.registry
+    pending = reading.pending
+    store = reading.viewState.store
+    self.recording = recording
+    self.activity = activity
+  }
+
   func insert<T: ManagedObject>(_ type: T.Type) -> T {
-    let object = T(seedForInserting(type))
+    let object = T(seed(type))
     didInsert(object)
     return object
   }
@@ -19,33 +38,9 @@ extension ContextCore {
     return object
   }
 
-  func delete(_ object: ManagedObject) {
-    checkOwner()
-    guard let context = object.contextForChange() else { return }
-    if context !== self { stopAsForeign(object) }
-    // A hook may delete objects whose delete rules delete this object too.
-    if pending.isDeleted(object.reference) {
-      // A delete rule may have deleted the object. Now the program also requests the deletion.
-      pending[object.reference]?.deletedWith = nil
-      return
-    }
-    guard activity.preparing.insert(object.reference).inserted else {
-      activity.deletedInPreparation.insert(object.reference)
-      return
-    }
-    if object.shape.lifeCycle.contains(.prepareForDeletion) {
-      activity.callProgram { object.prepareForDeletion() }
-    }
-    activity.preparing.remove(object.reference)
-    activity.deletedInPreparation.remove(object.reference)
-    if object.context === self { editing.objectEditor.markDeleted(object.reference) }
-    // Changes by the delete rules belong to the undo group of this task.
-    if editing.recording.recorder?.hasTaskGroups == true { editing.deleteRules.propagateDeletes() }
-  }
-
   // MARK: Called by ManagedObject
 
-  func seedForInserting(_ type: ManagedObject.Type) -> ObjectSeed {
+  func seed(_ type: ManagedObject.Type) -> ObjectSeed {
     guard let shape = graph.shape(of: type) else {
       stop(graph.complaint(about: type))
     }
@@ -54,7 +49,7 @@ extension ContextCore {
 
   func didInsert(_ object: ManagedObject) {
     let overlay = ObjectOverlay(object.reference, object.shape, isNew: true, in: registry.memory)
-    editing.recording.recordInsertion(overlay)
+    recording.recordInsertion(overlay)
     pending.insert(overlay)
     registry.attach(overlay, to: object)
     object.uncountedShape._withUnsafeGuaranteedRef { shape in
@@ -65,22 +60,13 @@ extension ContextCore {
     }
   }
 
-  /// Stops a program that passes an object of another context.
-  @inline(never)
-  func stopAsForeign(_ object: ManagedObject) -> Never {
-    stop(
-      "\(object.objectID) belongs to another context. Use the instance of this context: "
-        + "context.object(with: objectID).")
-  }
-
   private func seed(
     _ shape: EntityShape, _ file: StaticString = #fileID, _ line: UInt = #line
   ) -> ObjectSeed {
-    checkOwner()
     if shape.schema.isAbstract {
       stop("\(shape.name) is abstract. Insert an object of a subentity.", file: file, line: line)
     }
-    return ObjectSeed(core: self, shape: shape, reference: newReference(shape.number))
+    return ObjectSeed(header: .make(newReference(shape.number), shape, in: registry.memory))
   }
 
   /// The reference of a new object. If the store has no id for it, a save refuses the object

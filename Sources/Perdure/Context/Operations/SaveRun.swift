@@ -1,5 +1,5 @@
-// A save that conflicts with earlier saves of other contexts: those saves are merged with the
-// unsaved changes, and the save is repeated.
+// A save, with its repetitions: if it conflicts with earlier saves of other contexts, those saves
+// are merged with the unsaved changes, and the steps of the save are repeated.
 //
 //   M1. The conflicts are compared with one newest state, object by object, by pure functions
 //       (ObjectMerge, PropertyMergeRule). Nothing has changed yet. All remaining conflicts are
@@ -14,24 +14,67 @@
 
 internal import PerdurePredicates
 
-extension ContextCore {
+/// Saves the changes of a context. Merges conflicting saves of other contexts, and restores the
+/// context if the save fails.
+final class SaveRun {
+  private let reading: ContextReading
+  private let eventHub: EventHub
+  private let refusal: ChangeRefusal
+  private let recording: EditRecording
+  private let rebase: PendingRebase
+  private let stores: StoreAssignment
+  private let mergeRules: MergeRules
+  private let mergeApplication: MergeApplication
+  private let saveHooks: SaveHookCaller
+  private let steps: SaveSteps
+  private let activity: ContextActivity
+
+  init(
+    reading: ContextReading, refusal: ChangeRefusal, recording: EditRecording,
+    rebase: PendingRebase, saving: ContextSaving, eventHub: EventHub, steps: SaveSteps,
+    activity: ContextActivity
+  ) {
+    self.reading = reading
+    self.eventHub = eventHub
+    self.refusal = refusal
+    self.recording = recording
+    self.rebase = rebase
+    stores = saving.stores
+    mergeRules = saving.mergeRules
+    mergeApplication = saving.mergeApplication
+    saveHooks = saving.saveHooks
+    self.steps = steps
+    self.activity = activity
+  }
+
+  func save() throws(PerdureError) {
+    reading.transientState.keepDropped()
+    defer { reading.transientState.releaseDropped() }
+    saveHooks.checkSaveIsPossible()
+    activity.isSaving = true
+    defer { activity.isSaving = false }
+    try refusal.throwRefusedChanges()
+    if !reading.pending.mergedObjects.isEmpty { reading.pending.mergedObjects = [:] }
+    if let conflict = try steps.run(isFirst: true) { try merge(conflict) }
+  }
+
   /// The maximum number of merges in one save (M4).
   static let mergeRoundsMax = 32
 
   /// Merges and repeats a save that the store has refused.
   ///
   /// - Throws: The reason why it cannot be merged; then all changes are pending as before.
-  func saveMerging(_ first: StoreConflict) throws(PerdureError) {
+  private func merge(_ first: StoreConflict) throws(PerdureError) {
     // An error here needs no restoration: nothing has changed yet (M1).
     let round = try judge(first)
-    let before = PendingCopy(reading, eventHub, saving.stores)
+    let before = PendingCopy(reading, eventHub, stores)
     do {
       try mergeAndSave(round)
     } catch {
       if error.code == .incompleteSave {
         before.forget()
       } else {
-        let news = editing.recording.excludingFromUndo { before.restore() }
+        let news = recording.excludingFromUndo { before.restore() }
         if eventHub.isObserved { eventHub.tell(news) }
       }
       throw error.isBrokenRule ? refusal(of: first, for: error) : error
@@ -42,8 +85,8 @@ extension ContextCore {
   private func mergeAndSave(_ first: MergeRound) throws(PerdureError) {
     var round = first
     for number in 1... {
-      try takeOver(round)
-      guard let conflict = try trySave(isFirst: false) else { return }
+      try mergeApplication.apply(round)
+      guard let conflict = try steps.run(isFirst: false) else { return }
       if number == Self.mergeRoundsMax { throw .conflict(conflict, in: reading) }
       round = try judge(conflict)
     }
@@ -53,21 +96,7 @@ extension ContextCore {
   private func judge(_ conflict: StoreConflict) throws(PerdureError) -> MergeRound {
     if isReadFailing(conflict) { throw .conflict(conflict, in: reading) }
     return try MergeRound(
-      conflict, reading, rebase: editing.rebase, mergeRules: saving.mergeRules)
-  }
-
-  /// Applies the decisions (first half of M2).
-  private func takeOver(_ round: MergeRound) throws(PerdureError) {
-    moveOn(to: round.newest)
-    try editing.recording.excludingFromUndo { () throws(PerdureError) in
-      try saving.mergeApplication.take(round.steps)
-    }
-    for overlay in pending.ordered.joined() where overlay.changesRow && !overlay.isNew {
-      editing.rebase.forgetSetBack(overlay)
-    }
-    editing.linkEditor.findVanished()
-    editing.rebase.rebaseDeltas()
-    try viewState.throwReadFailure()
+      conflict, reading, rebase: rebase, mergeRules: mergeRules)
   }
 
   /// Whether a conflict has no details, so it cannot be merged.
@@ -90,29 +119,4 @@ extension ContextCore {
 extension PerdureError {
   /// Whether the error is a violation of rules of the model or of the program's classes.
   fileprivate var isBrokenRule: Bool { !details.isEmpty && (1550..<1700).contains(code.rawValue) }
-}
-
-extension ManagedObjectContext {
-  /// The behaviour of `save()` when other contexts have saved meanwhile; `MergePolicy.error` unless
-  /// it is set. The policy may name only entities and properties of the model; any other name stops
-  /// the program.
-  public var mergePolicy: MergePolicy {
-    get { core.saving.mergeRules.mergePolicy }
-    set {
-      core.checkOwner()
-      newValue.check(core.graph)
-      core.saving.mergeRules.mergePolicy = newValue
-    }
-  }
-
-  /// New objects that the last save merged into others, because a uniqueness constraint does not
-  /// allow both. Maps the id of the merged object to the id of the one that has its values and
-  /// links now.
-  public var mergedObjectIDs: [ManagedObjectID: ManagedObjectID] {
-    core.checkOwner()
-    return Dictionary(
-      uniqueKeysWithValues: core.pending.mergedObjects.keys.map {
-        (core.graph.id(of: $0), core.graph.id(of: core.pending.survivor(of: $0)))
-      })
-  }
 }

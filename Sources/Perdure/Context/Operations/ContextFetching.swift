@@ -1,6 +1,7 @@
 // Fetches: planned and run on the view with the unsaved changes laid over it (LayeredView). So the
 // condition, the order and the window apply to the objects as the context shows them. (Core Data
-// first selects the window from the saved rows.)
+// first selects the window from the saved rows.) A fetch first merges the saves of other contexts,
+// if the context merges automatically.
 
 internal import PerdurePredicates
 
@@ -11,22 +12,34 @@ final class ContextFetching {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let reading: ContextReading
-  private let editing: ContextEditing
+  private let hooks: ObjectHooks
+  private let deleteRules: DeleteRules
+  private let merging: ForeignMerging
   private let activity: ContextActivity
   // The exclusivity of accesses is not checked at run time: no access calls code of the program.
   @exclusivity(unchecked) private var uniqueKeys = UniqueKeys()
 
-  init(_ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity) {
+  init(
+    _ reading: ContextReading, hooks: ObjectHooks, deleteRules: DeleteRules,
+    merging: ForeignMerging, activity: ContextActivity
+  ) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
     self.reading = reading
-    self.editing = editing
+    self.hooks = hooks
+    self.deleteRules = deleteRules
+    self.merging = merging
     self.activity = activity
   }
 
   func fetch(_ wanted: ClassedRequest) throws -> [ManagedObject] {
+    merging.mergeWaiting()
+    return try fetchShown(wanted)
+  }
+
+  private func fetchShown(_ wanted: ClassedRequest) throws -> [ManagedObject] {
     let request = wanted.request
     let paths = try prefetchPaths(wanted)
     let objects = try found(wanted)
@@ -37,7 +50,7 @@ final class ContextFetching {
       for path in paths { reading.siblings.prefetch(path[...], of: siblings) }
     }
     if !request.returnsObjectsAsFaults {
-      for object in objects where object.overlay?.isNew != true { _ = editing.hooks.wake(object) }
+      for object in objects where object.overlay?.isNew != true { _ = hooks.wake(object) }
     }
     try viewState.throwReadFailure()
     return objects
@@ -57,7 +70,8 @@ final class ContextFetching {
   }
 
   func fetchIDs(_ wanted: ClassedRequest) throws -> [ManagedObjectID] {
-    try reading {
+    merging.mergeWaiting()
+    return try reading {
       let (fetch, shown) = try compiled(wanted)
       var ids: [ManagedObjectID] = []
       try shown.visit(fetch, needsRows: false) { reference, _ in
@@ -69,14 +83,16 @@ final class ContextFetching {
   }
 
   func count(_ wanted: ClassedRequest) throws -> Int {
-    try reading {
+    merging.mergeWaiting()
+    return try reading {
       let (fetch, shown) = try compiled(wanted)
       return try shown.count(fetch)
     }
   }
 
   func explain(_ wanted: ClassedRequest) throws -> String {
-    try reading {
+    merging.mergeWaiting()
+    return try reading {
       let (fetch, shown) = try compiled(wanted)
       let plans = try FetchRun(fetch, shown).descriptions()
       if graph.stores.count == 1, wanted.request.affectedStores == nil { return plans[0] }
@@ -96,7 +112,7 @@ final class ContextFetching {
 
   /// Evaluates a predicate for objects of the program, with the checks and errors of a fetch.
   func answering<R>(_ body: () throws -> R) throws -> R {
-    editing.deleteRules.propagateDeletes()
+    deleteRules.propagateDeletes()
     return try translatingErrors {
       try viewState.view.checkIsOpen()
       return try body()
@@ -163,7 +179,7 @@ final class ContextFetching {
   }
 
   private func prepareReading(includesPendingChanges: Bool) throws {
-    if includesPendingChanges { editing.deleteRules.propagateDeletes() }
+    if includesPendingChanges { deleteRules.propagateDeletes() }
     // Reported before a failed read, because a rollback does not help if the store is closed.
     try viewState.view.checkIsOpen()
     try viewState.throwReadFailure()
@@ -237,11 +253,12 @@ extension ContextFetching {
   func object<T: ManagedObject>(
     _ type: T.Type, _ keyPath: PartialKeyPath<T>, _ key: Value
   ) throws -> ManagedObject? {
+    merging.mergeWaiting()
     let unique = try uniqueKeys.key(type, keyPath) { () throws(FetchError) in
       try uniqueKey(ClassedRequest(FetchRequest<T>()), T.propertyName(of: keyPath))
     }
     guard let (index, range) = unique.range(key) else {
-      return try fetch(ClassedRequest(FetchRequest<T>(predicate: unique.predicate(key)))).first
+      return try fetchShown(ClassedRequest(FetchRequest<T>(predicate: unique.predicate(key)))).first
     }
     return try reading { try object(of: unique.entity, index, range) }
   }

@@ -7,26 +7,44 @@
 
 internal import PerdurePredicates
 
-extension ContextCore {
+/// Fetches the objects of fetched properties, and caches them.
+struct FetchedProperties {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let rows: RowLoader
+  private let retirement: ObjectRetirement
+  private let fetching: ContextFetching
+
+  init(_ reading: ContextReading, _ fetching: ContextFetching) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    rows = reading.rows
+    retirement = reading.retirement
+    self.fetching = fetching
+  }
+
   /// The objects of a fetched property. After an error, there are none, and the next fetch or save
   /// throws it.
   ///
   /// - Parameter classed: Makes the request for objects of the class that the caller expects.
-  func fetched(
+  func objects(
     _ name: String, of owner: ManagedObject,
     _ classed: (FetchRequest<ManagedObject>) -> ClassedRequest
   ) -> [ManagedObject] {
-    checkOwner()
     guard let property = owner.shape.fetchedProperties[name] else { stop(owner.shape.complaint(about: name)) }
     // A probe only finds out which attribute an accessor reads. A removed object has no results.
-    if reading.retirement.probedReads != nil || owner.header.pointee.isGone { return [] }
+    if retirement.probedReads != nil || owner.header.pointee.isGone { return [] }
     do {
       if let flaw = property.flaw { throw FetchError.unusable(flaw, name, of: owner.shape.name) }
       let wanted = classed(try property.request(for: owner))
       if property.isCached, let kept = registry.cachedFetches[owner.reference]?[name] {
         return try kept.compactMap { try presentInstance(of: $0, wanted) }
       }
-      let objects = try fetch(wanted)
+      let objects = try fetching.fetch(wanted)
       if property.isCached {
         registry.cachedFetches[owner.reference, default: [:]][name] = objects.map(\.reference)
       }
@@ -41,7 +59,7 @@ extension ContextCore {
     of reference: ObjectReference, _ wanted: ClassedRequest
   ) throws(FetchError) -> ManagedObject? {
     let isPresent = pending[reference].map { !$0.isDeleted && !viewState.hasVanished(reference) }
-    guard isPresent ?? (reading.rows.viewVersion(of: reference) != nil) else { return nil }
+    guard isPresent ?? (rows.viewVersion(of: reference) != nil) else { return nil }
     let shape = graph.shape(numbered: reference.entityNumber)
     guard wanted.accepts(shape.objectClass) else {
       throw .otherClass(shape.objectClass, than: wanted.objectClass, entity: shape.name)

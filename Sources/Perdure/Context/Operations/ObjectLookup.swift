@@ -1,10 +1,32 @@
-// The instances of ids and references, and their registration.
+// The instances of ids.
 
 internal import PerdurePredicates
 
-extension ContextCore {
+/// Finds the instances of ids.
+final class ObjectLookup {
+  private let graph: GraphSchema
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let rows: RowLoader
+  private let eventHub: EventHub
+  private let hooks: ObjectHooks
+  private let merging: ForeignMerging
+
+  init(
+    _ reading: ContextReading, _ eventHub: EventHub, hooks: ObjectHooks, merging: ForeignMerging
+  ) {
+    graph = reading.graph
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    rows = reading.rows
+    self.eventHub = eventHub
+    self.hooks = hooks
+    self.merging = merging
+  }
+
   func object(with id: ManagedObjectID) -> ManagedObject {
-    checkOwner()
     guard let reference = graph.reference(of: id) else {
       stop("\("\(id)".shortened) \(Self.isUnknown) existingObject(with:) throws instead.")
     }
@@ -28,15 +50,14 @@ extension ContextCore {
 
   /// The object with an identity, with its row loaded; nil if the state has no such object.
   func objectIfExists(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject? {
-    checkOwner()
     guard let reference = graph.reference(of: id) else {
       throw PerdureError(.unknownObjectID, "\("\(id)".shortened) \(Self.isUnknown)")
     }
     mergeIfUnknown(reference)
     let object = registry.instance(of: reference)
-    reading.rows.isLooking = true
-    defer { reading.rows.isLooking = false }
-    if object.overlay?.isNew != true, !editing.hooks.wake(object) {
+    rows.isLooking = true
+    defer { rows.isLooking = false }
+    if object.overlay?.isNew != true, !hooks.wake(object) {
       // An object without a row is now removed. Any other object could not be read, even if an
       // earlier read had failed.
       if !object.header.pointee.isGone { try viewState.throwReadFailure() }
@@ -48,53 +69,16 @@ extension ContextCore {
   /// Merges waiting saves, in a context that merges automatically, if the context does not see an
   /// object.
   private func mergeIfUnknown(_ reference: ObjectReference) {
-    if eventHub.inbox == nil || pending[reference] != nil || reading.rows.viewVersion(of: reference) != nil {
+    if eventHub.inbox == nil || pending[reference] != nil || rows.viewVersion(of: reference) != nil {
       return
     }
-    mergeWaiting()
+    merging.mergeWaiting()
   }
 
   private static let isUnknown =
     "belongs to another store, or to an entity that this store does not have. Use ids of this container's stores."
 
   func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
-    checkOwner()
-    return graph.reference(of: id).flatMap { registry.identityMap.object($0) }
-  }
-
-  // MARK: Registration, called by instances
-
-  /// Called by every instance when it is created. The first one retains the context for all.
-  func didMake(_ object: ManagedObject) {
-    registry.instanceCount &+= 1
-    if registry.instanceCount == 1 { _ = Unmanaged.passRetained(self) }
-    let reference = object.header.pointee.reference
-    registry.identityMap.insert(object, reference)
-    if object.uncountedShape._withUnsafeGuaranteedRef({ $0.followsRow }) {
-      editing.hooks.sleep(object.header)
-    }
-    if !pending.isEmpty, let overlay = pending[reference] { registry.attach(overlay, to: object) }
-    registry.retain(object)
-  }
-
-  /// Called by every instance in its deinitializer. The last one releases the context.
-  func willFree(_ object: ManagedObject) {
-    let header = object.header
-    if header.pointee.isKept { viewState.linksChanged() }
-    if header.pointee.kept != nil { header.pointee.dropKept() }
-    if !header.pointee.isGone {
-      registry.identityMap.remove(header.pointee.reference)
-      registry.forgetFetched(of: header.pointee.reference)
-    } else if !registry.removedInstances.isEmpty {
-      registry.forgetRemoved(object)
-    }
-    // The header may be kept for the next instance.
-    let isLasting = header.pointee.groupNumber & SiblingGroup.lastingMark != 0
-    if !isLasting || !registry.leaveSiblings(header) { header.free() }
-    registry.instanceCount &-= 1
-    guard registry.instanceCount == 0 else { return }
-    // Without instances, no group is needed any more.
-    registry.siblingGroups.removeAll()
-    Unmanaged.passUnretained(self).release()
+    graph.reference(of: id).flatMap { registry.identityMap.object($0) }
   }
 }

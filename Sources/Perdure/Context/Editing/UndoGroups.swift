@@ -1,0 +1,113 @@
+// Begins and ends the undo groups of a context.
+//
+// Overlays report edits of columns, and EditRecording reports all others. Merges, refreshes and
+// rollbacks are not edits: they are excluded.
+
+internal import PerdurePredicates
+
+/// The undo manager of a context, and the beginning and end of its groups.
+final class UndoGroups {
+  private let registry: ObjectRegistry
+  private let contents: ContentReader
+  private let recording: EditRecording
+  private let deleteRules: DeleteRules
+  // The exclusivity of accesses is not checked at run time: no access calls code that accesses the
+  // property.
+  /// The undo manager; nil if there is none.
+  @exclusivity(unchecked) private(set) var manager: ContextUndoManager?
+
+  init(
+    registry: ObjectRegistry, contents: ContentReader, recording: EditRecording,
+    deleteRules: DeleteRules
+  ) {
+    self.registry = registry
+    self.contents = contents
+    self.recording = recording
+    self.deleteRules = deleteRules
+  }
+
+  /// Replaces the manager, after the new one was attached to the context.
+  ///
+  /// - Returns: The previous manager, which the caller detaches. Its groups may have the last
+  ///   reference to a value of a transient attribute.
+  func replaceManager(_ new: ContextUndoManager?) -> ContextUndoManager? {
+    let previous = manager
+    registry.memory.pointee.recorder = new.map { .passUnretained($0.recorder) }
+    manager = new
+    return previous
+  }
+
+  /// Runs a closure whose edits cannot be undone. The delete rules of earlier deletions are applied
+  /// first, and belong to the group of these deletions. Changes by the delete rules of the
+  /// closure's own deletions cannot be undone either.
+  func excluding<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    guard recording.recorder != nil else { return try body() }
+    deleteRules.propagateDeletes()
+    return try recording.excludingFromUndo { () throws(E) in
+      defer { deleteRules.propagateDeletes() }
+      return try body()
+    }
+  }
+
+  // MARK: Groups
+
+  /// Ends the group of the event, before edits that do not belong to it. The event continues.
+  func endGroupOfEvent() {
+    guard let manager, let group = manager.recorder.endEvent() else { return }
+    manager.complete(group, contents)
+  }
+
+  /// Adds the changes by the hooks of a save to the last group, unless the event has newer edits.
+  func continueLast() {
+    guard let manager, !manager.recorder.hasEventEdits else { return }
+    manager.continueLastGroup()
+  }
+
+  func begin(_ name: String) {
+    guard let recorder = recording.recorder else { return }
+    if !recorder.isInGroup {
+      deleteRules.propagateDeletes()
+      endGroupOfEvent()
+    }
+    recorder.beginClosure(name)
+  }
+
+  /// Ends a closure of a group. The event continues.
+  ///
+  /// - Returns: Whether the group has ended; false for an inner closure.
+  @discardableResult
+  func end() -> Bool {
+    guard let manager else { return false }
+    deleteRules.propagateDeletes()
+    guard let group = manager.recorder.endClosure() else { return false }
+    manager.complete(group, contents)
+    return true
+  }
+
+  /// - Returns: The token of the group; nil if there is no manager, or if a closure of a group is
+  ///   already running.
+  func beginTask(_ name: String) -> UndoTask? {
+    guard let recorder = recording.recorder, !recorder.isInGroup else { return nil }
+    deleteRules.propagateDeletes()
+    endGroupOfEvent()
+    let token = UndoTask()
+    recorder.beginTask(name, token)
+    return token
+  }
+
+  /// Ends the group of an asynchronous closure. The event continues.
+  ///
+  /// - Returns: Whether the group has ended; false if it was removed meanwhile.
+  func endTask(_ token: UndoTask) -> Bool {
+    guard let manager else { return false }
+    deleteRules.propagateDeletes()
+    guard let group = manager.recorder.endTask(token) else { return false }
+    manager.complete(group, contents)
+    return true
+  }
+
+  /// Undoes or redoes the last group of a direction by `body`.
+  func takeBack(_ direction: UndoHistory.Direction, _ body: () -> Void) {
+    manager?.takeBack(direction, contents, body)
+  }
+}

@@ -1,0 +1,68 @@
+// The API of merges of other contexts' saves. Their implementation: ForeignMerging.swift.
+
+internal import Dispatch
+
+extension ManagedObjectContext {
+  /// Whether the context automatically merges the saves of other contexts of the container.
+  /// Initially false.
+  ///
+  /// A context on a queue or of the main actor merges soon after the save. Every context merges at
+  /// its next fetch or `processPendingChanges()`. A context that is pinned to a state merges after
+  /// it is no longer pinned. Setting the property to true also merges earlier saves. If many saves
+  /// wait, the context merges all of them, and `didMerge` reports only the newest.
+  public var automaticallyMergesChangesFromParent: Bool {
+    get { core.eventHub.inbox != nil }
+    set {
+      core.checkOwner()
+      core.mergeAutomatically(newValue)
+    }
+  }
+
+  /// Advances to the newest state, which contains the saves of other contexts of the container. If
+  /// these saves changed an object with unsaved changes, its changes are applied to the new values.
+  /// So a later save does not conflict with those saves. A context that is pinned to a state
+  /// advances too, and is then pinned to the newest state.
+  ///
+  /// - Parameter event: An event from another context's sequence; it must be a `didSave`.
+  public func mergeChanges(fromContextDidSave event: ContextEvent) {
+    precondition(event.kind == .didSave, "Merge events of the kind didSave only.")
+    core.checkOwner()
+    core.operations.merging.merge([event])
+  }
+
+  /// Makes the next save check an object that this context has not changed. If another context has
+  /// changed it, the save throws, as for a changed object. The request ends when a save that writes
+  /// has checked it, or when the context is rolled back or reset.
+  ///
+  /// The check compares with the version in the context's state. Objects without a row are not
+  /// checked.
+  public func detectConflicts(for object: ManagedObject) {
+    core.checkOwner()
+    core.saving.foreignSaves.watch(object)
+  }
+}
+
+/// A context that is used on its queue.
+// Unchecked: the reference is read on the context's queue only, and is weak. While the queue uses
+// the context, the handle stays retained.
+private final class QueuedContext: @unchecked Sendable {
+  weak var handle: ManagedObjectContext?
+
+  init(_ handle: ManagedObjectContext?) { self.handle = handle }
+}
+
+extension ContextOwnership {
+  /// Merges the saves that wait for a context, on its queue; nil if the context can only be used by
+  /// its owner.
+  func wake(_ handle: ManagedObjectContext?) -> (@Sendable () -> Void)? {
+    let queue: DispatchQueue? =
+      switch self {
+      case .local: nil
+      case .main: .main
+      case .queue(let mark): mark.queue
+      }
+    guard let queue else { return nil }
+    let place = QueuedContext(handle)
+    return { queue.async { place.handle?.core.operations.merging.mergeWaiting() } }
+  }
+}

@@ -1,0 +1,97 @@
+// Merging of other contexts' saves, on request or automatically.
+//
+// A context that advances shows the saves of other contexts (ContextAdvance.swift). A merge
+// advances the context. If those saves have changed an object with unsaved changes, it also rebases
+// these changes, as `refresh(_:mergeChanges: true)` does.
+
+internal import PerdurePredicates
+
+/// Merges the saves of other contexts.
+final class ForeignMerging {
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let pending: PendingChanges
+  private let transientState: TransientState
+  private let eventHub: EventHub
+  private let recording: EditRecording
+  private let advancing: ContextAdvance
+  private let foreignSaves: ForeignSaves
+  private let refresh: ObjectRefresh
+  private let activity: ContextActivity
+
+  init(
+    _ reading: ContextReading, _ eventHub: EventHub, recording: EditRecording,
+    advancing: ContextAdvance, foreignSaves: ForeignSaves, refresh: ObjectRefresh,
+    activity: ContextActivity
+  ) {
+    registry = reading.registry
+    viewState = reading.viewState
+    pending = reading.pending
+    transientState = reading.transientState
+    self.eventHub = eventHub
+    self.recording = recording
+    self.advancing = advancing
+    self.foreignSaves = foreignSaves
+    self.refresh = refresh
+    self.activity = activity
+  }
+
+  /// - Parameter wake: Called after a save of another context; nil if nothing merges by itself.
+  func mergeAutomatically(_ merges: Bool, wake: (@Sendable () -> Void)?) {
+    guard merges != (eventHub.inbox != nil) else { return }
+    guard merges else { return eventHub.stopMerging() }
+    let made = MergeInbox(wake: wake)
+    eventHub.inbox = made
+    eventHub.saves.add(made)
+    // Merges earlier saves too. A child reads its parent's state directly.
+    if !viewState.isChild, viewState.store.view().sequence != viewState.view.sequence { made.putUnknown() }
+  }
+
+  /// Merges the saves in the inbox, unless the context is pinned or an operation is running.
+  func mergeWaiting() {
+    guard let inbox = eventHub.inbox, !viewState.isPinned, activity.isIdle else { return }
+    let waiting = inbox.take()
+    if !waiting.isEmpty { merge(waiting.events, isComplete: waiting.isComplete) }
+    mergeParent()
+  }
+
+  /// Advances a child that merges automatically to the current state of its parent.
+  private func mergeParent() {
+    if viewState.isChild, viewState.store.view().sequence != viewState.view.sequence {
+      merge([], isComplete: false)
+    }
+  }
+
+  /// - Parameter isComplete: Whether the events contain all saves of other contexts.
+  func merge(_ events: [ContextEvent], isComplete: Bool = true) {
+    transientState.keepDropped()
+    defer { transientState.releaseDropped() }
+    var news = foreignSaves.folded(events)
+    if !eventHub.observers.isEmpty {
+      // Of removed objects, only those with an instance are reported.
+      for reference in news.deleted { news.objects[reference] = registry.identityMap.object(reference) }
+    }
+    let before = viewState.view
+    let known = eventHub.isObserved ? foreignSaves.knownObjects(news, isComplete: isComplete) : []
+    viewState.refreshStore()
+    let newest = viewState.store.view()
+    if foreignSaves.concernsNoChanges(events, news, newest) {
+      advancing.showUnder(newest)
+    } else {
+      advancing.move(to: newest)
+    }
+    let changes = foreignSaves.newsOfMerge(known, Set(news.updated), since: before)
+    // Changes of an object that was removed may end with the merge.
+    let changed = Set(news.updated + news.deleted)
+    let concerned =
+      isComplete
+      ? changed.sorted { $0.rawValue < $1.rawValue }.compactMap { pending[$0] }
+      : pending.ordered.flatMap { $0 }
+    for overlay in concerned where !overlay.isNew && pending[overlay.reference] === overlay {
+      recording.excludingFromUndo { refresh.refreshInView(registry.instance(of: overlay.reference)) }
+    }
+    guard eventHub.isObserved else { return }
+    eventHub.tell(changes)
+    eventHub.tell(news)
+  }
+}

@@ -1,0 +1,104 @@
+// Undoes and redoes a group of edits.
+//
+// An undo sets each place to its content before the group. These changes are ordinary edits: the
+// recorder adds them to a new group, and a redo undoes that group. So undo and redo are one
+// function. A redo reverts all changes of the undo, also those by delete rules. The steps:
+//
+//   1. objects that the group has removed   inserted again with their attributes
+//   2. columns                              to-one relationships with their other ends
+//   3. links, positions, transient attributes
+//   4. objects that the group has added     removed
+//
+// Invariants:
+//   UN1. Before an undo changes anything, it compares each place with the content after the group.
+//        It is a conflict if the current content is neither this one nor the content before the
+//        group.
+//   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
+//        links and positions). So the order within the steps 2 and 3 does not matter.
+
+internal import PerdurePredicates
+
+/// Undoes and redoes the groups of a context.
+final class UndoApplication {
+  private let registry: ObjectRegistry
+  private let viewState: ViewState
+  private let transientState: TransientState
+  private let deleteRules: DeleteRules
+  private let undoGroups: UndoGroups
+  private let conflictFinder: UndoConflictFinder
+  private let undoRestorer: UndoRestorer
+  private let eventHub: EventHub
+  private let eventEnd: EventEnd
+  private let activity: ContextActivity
+  private let ownership: ContextOwnership
+
+  init(
+    registry: ObjectRegistry, viewState: ViewState, transientState: TransientState,
+    deleteRules: DeleteRules, undoGroups: UndoGroups, conflictFinder: UndoConflictFinder,
+    undoRestorer: UndoRestorer, eventHub: EventHub, eventEnd: EventEnd, activity: ContextActivity,
+    ownership: ContextOwnership
+  ) {
+    self.registry = registry
+    self.viewState = viewState
+    self.transientState = transientState
+    self.deleteRules = deleteRules
+    self.undoGroups = undoGroups
+    self.conflictFinder = conflictFinder
+    self.undoRestorer = undoRestorer
+    self.eventHub = eventHub
+    self.eventEnd = eventEnd
+    self.activity = activity
+    self.ownership = ownership
+  }
+
+  /// Sets the undo manager of the context, and removes the groups of the previous one.
+  func setManager(_ manager: ContextUndoManager?) {
+    ownership.check()
+    guard manager !== undoGroups.manager else { return }
+    manager?.attach(to: self, registry.memory)
+    let previous = undoGroups.replaceManager(manager)
+    previous?.detach()
+  }
+
+  /// Undoes or redoes the last group of a direction, if there is one, and ends the event.
+  func takeBack(
+    _ direction: UndoHistory.Direction, _ policy: UndoConflictPolicy
+  ) throws(PerdureError) {
+    ownership.check()
+    guard let undoManager = undoGroups.manager else { return }
+    // Observers may release the context.
+    let handle = eventHub.handle
+    defer { withExtendedLifetime(handle) {} }
+    checkUndoIsPossible(undoManager)
+    transientState.keepDropped()
+    defer { transientState.releaseDropped() }
+    deleteRules.propagateDeletes()
+    undoGroups.endGroupOfEvent()
+    var restored: [UndoGroup.Change] = []
+    // Observers receive earlier edits and those of the undo in one report.
+    defer { eventEnd.endEvent { undoRestorer.dropStoredValues(of: restored) } }
+    guard let group = undoManager.history.last(direction) else { return }
+    let conflicts = conflictFinder.conflicts(of: group) {
+      undoManager.history.brings(back: $0, direction)
+    }
+    try viewState.throwReadFailure()
+    if policy == .refuse, !conflicts.isEmpty {
+      throw .undo(conflicts.map { conflictFinder.shown($0) }, direction)
+    }
+    let kept = policy == .keepCurrent ? Set(conflicts.map(\.place)) : []
+    restored = group.changes.filter { !conflictFinder.isKept($0, kept) }
+    undoGroups.takeBack(direction) {
+      undoRestorer.restore(restored, kept)
+      deleteRules.propagateDeletes()
+    }
+  }
+
+  private func checkUndoIsPossible(_ undoManager: ContextUndoManager) {
+    if undoManager.recorder.isInGroup {
+      stop("undo() or redo() was called inside undoGroup. Call it after the closure has returned.")
+    }
+    if !activity.isIdle {
+      stop("undo() or redo() was called by a hook of a save or of a deletion. Call it afterwards.")
+    }
+  }
+}
