@@ -51,7 +51,7 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var transientsAtEvent: TransientValues? {
     didSet { noteEventEdit() }
   }
-  /// What had been changed when the current event began (`ContextCore.endEvent`); nil when nothing had.
+  /// What had been changed when the current event began (`EventEnd.endEvent`); nil when nothing had.
   @exclusivity(unchecked) private(set) var eventStart: EventStart?
   /// Whether nothing has been changed in the current event; then `eventStart` is that of an earlier one.
   @exclusivity(unchecked) private(set) var isBeforeEvent = false
@@ -355,12 +355,8 @@ final class ObjectOverlay {
   private func beginEvent() {
     isBeforeEvent = false
     noteEventEdit()
-    var columns: [Int: Value] = [:]
-    withColumns { values, marks in
-      for slot in marks.indices where marks[slot] { columns[slot] = values[slot] }
-    }
     eventStart = EventStart(
-      columns: columns, deltas: Dictionary(uniqueKeysWithValues: deltas.map { ($0.slot, $0.delta) }))
+      columns: changedColumns, deltas: Dictionary(uniqueKeysWithValues: deltas.map { ($0.slot, $0.delta) }))
   }
 
   func removeDeltas(where isRemoved: (Int) -> Bool) {

@@ -31,16 +31,20 @@ struct EventStart {
 }
 
 extension ObjectOverlay {
+  /// The changed columns by slot.
+  var changedColumns: [Int: Value] {
+    var columns: [Int: Value] = [:]
+    withColumns { values, marks in
+      for slot in marks.indices where marks[slot] { columns[slot] = values[slot] }
+    }
+    return columns
+  }
+
   /// The content of the overlay, without transient attributes.
   var content: OverlayContent {
-    var columns: [Int: Value]?
-    withColumns { values, marks in
-      var changed: [Int: Value] = [:]
-      for slot in marks.indices where marks[slot] { changed[slot] = values[slot] }
-      columns = changed
-    }
-    return OverlayContent(
-      columns: columns, deltas: deltas, orders: orders.map { ($0.slot, $0.delta.copy()) },
+    OverlayContent(
+      columns: changesRow ? changedColumns : nil, deltas: deltas,
+      orders: orders.map { ($0.slot, $0.delta.copy()) },
       isDeleted: isDeleted, isTouched: isTouched,
       isPropagated: isPropagated, baseVersion: baseVersion, keptBase: keptBase, deletedWith: deletedWith,
       eventStart: eventStart,

@@ -1,6 +1,0 @@
-internal import PerdurePredicates
-
-extension ObjectOverlay {
-  /// The changed columns by slot.
-  var changedColumns: [Int: Value] { content.columns ?? [:] }
-}
