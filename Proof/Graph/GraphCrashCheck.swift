@@ -126,7 +126,7 @@ package struct GraphCrashCheck: CrashCheck {
     }
     let engine = try store.store.verify()
     guard engine.isClean else { throw Violation("a reader finds \(engine.findings)") }
-    let graph = GraphVerification(store.view(), store.schema, store.model.model).run()
+    let graph = GraphVerification(store.view(), store.model.model).run()
     guard graph.isClean else { throw Violation("a reader finds \(graph.findings)") }
     try GraphFiles.checkIndexes(store)
     try store.close()
@@ -155,7 +155,7 @@ package struct GraphCrashCheck: CrashCheck {
     }
     let engine = try store.store.verify()
     guard engine.isClean else { throw Violation("\(engine.findings)") }
-    let graph = GraphVerification(store.view(), store.schema, store.model.model).run()
+    let graph = GraphVerification(store.view(), store.model.model).run()
     guard graph.isClean else { throw Violation("\(graph.findings)") }
     try GraphFiles.check(
       store, on: recovered.fileSystem, threshold: program.blobThreshold, superseded: sequence > found ? 1 : 0)

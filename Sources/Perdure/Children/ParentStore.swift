@@ -103,7 +103,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     let now = view()
     let failed = try change.preconditions.filter { try !holds($0, now, since: change.view) }
     if !failed.isEmpty { throw StoreConflict(failed: failed) }
-    let duplicates = try change.duplicates(in: now, schema)
+    let duplicates = try change.duplicates(in: now)
     if !duplicates.isEmpty { throw StoreConflict(duplicates: duplicates) }
   }
 
@@ -117,6 +117,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
       return try now.withRow(reference) { row in
         guard let row else { return false }
         if row.version == version { return true }
+        if now.schema.rows !== before.schema.rows { return false }
         // A save of the parent changes the versions of its rows, but not their bytes.
         return try before.withRow(reference) { seen in
           guard let seen, seen.version == version else { return false }

@@ -17,7 +17,7 @@ final class ClosedStore: PersistentStore {
 
   private var error: PerdureError { .closed(identifier) }
 
-  func view() -> any StoreView { ClosedView(sequence: sequence, error) }
+  func view() -> any StoreView { ClosedView(schema, sequence: sequence, error) }
   func commit(_ change: StoreChange) throws -> any StoreView { throw error }
   func check(_ change: StoreChange) throws { throw error }
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> { throw error }
@@ -25,10 +25,12 @@ final class ClosedStore: PersistentStore {
 }
 
 private final class ClosedView: StoreView {
+  let schema: StoreSchema
   let sequence: UInt64
   private let error: PerdureError
 
-  init(sequence: UInt64, _ error: PerdureError) {
+  init(_ schema: StoreSchema, sequence: UInt64, _ error: PerdureError) {
+    self.schema = schema
     self.sequence = sequence
     self.error = error
   }

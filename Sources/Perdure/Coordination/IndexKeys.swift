@@ -86,7 +86,7 @@ package struct IndexKeys: Sendable {
     case .components(let parts, let isUnique):
       if let condition, !condition.holds(row) { return false }
       for part in parts {
-        let standIn = layouts.defaults[part.slot]
+        let standIn = layouts.standIns[part.slot]
         if isUnique, isNull(row, part.slot, standIn) { return false }
         key.append(
           row, part.slot, default: standIn, function: part.function, descending: part.isDescending)
@@ -98,7 +98,7 @@ package struct IndexKeys: Sendable {
   /// What a row adds to the sum of its owner, null where nothing; nil for other indexes and without an owner.
   func term(of row: RowView) -> (owner: ObjectReference, number: Value)? {
     guard case .sums(let owner, let attribute) = shape, row.isPresent(row.fields[owner]) else { return nil }
-    return (row.reference(row.fields[owner]), layouts.value(attribute, of: row))
+    return (row.reference(row.fields[owner]), row.value(attribute))
   }
 
   private func isNull(_ row: RowView, _ slot: Int, _ standIn: Value) -> Bool {

@@ -18,12 +18,12 @@ extension JoinedStore {
         let cause = raised(error, of: place)
         if committed.isEmpty { throw cause }
         throw IncompleteCommit(
-          committed: committed, failed: place, view: JoinedView(views, places), cause: cause)
+          committed: committed, failed: place, view: joined(views), cause: cause)
       }
       committed.append(place)
     }
     for place in members.indices where parts[place] == nil { views[place] = members[place].store.view() }
-    return JoinedView(views, places)
+    return joined(views)
   }
 
   package func check(_ change: StoreChange) throws {
@@ -54,7 +54,9 @@ extension JoinedStore {
     var parts = [StoreChange?](repeating: nil, count: members.count)
     func withPart(_ place: Int, _ body: (inout StoreChange, StoreOffset) -> Void) {
       var part =
-        parts[place] ?? StoreChange(view: view.views[place], durability: members[place].durability)
+        parts[place]
+        ?? StoreChange(
+          view: view.views[place], schema: members[place].store.schema, durability: members[place].durability)
       parts[place] = nil
       body(&part, places.offsets[place])
       parts[place] = part

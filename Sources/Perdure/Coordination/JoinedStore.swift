@@ -116,9 +116,10 @@ package final class JoinedStore: PersistentStore {
     }
   }
 
-  package let schema: StoreSchema
+  package var schema: StoreSchema { schemas.newest }
   let members: [Member]
   let places: JoinedPlaces
+  private let schemas: JoinedSchemas
 
   /// - Parameter members: In the order in which they are asked. Among those that have an entity, its name means that
   ///   of the first which can be written.
@@ -133,17 +134,21 @@ package final class JoinedStore: PersistentStore {
       next = behind
     }
     if members.count > Int(UInt8.max) { return nil }
-    let order = members.indices.filter { !members[$0].isReadOnly }
-    let readOnly = members.indices.filter { members[$0].isReadOnly }
+    let order =
+      members.indices.filter { !members[$0].isReadOnly } + members.indices.filter { members[$0].isReadOnly }
     self.members = members
     places = JoinedPlaces(parts, offsets)
-    schema = .joined(parts, offsets, order: order + readOnly)
+    schemas = JoinedSchemas(parts, offsets, order: order)
   }
 
   /// Of no use as a name: each member has its own.
   package var identifier: String { members.map(\.store.identifier).joined(separator: "+") }
 
-  package func view() -> any StoreView { JoinedView(members.map { $0.store.view() }, places) }
+  package func view() -> any StoreView { joined(members.map { $0.store.view() }) }
+
+  func joined(_ views: [any StoreView]) -> JoinedView {
+    JoinedView(views, places, schemas.joined(views.map(\.schema)))
+  }
 
   package func refresh() throws {
     var causes: [(place: Int, cause: any Error)] = []

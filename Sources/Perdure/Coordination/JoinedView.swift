@@ -5,13 +5,16 @@ internal import PerdurePredicates
 final class JoinedView: StoreView {
   let views: [any StoreView]
   let places: JoinedPlaces
+  /// The schemas of the views as one.
+  let schema: StoreSchema
   /// The sum of the sequences of the stores.
   let sequence: UInt64
   var countsCommits: Bool { false }
 
-  init(_ views: [any StoreView], _ places: JoinedPlaces) {
+  init(_ views: [any StoreView], _ places: JoinedPlaces, _ schema: StoreSchema) {
     self.views = views
     self.places = places
+    self.schema = schema
     sequence = views.reduce(0) { $0 &+ $1.sequence }
     keepsRows = views.allSatisfy(\.keepsRows)
     answersAtOnce = views.allSatisfy(\.answersAtOnce)

@@ -24,13 +24,13 @@ extension LogPersistentStore {
   /// The engine judges the preconditions, and that the store is open and may be written.
   package func check(_ change: StoreChange) throws {
     if !unjudged.isEmpty { try checkJudgeable(change) }
-    var conditions = StoreChange(view: change.view, durability: .relaxed)
+    var conditions = StoreChange(view: change.view, schema: schema, durability: .relaxed)
     conditions.preconditions = change.preconditions
     do { _ = try commit(conditions) } catch let error as UnsettledCommit {
       // Of this change nothing was to be written.
       throw error.cause
     }
-    let duplicates = try change.duplicates(in: view(), schema)
+    let duplicates = try change.duplicates(in: view())
     if !duplicates.isEmpty { throw StoreConflict(duplicates: duplicates) }
   }
 

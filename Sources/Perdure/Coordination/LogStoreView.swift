@@ -5,7 +5,7 @@ internal import PerdurePredicates
 
 final class LogStoreView: StoreView {
   let snapshot: Snapshot
-  private let schema: StoreSchema
+  let schema: StoreSchema
   private let keyspaces: LogKeyspaces
   private let permission: ReadPermission
 

@@ -19,7 +19,8 @@
 // Layouts are made once for each version of an entity and live as long as the store is open. A reader asks by
 // *slot* of today's entity, so each layout carries a table from slot to field, in raw memory: reading a field
 // costs loads and no reference counting. A property that the layout does not know has a field of kind
-// `absent`.
+// `absent`, and a stand-in, which rows of the layout read instead. The address of the stand-ins
+// lies before the fields, so the address of its fields is all that reading a checked row needs.
 
 package import PerdurePredicates
 
@@ -61,6 +62,9 @@ package struct RowColumn: Hashable, Sendable {
     get { asciiBit }
     set { asciiBit = newValue }
   }
+
+  /// What lies before the fields of a layout: the address of its stand-ins.
+  static var prefixByteCount: Int { MemoryLayout<RowField>.stride }
 }
 
 /// A stored property as a row is written.
@@ -84,6 +88,10 @@ package final class RowLayout: @unchecked Sendable {
   package let shape: RowShape
   /// The field of each slot.
   package let fields: UnsafePointer<RowField>
+  /// What rows of the layout read of each slot that it does not know.
+  package var standIns: UnsafeBufferPointer<Value> { UnsafeBufferPointer(standInTable) }
+  private let standInTable: UnsafeMutableBufferPointer<Value>
+  private let memory: UnsafeMutableRawPointer
   /// The columns that a slot shows: first those of the fixed section, then the others, in the order of their
   /// bytes.
   private let written: UnsafeMutableBufferPointer<WrittenColumn>
@@ -91,10 +99,15 @@ package final class RowLayout: @unchecked Sendable {
 
   /// - Parameter slots: For each slot of the entity its property's number; slots of properties that are not
   ///   stored (to-many, derived) simply find no column.
+  /// - Parameter standIns: For each slot what rows read if the layout does not know it; `.null`
+  ///   throughout when empty.
   /// - Parameter entityOffset: What is added to the entity numbers of references that are read, and taken off those that
   ///   are written.
-  package init(number: UInt16, columns: [RowColumn], slots: [UInt32], entityOffset: UInt16 = 0) {
+  package init(
+    number: UInt16, columns: [RowColumn], slots: [UInt32], standIns: [Value] = [], entityOffset: UInt16 = 0
+  ) {
     precondition(columns.count <= 32_000, "A layout has too many columns.")
+    precondition(standIns.isEmpty || standIns.count == slots.count, "Each slot has one stand-in.")
     let slotOf = Dictionary(zip(slots, slots.indices), uniquingKeysWith: { first, _ in first })
     let shape = RowShape(columns)
     self.number = number
@@ -103,8 +116,14 @@ package final class RowLayout: @unchecked Sendable {
     self.columnSlots = columns.map { slotOf[$0.property] }
     self.shape = shape
 
-    let table = UnsafeMutablePointer<RowField>.allocate(capacity: max(1, slots.count))
-    table.initialize(repeating: RowField(), count: max(1, slots.count))
+    standInTable = .allocate(capacity: slots.count)
+    _ = standInTable.initialize(
+      from: standIns.isEmpty ? [Value](repeating: .null, count: slots.count) : standIns)
+    memory = .allocate(
+      byteCount: RowField.prefixByteCount + slots.count * MemoryLayout<RowField>.stride, alignment: 16)
+    memory.storeBytes(of: UnsafePointer(standInTable.baseAddress), as: UnsafePointer<Value>?.self)
+    let table = (memory + RowField.prefixByteCount).bindMemory(to: RowField.self, capacity: slots.count)
+    table.initialize(repeating: RowField(), count: slots.count)
     let fields = shape.fields(of: columns).map { field in
       var field = field
       if field.kind == .reference { field.entityOffset = entityOffset }
@@ -125,7 +144,9 @@ package final class RowLayout: @unchecked Sendable {
   }
 
   deinit {
-    fields.deallocate()
+    memory.deallocate()
+    standInTable.deinitialize()
+    standInTable.deallocate()
     written.deallocate()
   }
 
@@ -189,8 +210,8 @@ package final class RowLayouts: @unchecked Sendable {
   package let current: RowLayout
   /// Every layout, the current one included.
   package let all: [RowLayout]
-  /// What each slot reads as where a layout does not know it.
-  package let defaults: [Value]
+  /// What each slot reads as where a layout does not know it; the same in all layouts.
+  package var standIns: UnsafeBufferPointer<Value> { current.standIns }
 
   /// What checking a row needs of a layout, so that a scan touches no reference count.
   struct Entry {
@@ -203,15 +224,10 @@ package final class RowLayouts: @unchecked Sendable {
   private let nullRow: UnsafeMutableRawBufferPointer
 
   /// - Parameter current: One of `all`.
-  /// - Parameter defaults: For each slot what it reads as where a layout does not know it; `.null` throughout
-  ///   when empty.
-  package init(current: RowLayout, all: [RowLayout], defaults: [Value] = []) {
+  package init(current: RowLayout, all: [RowLayout]) {
     precondition(all.contains { $0 === current }, "The layouts include the current one.")
-    precondition(defaults.isEmpty || defaults.count == current.slotCount, "Each slot has one default.")
     self.current = current
     self.all = all
-    self.defaults =
-      defaults.isEmpty ? [Value](repeating: .null, count: current.slotCount) : defaults
     // The current layout first: nearly all rows carry it.
     let ordered = [current] + all.filter { $0 !== current }
     let table = UnsafeMutableBufferPointer<Entry>.allocate(capacity: ordered.count)
@@ -237,8 +253,11 @@ package final class RowLayouts: @unchecked Sendable {
     return RowView(base: UnsafeRawPointer(base), count: nullRow.count, fields: current.fields)
   }
 
-  /// The value of a slot in a row of these layouts.
-  package func value(_ slot: Int, of row: RowView) -> Value {
-    row.fields[slot].kind == .absent ? defaults[slot] : row.value(slot)
+  /// Passes a row that was written in the current layout to `body`.
+  func withRow<R>(_ written: [UInt8], _ body: (RowView) throws -> R) rethrows -> R {
+    try written.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress else { preconditionFailure("A row is never empty.") }
+      return try body(RowView(base: base, count: bytes.count, fields: current.fields))
+    }
   }
 }

@@ -48,6 +48,14 @@ extension RowError: CustomStringConvertible {
   @usableFromInline package let count: Int
   @usableFromInline package let fields: UnsafePointer<RowField>
 
+  /// The bytes of the row.
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+  /// The same row in a copy of its bytes.
+  func moved(to copy: UnsafeRawBufferPointer) -> RowView {
+    RowView(base: copy.baseAddress ?? base, count: count, fields: fields)
+  }
+
   /// Checks the parts of a row. Any bytes give a view or an error.
   package init(checking bytes: UnsafeRawBufferPointer, _ layouts: RowLayouts) throws(RowError) {
     try self.init(checking: bytes, layouts.entries)
@@ -180,9 +188,16 @@ extension RowError: CustomStringConvertible {
     return byte >> (field.asciiBit & 7) & 1 != 0
   }
 
-  /// The value of a slot, `.null` when it has none or the layout does not know it.
+  /// What the row reads of a slot that its layout does not know.
+  package func standIn(_ slot: Int) -> Value {
+    let prefix = UnsafeRawPointer(fields) - RowField.prefixByteCount
+    return prefix.load(as: UnsafePointer<Value>.self)[slot]
+  }
+
+  /// The value of a slot, `.null` when it has none.
   package func value(_ slot: Int) -> Value {
     let field = fields[slot]
+    if field.kind == .absent { return standIn(slot) }
     guard isPresent(field) else { return .null }
     switch field.kind {
     case .absent: return .null

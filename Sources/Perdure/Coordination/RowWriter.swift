@@ -89,7 +89,7 @@ package struct RowWriter {
     if old.kind == column.field.kind {
       if base.isPresent(old) { row.copy(old, of: base, to: column.field) }
     } else {
-      row.put(standIn(column.slot, old, base), column.field)
+      row.put(base.value(column.slot), column.field)
     }
   }
 
@@ -99,16 +99,11 @@ package struct RowWriter {
     guard let base else { preconditionFailure("A copied property needs a base row.") }
     let old = base.fields[column.slot]
     guard old.kind == column.field.kind else {
-      return VariableForm(appending: standIn(column.slot, old, base), column.field, to: &bytes)
+      return VariableForm(appending: base.value(column.slot), column.field, to: &bytes)
     }
     guard base.isPresent(old) else { return VariableForm() }
     bytes.append(contentsOf: base.bytes(old))
     return VariableForm(isPresent: true, isASCII: old.kind != .data && base.isASCII(old))
-  }
-
-  /// What a property reads as whose field in the older row is none, or of another kind.
-  private func standIn(_ slot: Int, _ old: RowField, _ base: RowView) -> Value {
-    old.kind == .absent ? layouts.defaults[slot] : base.value(slot)
   }
 }
 

@@ -10,6 +10,15 @@ package import PerdurePredicates
 /// A method that throws reports the error of a damaged, closed or unreachable store, or
 /// `StoreViewExpired`. If a body throws, the method stops and throws the same error.
 package protocol StateReader: AnyObject {
+  /// How the rows of this state are decoded. Callers read it once for each request.
+  ///
+  /// Entities, slots and indexes have their numbers in the schema of the store
+  /// (`PersistentStore.schema`), whatever model was stored in this state. The layouts are those of
+  /// this state, and so is what rows read of properties that their layouts lack. Unsaved rows over
+  /// this state are written in the current layouts, so these have every column of the store's
+  /// schema. A row with the same version in two states has the same bytes and content.
+  var schema: StoreSchema { get }
+
   // MARK: Required requests
 
   /// Passes the rows of many objects to `body`, in any order. `body` is called once for each

@@ -4,8 +4,8 @@ internal import PerdurePredicates
 
 extension StoreChange {
   /// The keys of unique indexes that two rows would share, if the change were made to a state.
-  func duplicates(in view: any StoreView, _ schema: StoreSchema) throws -> [StoreConflict.DuplicateKey] {
-    var search = DuplicateSearch(view, schema, goingRows: Set(removals).union(puts.references))
+  func duplicates(in view: any StoreView) throws -> [StoreConflict.DuplicateKey] {
+    var search = DuplicateSearch(view, puts.schema, goingRows: Set(removals).union(puts.references))
     var found: [StoreConflict.DuplicateKey] = []
     var failure: (any Error)?
     puts.forEach { reference, row in

@@ -30,6 +30,8 @@ package struct StoreLink: Hashable, Sendable {
 
 /// Rows and whose they are, one after the other in one buffer.
 package struct WrittenRows: Sendable {
+  /// The rows are written in its current layouts.
+  package let schema: StoreSchema
   package private(set) var references: [ObjectReference] = []
   private var ends: [Int] = []
   private var bytes: [UInt8] = []
@@ -41,7 +43,8 @@ package struct WrittenRows: Sendable {
   /// The most bytes that are taken for rows that have not come yet.
   private static let reservedMax = 64 << 20
 
-  package init(expectedCount: Int = 0) {
+  package init(_ schema: StoreSchema, expectedCount: Int = 0) {
+    self.schema = schema
     self.expectedCount = expectedCount
     guard expectedCount > Self.sampleCount else { return }
     references.reserveCapacity(expectedCount)
@@ -101,11 +104,12 @@ package struct StoreChange: Sendable {
   package var preconditions: [Precondition] = []
   package var durability: Durability
 
+  /// - Parameter schema: That of the store, in whose layouts the rows are written.
   /// - Parameter expectedCount: How many rows will be written; 0 if nobody knows.
-  package init(view: any StoreView, durability: Durability, expectedCount: Int = 0) {
+  package init(view: any StoreView, schema: StoreSchema, durability: Durability, expectedCount: Int = 0) {
     self.view = view
     self.durability = durability
-    puts = WrittenRows(expectedCount: expectedCount)
+    puts = WrittenRows(schema, expectedCount: expectedCount)
   }
 }
 

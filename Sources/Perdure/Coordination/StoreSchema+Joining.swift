@@ -1,5 +1,6 @@
 // The schemas of several stores as one: the numbers of each store begin behind those of the one before.
 
+internal import PerdureFileIO
 internal import PerdurePredicates
 
 /// Where the numbers of one store begin among those of several.
@@ -32,6 +33,36 @@ extension StoreSchema {
       indexes: parts.indices.flatMap { place in
         parts[place].indexes.map { $0.raised(by: offsets[place], mark: place) }
       })
+  }
+}
+
+/// The schemas of several stores as one, in their newest states and in earlier ones.
+final class JoinedSchemas: Sendable {
+  /// Those of the stores.
+  let newest: StoreSchema
+  private let parts: [StoreSchema]
+  private let offsets: [StoreOffset]
+  private let order: [Int]
+  /// The last ones of views that differ.
+  private let last = Guarded<(parts: [StoreSchema], joined: StoreSchema)?>(nil)
+
+  init(_ parts: [StoreSchema], _ offsets: [StoreOffset], order: [Int]) {
+    (self.parts, self.offsets, self.order) = (parts, offsets, order)
+    newest = .joined(parts, offsets, order: order)
+  }
+
+  /// The schema of a state, by those of its views.
+  ///
+  /// - Complexity: O(stores), unless schemas differ from those of the stores and of the last call
+  ///   with such schemas.
+  func joined(_ views: [StoreSchema]) -> StoreSchema {
+    if zip(views, parts).allSatisfy({ $0.rows === $1.rows }) { return newest }
+    return last.withLock { last in
+      if let last, zip(views, last.parts).allSatisfy({ $0.rows === $1.rows }) { return last.joined }
+      let joined = StoreSchema.joined(views, offsets, order: order)
+      last = (views, joined)
+      return joined
+    }
   }
 }
 
@@ -85,12 +116,12 @@ extension RowLayouts {
         number: layout.number,
         columns: layout.columns.map {
           RowColumn(property: $0.property + offset.property, kind: $0.kind)
-        }, slots: slots, entityOffset: offset.entity)
+        }, slots: slots, standIns: Array(layout.standIns), entityOffset: offset.entity)
     }
     guard let current = all.first(where: { $0.number == current.number }) else {
       preconditionFailure("The layouts include the current one.")
     }
-    return RowLayouts(current: current, all: all, defaults: defaults)
+    return RowLayouts(current: current, all: all)
   }
 }
 

@@ -370,16 +370,16 @@ private struct StoreSchemaBuilder {
       case .inverse, .count, .derived: break
       }
     }
+    let standIns = slots.map { model.standIn(ofProperty: $0)?.value ?? .null }
     let current = model.currentLayout(ofEntityAt: entity.index)
     let all = model.layouts.filter { $0.entityNumber == number }.map { layout in
       RowLayout(
-        number: layout.number, columns: layout.propertyNumbers.compactMap { columns[$0] }, slots: slots)
+        number: layout.number, columns: layout.propertyNumbers.compactMap { columns[$0] }, slots: slots,
+        standIns: standIns)
     }
     guard let newest = all.first(where: { $0.number == current.number }) else {
       preconditionFailure("The current layout is one of the model's.")
     }
-    return RowLayouts(
-      current: newest, all: all,
-      defaults: slots.map { model.standIn(ofProperty: $0)?.value ?? .null })
+    return RowLayouts(current: newest, all: all)
   }
 }

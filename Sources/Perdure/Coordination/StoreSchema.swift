@@ -298,7 +298,7 @@ package struct StoreSchema: Sendable {
   /// sub-entities.
   package func standIn(_ slot: Int, of entity: EntityStorage) -> Value {
     let layouts = entity.layouts ?? entity.concrete.lazy.compactMap { self.entity($0).layouts }.first
-    return layouts?.defaults[slot] ?? .null
+    return layouts?.standIns[slot] ?? .null
   }
 }
 
@@ -322,6 +322,11 @@ package final class RowChecks: @unchecked Sendable {
 
   deinit {
     table.deallocate()
+  }
+
+  /// The layouts of an entity's rows; nil for an entity without rows.
+  func layouts(ofEntity number: UInt16) -> RowLayouts? {
+    Int(number) < owners.count ? owners[Int(number)] : nil
   }
 
   /// Checks the row of an object. Any bytes and any reference give a view or an error.

@@ -4,6 +4,11 @@
 // has them mapped or in memory as long as it lives. Other readers hand out copies, which end with
 // the call that receives them. Code that needs a row for longer leases it: `LeasedRow` borrows
 // mapped bytes and copies the others.
+//
+// Rows are decoded by the schema of the reader that gives them (`StateReader.schema`). A `KeptRow`
+// was decoded before: it can be read beside rows of other schemas.
+
+internal import PerdurePredicates
 
 /// The version of a row: changes with every write of the row, also if the bytes stay the same.
 package struct RowVersion: RawRepresentable, Hashable, Sendable {
@@ -57,6 +62,41 @@ struct LeasedRow {
     defer { withExtendedLifetime(copy) {} }
     return try body(row)
   }
+}
+
+/// A decoded row that stays valid as long as this value, and as long as the reader if that keeps
+/// its rows. Its context keeps the layout (`ViewState.rows`).
+struct KeptRow {
+  let version: RowVersion
+  private let row: RowView
+  /// nil if the reader keeps the bytes.
+  private let copy: RowCopy?
+
+  /// - Parameter isKept: Whether the reader keeps its rows, and this value is not used for longer.
+  /// - Complexity: O(1) if the reader keeps its rows, otherwise O(length of the row).
+  init(_ row: RowView, version: RowVersion, isKept: Bool = false) {
+    self.version = version
+    if isKept {
+      self.row = row
+      copy = nil
+    } else {
+      let copy = RowCopy(row.bytes)
+      self.row = row.moved(to: copy.bytes)
+      self.copy = copy
+    }
+  }
+
+  /// Calls `body` with the row, which is valid until it returns.
+  func withRow<R>(_ body: (RowView) throws -> R) rethrows -> R {
+    defer { withExtendedLifetime(copy) {} }
+    return try body(row)
+  }
+
+  /// The value of a slot.
+  func value(_ slot: Int) -> Value { withRow { $0.value(slot) } }
+
+  /// The same row, valid without its reader.
+  func copied() -> KeptRow { copy == nil ? KeptRow(row, version: version) : self }
 }
 
 /// Bytes of a row in memory of their own.

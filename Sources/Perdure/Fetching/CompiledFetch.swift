@@ -13,8 +13,6 @@ package struct CompiledFetch {
   /// The entities with that name, in the order of their stores. One, except if several stores have
   /// the entity; none if no store is asked.
   let entities: [UInt16]
-  /// The range of an index that gives the same objects in the same order; nil for most fetches.
-  let range: IndexedRange?
   let cancellation: FetchCancellation
 
   init(_ query: FetchQuery, entities: [UInt16], _ graph: GraphSchema, _ cancellation: FetchCancellation) {
@@ -22,26 +20,34 @@ package struct CompiledFetch {
     self.entities = entities
     self.graph = graph
     self.cancellation = cancellation
-    range = entities.count == 1 ? IndexedRange(query, graph.store) : nil
+  }
+
+  /// The range of an index that gives the same objects in the same order; nil for most fetches.
+  ///
+  /// - Parameter schema: That of the reader.
+  func range(_ schema: StoreSchema) -> IndexedRange? {
+    entities.count == 1 ? IndexedRange(query, schema) : nil
   }
 
   /// Checks the fetch of the only entity, and makes it ready to be planned.
   ///
+  /// - Parameter schema: That of the reader.
   /// - Throws: `FetchError`.
-  func preparedAlone() throws -> PreparedFetch { try graph.prepared(query) }
+  func preparedAlone(_ schema: StoreSchema) throws -> PreparedFetch { try graph.prepared(query, schema) }
 
   /// Checks the fetch, and makes it ready to be planned: an element for each entity.
   ///
+  /// - Parameter schema: That of the reader.
   /// - Throws: `FetchError`.
-  func preparedParts() throws -> PreparedParts {
-    try query.checkWindow(graph.store)
+  func preparedParts(_ schema: StoreSchema) throws -> PreparedParts {
+    try query.checkWindow(schema)
     // Each store is asked for the objects before the end of the window.
     var part = query
     part.limit = PreparedFetch.windowEnd(offset: query.offset, limit: query.limit)
     part.offset = 0
     let parts = try entities.map { number in
       part.entity = number
-      return try graph.prepared(part)
+      return try graph.prepared(part, schema)
     }
     return PreparedParts(parts: parts, offset: query.offset, limit: query.limit)
   }
@@ -57,8 +63,9 @@ struct PreparedParts {
 extension GraphSchema {
   /// Checks a query and fits it to the schema. Measures the depth of the predicate first.
   ///
+  /// - Parameter schema: That of the reader that will be asked.
   /// - Throws: `FetchError`.
-  func prepared(_ query: FetchQuery) throws -> PreparedFetch {
+  func prepared(_ query: FetchQuery, _ schema: StoreSchema) throws -> PreparedFetch {
     var query = query
     if let predicate = query.predicate {
       guard let flat = predicate.flattened() else {
@@ -66,6 +73,6 @@ extension GraphSchema {
       }
       query.predicate = try resolvingObjectIDs(in: flat, asked: query.entity)
     }
-    return try PreparedFetch(query, store)
+    return try PreparedFetch(query, schema)
   }
 }

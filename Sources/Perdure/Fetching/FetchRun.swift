@@ -7,10 +7,14 @@ internal import PerdurePredicates
 struct FetchRun {
   private let fetch: CompiledFetch
   private let reader: any StateReader
+  private let schema: StoreSchema
+  private let range: IndexedRange?
 
   init(_ fetch: CompiledFetch, _ reader: any StateReader) {
     self.fetch = fetch
     self.reader = reader
+    schema = reader.schema
+    range = fetch.range(schema)
   }
 
   /// Passes the objects to `body` in order, until it returns false.
@@ -18,7 +22,7 @@ struct FetchRun {
   /// - Parameter needsRows: Whether rows are wanted that are not needed to find the objects. Then
   ///   objects without a row are left out.
   func visit(needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
-    if let found = try fetch.range?.references(in: reader) {
+    if let found = try range?.references(in: reader) {
       return try pass(found, needsRows: needsRows, body)
     }
     if fetch.entities.count == 1 { return try plan().visit(needsRows: needsRows, body) }
@@ -26,7 +30,7 @@ struct FetchRun {
   }
 
   func count() throws -> Int {
-    if let count = try fetch.range?.count(in: reader) { return count }
+    if let count = try range?.count(in: reader) { return count }
     if fetch.entities.count == 1 { return try plan().count() }
     return try parts().count()
   }
@@ -37,11 +41,11 @@ struct FetchRun {
   }
 
   private func plan() throws -> FetchExecutor {
-    FetchExecutor(planning: try fetch.preparedAlone(), on: reader, fetch.cancellation)
+    FetchExecutor(planning: try fetch.preparedAlone(schema), on: reader, fetch.cancellation)
   }
 
   private func parts() throws -> FetchParts {
-    FetchParts(try fetch.preparedParts(), on: reader, fetch.cancellation)
+    FetchParts(try fetch.preparedParts(schema), on: reader, fetch.cancellation)
   }
 
   private func pass(

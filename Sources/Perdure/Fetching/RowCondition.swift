@@ -37,6 +37,8 @@ private final class NoReader: StateReader, Sendable {
     preconditionFailure("The condition of an index uses only its row.")
   }
 
+  var schema: StoreSchema { refuse() }
+
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws { refuse() }
   func rowCount(entity: UInt16) throws -> Int { refuse() }
 

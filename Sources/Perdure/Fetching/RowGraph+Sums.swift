@@ -25,17 +25,11 @@ extension RowGraph {
   private func values(_ slot: Int, of objects: [ObjectReference]) throws -> [Value] {
     var values: [Value] = []
     values.reserveCapacity(objects.count)
-    var layouts: (entity: UInt16, layouts: RowLayouts)?
     try view.rows(objects) { position, stored in
       guard let stored else { return }
       let object = objects[position]
-      if layouts?.entity != object.entityNumber {
-        layouts = schema.entity(object.entityNumber).layouts.map { (object.entityNumber, $0) }
-      }
-      guard let value = layouts?.layouts.value(slot, of: try check(stored, object)), value != .null else {
-        return
-      }
-      values.append(value)
+      let value = try check(stored, object).value(slot)
+      if value != .null { values.append(value) }
     }
     return values
   }

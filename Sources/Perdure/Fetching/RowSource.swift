@@ -4,6 +4,7 @@ package import PerdurePredicates
 
 /// Where rows and relationships are looked up.
 struct RowGraph {
+  /// That of the view.
   let schema: StoreSchema
   let view: any StateReader
 
@@ -134,12 +135,11 @@ final class RowSource: PropertySource {
   }
 
   private func value(_ slot: Int) throws -> Value {
-    guard let layouts = entity.layouts else { return .null }
     if case .unread = row { row = try graph.view.leasedRow(identity).map(Row.leased) ?? .missing }
     return switch row {
-    case .borrowed(let row): layouts.value(slot, of: row)
+    case .borrowed(let row): row.value(slot)
     case .leased(let lease):
-      try lease.withRow { layouts.value(slot, of: try graph.check($0, identity)) }
+      try lease.withRow { try graph.check($0, identity).value(slot) }
     case .unread, .missing: .null
     }
   }

@@ -36,6 +36,8 @@ struct MergeRound {
   let mergeRules: MergeRules
   /// The state with which the unsaved changes are compared.
   let newest: any StoreView
+  /// How the rows of that state are decoded.
+  private let newestRows: RowChecks
   private(set) var steps: [MergeStep] = []
   /// The conflicts that remain.
   var unresolved = StoreConflict()
@@ -51,7 +53,8 @@ struct MergeRound {
     _ conflict: StoreConflict, _ reading: ContextReading, rebase: PendingRebase, mergeRules: MergeRules
   ) throws(PerdureError) {
     (self.reading, self.rebase, self.mergeRules) = (reading, rebase, mergeRules)
-    newest = reading.viewState.store.view()
+    let newest = reading.viewState.store.view()
+    (self.newest, newestRows) = (newest, newest.schema.rows)
     do {
       for overlay in reading.pending.ordered.joined() { try judgeRow(overlay) }
       for precondition in conflict.failed { try judge(precondition) }
@@ -87,10 +90,11 @@ struct MergeRound {
 
   private mutating func judgeRow(_ overlay: ObjectOverlay) throws {
     guard let version = overlay.baseVersion, !overlay.isNew else { return }
-    let rebase = rebase
+    let (rebase, rows) = (rebase, newestRows)
     let stored = try newest.withRow(overlay.reference) { row -> (isSame: Bool, columns: [Int: Value]?) in
       if row?.version == version { return (true, nil) }
-      return (false, try row.map { try rebase.columns(of: $0, overlay) })
+      guard let row else { return (false, nil) }
+      return (false, rebase.columns(of: try rows.view(row.bytes, of: overlay.reference), overlay))
     }
     if stored.isSame { return }
     let found = ObjectVersions(

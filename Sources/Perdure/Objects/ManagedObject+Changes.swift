@@ -173,9 +173,9 @@ extension ManagedObject {
   /// the row was never in the store.
   private func lastStoredValue(_ slot: Int) -> Value? {
     guard header.pointee.isGone, header.pointee.version != RowVersion(rawValue: 0),
-      let row = header.pointee.loadedRow, let layouts = shape.storage.layouts
+      let row = header.pointee.loadedRow
     else { return nil }
-    return layouts.value(slot, of: row)
+    return row.value(slot)
   }
 
   private func committedValue(_ slot: Int, _ stored: inout StoredColumns?) -> Any? {

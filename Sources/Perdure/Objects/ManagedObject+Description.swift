@@ -31,11 +31,10 @@ extension ManagedObject: CustomStringConvertible {
 
   /// The columns that have a value, as far as that is known.
   private var loadedValues: [(name: String, text: String)] {
-    guard let layouts = shape.storage.layouts else { return [] }
     let row = header.pointee.loadedRow
     return shape.properties.indices.compactMap { slot in
       guard shape.isColumn(slot) else { return nil }
-      let value = overlay?.value(slot) ?? row.map { layouts.value(slot, of: $0) }
+      let value = overlay?.value(slot) ?? row?.value(slot)
       guard let value, !value.isNull else { return nil }
       return (shape.propertyName(slot), text(of: value))
     }

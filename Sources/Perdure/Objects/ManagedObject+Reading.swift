@@ -48,7 +48,7 @@ extension ManagedObject {
   /// What a column holds: an attribute or the reference of a to-one relationship. `.null` where it holds
   /// nothing.
   func columnValue(_ slot: Int) -> Value {
-    if let row = readyRow, row.fields[slot].kind != .absent { return row.value(slot) }
+    if let row = readyRow { return row.value(slot) }
     return slowColumnValue(slot)
   }
 
@@ -62,10 +62,10 @@ extension ManagedObject {
 
   private func loadedValue(_ slot: Int) -> Value {
     // If loading finds that the row is gone, shows the last values.
-    guard loadRow() || header.pointee.isGone, let row = header.pointee.loadedRow,
-      let layouts = shape.storage.layouts
-    else { return core.reading.retirement.lastValue(slot, of: self) }
-    return layouts.value(slot, of: row)
+    guard loadRow() || header.pointee.isGone, let row = header.pointee.loadedRow else {
+      return core.reading.retirement.lastValue(slot, of: self)
+    }
+    return row.value(slot)
   }
 
   /// The value of a column, even if it refers to an object that another context has removed.

@@ -2,12 +2,6 @@
 
 internal import PerdurePredicates
 
-/// A row that the context no longer sees.
-struct KeptRow {
-  let version: RowVersion
-  let bytes: [UInt8]
-}
-
 /// The content of an overlay at one time.
 struct OverlayContent {
   /// Changed columns by slot; nil where the row was not changed.

@@ -199,8 +199,9 @@ extension LayerBuilder {
     var row = KnownRow()
     row.countDifference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
     // A row that cannot be decoded has no entry; a read of the row reports the error.
-    let before = old.flatMap { try? schema.rows.view($0.bytes, of: reference) }
-    let after = new.flatMap { try? schema.rows.view($0.bytes, of: reference) }
+    let rows = schema.rows
+    let before = old.flatMap { try? rows.view($0.bytes, of: reference) }
+    let after = new.flatMap { try? rows.view($0.bytes, of: reference) }
     let feed = feeds[reference.entityNumber]
     row.keys.reserveCapacity(feed.keys.count)
     for (_, keys) in feed.keys {

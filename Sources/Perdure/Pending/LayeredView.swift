@@ -29,6 +29,9 @@ final class LayeredView: StoreView {
 
   var countsCommits: Bool { false }
 
+  /// The rows of the layer are written in its current layouts.
+  var schema: StoreSchema { base.schema }
+
   func checkIsOpen() throws { try base.checkIsOpen() }
 
   // MARK: Rows

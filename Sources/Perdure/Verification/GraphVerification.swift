@@ -68,9 +68,10 @@ package struct GraphVerification {
   /// - Parameter goesOn: Called at intervals with the number of checked rows and entries, and their
   ///   total. Returning false cancels.
   package init(
-    _ view: any StateReader, _ schema: StoreSchema, _ model: ManagedObjectModel, findingsMax: Int = 1000,
+    _ view: any StateReader, _ model: ManagedObjectModel, findingsMax: Int = 1000,
     goesOn: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) {
+    let schema = view.schema
     self.view = view
     self.schema = schema
     self.model = model
@@ -132,10 +133,11 @@ package struct GraphVerification {
     }
     var found = report
     defer { report = found }
+    let rows = schema.rows
     try view.visitEveryRow(entity: entity.number) { reference, row in
       found.rows += 1
       do {
-        let fields = try schema.rows.view(row.get().bytes, of: reference)
+        let fields = try rows.view(row.get().bytes, of: reference)
         for (slot, property) in references {
           try check(property, at: slot, of: reference, fields, in: entity, &found)
         }

@@ -64,10 +64,12 @@ extension StoreInspection {
     var goesOn = true
     for number in storage.layouts == nil ? storage.concrete : [storage.number] where goesOn {
       let storage = schema.entity(number)
-      try store.view().visitEveryRow(entity: number) { reference, row in
+      let view = store.view()
+      let rows = view.schema.rows
+      try view.visitEveryRow(entity: number) { reference, row in
         guard reference.id <= ids.upperBound else { return false }
         guard reference.id >= ids.lowerBound else { return true }
-        goesOn = try body(inspected(reference, row, storage))
+        goesOn = try body(inspected(reference, row, decodedBy: rows, storage))
         return goesOn
       }
     }
@@ -75,10 +77,11 @@ extension StoreInspection {
   }
 
   private func inspected(
-    _ reference: ObjectReference, _ row: Result<StoredRow, any Error>, _ entity: EntityStorage
+    _ reference: ObjectReference, _ row: Result<StoredRow, any Error>, decodedBy rows: RowChecks,
+    _ entity: EntityStorage
   ) -> InspectedObject {
     do {
-      let view = try schema.rows.view(row.get().bytes, of: reference)
+      let view = try rows.view(row.get().bytes, of: reference)
       let properties = entity.properties.enumerated().compactMap { slot, property in
         let kind = view.fields[slot].kind
         return kind == .absent ? nil : (name: property.name, value: inspected(view.value(slot), kind))

@@ -102,8 +102,8 @@ extension StoreInspection {
     }
     let names = query.columns.isEmpty ? defaultColumns(of: entity) : query.columns
     let paths = try names.map { name throws(FetchError) in try path(name, of: entity) }
-    let prepared = try PreparedFetch(fetch, schema)
     let view = store.view()
+    let prepared = try PreparedFetch(fetch, view.schema)
     let plan = FetchPlanner.plan(prepared, FetchStatistics(view))
     return InspectionResults(self, FetchExecutor(prepared, plan, view: view), paths)
   }

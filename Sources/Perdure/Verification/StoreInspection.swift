@@ -65,14 +65,14 @@ public struct StoreInspection: Sendable {
     progress: ((_ done: UInt64, _ total: UInt64) throws -> Void)? = nil
   ) throws -> GraphVerificationReport {
     let (view, model) = (store.view(), store.model.model)
-    guard let progress else { return GraphVerification(view, schema, model).run() }
+    guard let progress else { return GraphVerification(view, model).run() }
     return try withoutActuallyEscaping(progress) { progress in
       var failure: (any Error)?
       let goesOn = { (done: UInt64, total: UInt64) -> Bool in
         do { try progress(done, total) } catch { failure = error }
         return failure == nil
       }
-      let report = GraphVerification(view, schema, model, goesOn: goesOn).run()
+      let report = GraphVerification(view, model, goesOn: goesOn).run()
       if let failure { throw failure }
       return report
     }

@@ -64,7 +64,7 @@ struct FrozenDefaultTests {
     options.isReadOnly = true
     let store = try LogPersistentStore(at: path, model: nil, options: options)
     defer { try? store.close() }
-    let graph = GraphVerification(store.view(), store.schema, store.model.model).run()
+    let graph = GraphVerification(store.view(), store.model.model).run()
     let engine = try store.store.verify()
     #expect(graph.isClean && engine.isClean, "\(graph.findings) \(engine.findings)")
     return (try store.store.indexes.map(\.definition), store.view().sequence)

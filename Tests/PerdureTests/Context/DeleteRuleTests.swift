@@ -101,7 +101,7 @@ struct DeleteRuleTests {
     #expect(dangling.isDeleted)
     // This delete rule leaves the reference, so verification accepts it.
     let (core, model) = (context.core, container.managedObjectModel)
-    #expect(GraphVerification(core.viewState.view, core.graph.store, model).run().isClean)
+    #expect(GraphVerification(core.viewState.view, model).run().isClean)
     let other = container.newContext()
     let letting = try other.same(worker)
     letting.address = nil

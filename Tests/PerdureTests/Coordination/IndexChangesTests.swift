@@ -51,7 +51,7 @@ struct IndexChangesTests {
   /// Adds objects whose sizes are the numbers of a range. Every third object is done.
   private static func add(_ sizes: Range<Int>, to store: LogPersistentStore, padding: Int = 0) throws {
     let entity = store.schema.entity(named: "Item")!
-    var change = StoreChange(view: store.view(), durability: .powerLoss)
+    var change = StoreChange(view: store.view(), schema: store.schema, durability: .powerLoss)
     let ids = try store.allocateIDs(entity: entity.number, count: sizes.count)
     for (id, size) in zip(ids, sizes) {
       let values: [String: Value] = [

@@ -27,7 +27,7 @@ struct MirroredStoreTests {
 
     /// Returns the change from the current objects to new objects, for one of the stores.
     func change(to new: [ObjectReference: TestObject], for store: any PersistentStore) throws -> StoreChange {
-      var change = StoreChange(view: store.view(), durability: .relaxed)
+      var change = StoreChange(view: store.view(), schema: store.schema, durability: .relaxed)
       change.removals = objects.keys.filter { new[$0] == nil }
       for (reference, object) in new where objects[reference]?.values != object.values {
         change.puts.append(reference, try TestGraph.row(of: object, store.schema))
@@ -120,7 +120,7 @@ struct MirroredStoreTests {
   func lastKey() throws {
     let store = try StoreFactory.standard.open(.inMemory, try TestModel.model(indexed: true))
     let employee = try #require(store.schema.entity(named: "Employee")).number
-    var change = StoreChange(view: store.view(), durability: .relaxed)
+    var change = StoreChange(view: store.view(), schema: store.schema, durability: .relaxed)
     for id in 1...3 {
       let object = TestObject(reference: ObjectReference(entity: employee, id: UInt64(id)), values: [:])
       change.puts.append(object.reference, try TestGraph.row(of: object, store.schema))
@@ -266,7 +266,7 @@ struct MirroredStoreTests {
     _ questions: [Question], _ store: any PersistentStore, _ view: any StoreView
   ) throws -> [Bool] {
     try questions.map { question in
-      var change = StoreChange(view: view, durability: .relaxed)
+      var change = StoreChange(view: view, schema: view.schema, durability: .relaxed)
       switch question {
       case .unchanged(let reference):
         guard let version = try view.version(of: reference) else { return false }

@@ -60,7 +60,7 @@ struct PartialUpdateTests {
     let layouts = try #require(entity.layouts)
     let slots = layouts.current.columnSlots.compactMap { $0 }
     let view = store.view()
-    var change = StoreChange(view: view, durability: .relaxed)
+    var change = StoreChange(view: view, schema: view.schema, durability: .relaxed)
     for reference in references where Int.random(in: 0..<3, using: &random) == 0 {
       if Int.random(in: 0..<12, using: &random) == 0 {
         change.removals.append(reference)

@@ -15,8 +15,8 @@ struct RowTests {
   static let slots = columns.map(\.property)
 
   static func layouts(_ columns: [RowColumn] = columns, defaults: [Value] = []) -> RowLayouts {
-    let layout = RowLayout(number: 7, columns: columns, slots: slots)
-    return RowLayouts(current: layout, all: [layout], defaults: defaults)
+    let layout = RowLayout(number: 7, columns: columns, slots: slots, standIns: defaults)
+    return RowLayouts(current: layout, all: [layout])
   }
 
   private func view<R>(_ bytes: [UInt8], _ layouts: RowLayouts, _ body: (RowView) throws -> R) throws -> R {
@@ -54,20 +54,20 @@ struct RowTests {
 
   @Test("If an older layout lacks a property, the property is read and rewritten as its default")
   func olderLayout() throws {
+    let standIns: [Value] = [.integer(5), .null, .null]
     let old = RowLayout(
-      number: 1, columns: [RowColumn(property: 2, kind: .string)], slots: [1, 2, 3])
+      number: 1, columns: [RowColumn(property: 2, kind: .string)], slots: [1, 2, 3], standIns: standIns)
     let new = RowLayout(
       number: 2,
       columns: [
         RowColumn(property: 1, kind: .int64), RowColumn(property: 2, kind: .string),
         RowColumn(property: 3, kind: .string),
-      ], slots: [1, 2, 3])
+      ], slots: [1, 2, 3], standIns: standIns)
     let before = RowLayouts(current: old, all: [old])
-    let after = RowLayouts(
-      current: new, all: [old, new], defaults: [.integer(5), .null, .null])
+    let after = RowLayouts(current: new, all: [old, new])
     let bytes = RowWriter(before).row { _ in .value(.string("kept")) }
     try view(bytes, after) { row in
-      #expect((0..<3).map { after.value($0, of: row) } == [.integer(5), .string("kept"), .null])
+      #expect((0..<3).map { row.value($0) } == [.integer(5), .string("kept"), .null])
       let rewritten = RowWriter(after).row(base: row) { _ in .copied }
       try view(rewritten, after) { row in
         #expect((0..<3).map { row.value($0) } == [.integer(5), .string("kept"), .null])

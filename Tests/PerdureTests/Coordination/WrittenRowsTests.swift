@@ -10,7 +10,7 @@ struct WrittenRowsTests {
     arguments: [0, 1, 64, 65, 1000, 100_000])
   func asTheyCame(expected: Int) {
     var random = SeededGenerator.forTest("written rows")
-    var rows = WrittenRows(expectedCount: expected)
+    var rows = WrittenRows(StoreSchema(entities: [], indexes: []), expectedCount: expected)
     var put: [(ObjectReference, [UInt8])] = []
     for id in 0..<UInt64(300) {
       let row = [UInt8](repeating: UInt8(id & 0xFF), count: Int.random(in: 0..<5000, using: &random))

@@ -119,7 +119,7 @@ struct OrderedClassTests {
       StoreLink(index: StoreIndex(rawValue: index), source: list.reference, target: member.reference)
     }
     func commit(_ fill: (inout StoreChange) -> Void) throws {
-      var change = StoreChange(view: core.store.view(), durability: .relaxed)
+      var change = StoreChange(view: core.store.view(), schema: core.store.schema, durability: .relaxed)
       fill(&change)
       _ = try core.store.commit(change)
       scene.context.refreshAllObjects()
@@ -144,6 +144,6 @@ struct OrderedClassTests {
 
   private func verified(_ scene: ModelScene) -> GraphVerificationReport {
     let core = scene.container.newContext().core
-    return GraphVerification(core.viewState.view, core.graph.store, scene.container.managedObjectModel).run()
+    return GraphVerification(core.viewState.view, scene.container.managedObjectModel).run()
   }
 }

@@ -36,6 +36,7 @@ final class CountingView: StoreView {
     try view.sum(index, of: owner)
   }
 
+  var schema: StoreSchema { view.schema }
   var sequence: UInt64 { view.sequence }
 
   var keepsRows: Bool { view.keepsRows }

@@ -50,7 +50,7 @@ private struct Entry: Hashable {
 /// One state of a `NaiveStore`.
 final class NaiveView: StoreView {
   let sequence: UInt64
-  private let schema: StoreSchema
+  let schema: StoreSchema
   fileprivate let rows: [ObjectReference: RowBox]
   fileprivate let links: Set<StoreLink>
   fileprivate let keys: [StoreLink: OrderKey]
@@ -251,9 +251,25 @@ final class NaiveStore: PersistentStore {
 
   private let state: Mutex<State>
 
-  init(_ schema: StoreSchema) {
+  /// - Parameter older: The schema of the states before `adopt()`.
+  init(_ schema: StoreSchema, older: StoreSchema? = nil) {
     self.schema = schema
-    state = Mutex(State(view: NaiveView(schema, requests, 0, [:], [], [:])))
+    state = Mutex(State(view: NaiveView(older ?? schema, requests, 0, [:], [], [:])))
+  }
+
+  /// Begins the states with the store's own schema. Writes all rows anew in its layouts.
+  func adopt() throws {
+    try state.withLock { state in
+      let old = state.view
+      let rows = try Dictionary(
+        uniqueKeysWithValues: old.rows.map { reference, box in
+          let layouts = schema.entity(reference.entityNumber).layouts!
+          let row = try old.schema.rows.view(box.bytes, of: reference)
+          return (reference, RowBox(RowWriter(layouts).row(base: row) { _ in .copied }, old.sequence + 1))
+        })
+      state.view = NaiveView(schema, requests, old.sequence + 1, rows, old.links, old.keys)
+      requests.noteNewest(state.view.sequence)
+    }
   }
 
   func view() -> any StoreView { state.withLock { $0.view } }
@@ -286,7 +302,7 @@ final class NaiveStore: PersistentStore {
       var keys = old.keys
       for link in change.linksRemoved { keys[link] = nil }
       for place in change.places { keys[place.link] = place.key }
-      let new = NaiveView(schema, requests, old.sequence + 1, rows, links, keys)
+      let new = NaiveView(old.schema, requests, old.sequence + 1, rows, links, keys)
       let duplicates = duplicates(in: new, change)
       if !duplicates.isEmpty { throw StoreConflict(duplicates: duplicates) }
       state.view = new

@@ -111,7 +111,7 @@ struct TestGraph {
   init(_ objects: [TestObject], _ schema: StoreSchema) throws {
     self.schema = schema
     store = NaiveStore(schema)
-    var change = StoreChange(view: store.view(), durability: .relaxed)
+    var change = StoreChange(view: store.view(), schema: store.schema, durability: .relaxed)
     for object in objects {
       self.objects[object.reference] = object
       change.puts.append(object.reference, try Self.row(of: object, schema))

@@ -88,6 +88,7 @@ final class UnreadableView: StoreView {
     self.failing = failing
   }
 
+  var schema: StoreSchema { inner.schema }
   var sequence: UInt64 { inner.sequence }
   var keepsRows: Bool { inner.keepsRows }
   var answersAtOnce: Bool { inner.answersAtOnce }

@@ -16,7 +16,7 @@ func expectWhole(
     let report = try store.store.verify()
     #expect(report.isClean, "\(report.findings)", sourceLocation: sourceLocation)
   }
-  let graph = GraphVerification(core.viewState.view, core.graph.store, container.managedObjectModel).run()
+  let graph = GraphVerification(core.viewState.view, container.managedObjectModel).run()
   #expect(graph.isClean, "\(graph.findings)", sourceLocation: sourceLocation)
   try expectAgreement(context, container.managedObjectModel, sourceLocation: sourceLocation)
 }

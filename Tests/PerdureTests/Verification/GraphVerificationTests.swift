@@ -39,7 +39,7 @@ struct GraphVerificationTests {
   }
 
   private func findings() -> [String] {
-    GraphVerification(store.view(), store.schema, store.model.model).run().findings.map(\.description)
+    GraphVerification(store.view(), store.model.model).run().findings.map(\.description)
   }
 
   private func rows(_ entity: UInt16) throws -> Keyspace {
@@ -79,7 +79,7 @@ struct GraphVerificationTests {
   ) throws {
     let entity = store.schema.entity(source.entityNumber)
     let number = try #require(entity.slot(named: property).map { entity.properties[$0].number })
-    var change = StoreChange(view: store.view(), durability: .relaxed)
+    var change = StoreChange(view: store.view(), schema: store.schema, durability: .relaxed)
     let index = try #require(store.schema.index(named: "link/\(number)"))
     let link = StoreLink(index: index, source: source, target: target)
     if adds { change.linksAdded = [link] } else { change.linksRemoved = [link] }
@@ -88,7 +88,7 @@ struct GraphVerificationTests {
 
   @Test("An intact graph has no findings, and verification checks every row and link")
   func whole() {
-    let report = GraphVerification(store.view(), store.schema, store.model.model).run()
+    let report = GraphVerification(store.view(), store.model.model).run()
     #expect(report.isClean && report.rows == 3 && report.links == 1)
   }
 
@@ -199,7 +199,7 @@ struct GraphVerificationTests {
         let failing = UnreadableStore.Switch()
         failing.set([part], after: reads)
         let view = UnreadableView(store.view(), failing)
-        let found = GraphVerification(view, store.schema, store.model.model).run().findings.map(\.description)
+        let found = GraphVerification(view, store.model.model).run().findings.map(\.description)
         let failures = found.filter { $0.contains("Failure()") }
         let others = found.filter { !$0.contains("Failure()") }
         // The earlier findings stay in the report.
@@ -227,7 +227,7 @@ struct GraphVerificationTests {
     try stranger.write { for id in [worker.id, 900, 901] { try $0.put(twin, id: id, in: rows) } }
     try stranger.close()
     let again = try LogPersistentStore(at: "/staff.perdure", model: nil, options: options)
-    let found = GraphVerification(again.view(), again.schema, again.model.model).run().findings
+    let found = GraphVerification(again.view(), again.model.model).run().findings
     #expect(
       found.map(\.description)
         == [900, 901].map {

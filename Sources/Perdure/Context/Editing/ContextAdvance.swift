@@ -65,7 +65,9 @@ final class ContextAdvance {
   /// concern or link to.
   func showUnder(_ newest: any StoreView) {
     recording.settleUndoGroups()
-    if let layer = layerFollower.contextLayer, layer.builder.base === viewState.view {
+    if let layer = layerFollower.contextLayer, layer.builder.base === viewState.view,
+      newest.schema.rows === viewState.rows
+    {
       layer.builder.move(to: newest)
     }
     viewState.view = newest

@@ -214,7 +214,7 @@ final class DeleteRules {
       pending[$0.reference] === $0 && deniedDeletes(of: $0).isEmpty
     }
     let rows = settled.map {
-      registry.identityMap.object($0.reference) == nil ? nil : reading.layerFollower.row(of: $0, base: nil)
+      registry.identityMap.object($0.reference) == nil ? nil : reading.layerFollower.lastRow(of: $0)
     }
     for overlay in settled { disconnectTargets(of: overlay) }
     for (overlay, row) in zip(settled, rows) { reading.retirement.retireNew(overlay, row) }

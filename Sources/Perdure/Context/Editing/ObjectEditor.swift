@@ -75,14 +75,8 @@ final class ObjectEditor {
     let isAltered =
       !header.pointee.wakefulness.contains(.waking)
       || header.pointee.wakefulness.contains(.altered)
-    do {
-      try bytes.withUnsafeBytes {
-        let row = try graph.store.rows.view($0, of: object.reference)
-        header.pointee.setRow(row, version: header.pointee.version)
-      }
-    } catch {
-      preconditionFailure("A row that was just written cannot be read.")
-    }
+    let version = header.pointee.version
+    layouts.withRow(bytes) { header.pointee.setRow($0, version: version) }
     header.pointee.epoch = epoch
     header.pointee.wakefulness.insert(.rewritten)
     if isAltered { header.pointee.wakefulness.insert(.altered) }

@@ -79,7 +79,7 @@ final class ObjectRemoval {
   private func retireNew(_ overlay: ObjectOverlay) {
     let row =
       registry.identityMap.object(overlay.reference) == nil
-      ? nil : reading.layerFollower.row(of: overlay, base: nil)
+      ? nil : reading.layerFollower.lastRow(of: overlay)
     deleteRules.disconnectTargets(of: overlay)
     reading.retirement.retireNew(overlay, row)
   }

@@ -55,13 +55,13 @@ final class PendingRebase {
       let newVersion = try newest.version(of: overlay.reference)
       guard newVersion != version, let old = try baseRow(of: overlay, version) else { return }
       let versions = ObjectVersions(
-        local: overlay.changedColumns, base: try old.withRow { try columns(of: $0, overlay) },
-        store: try newest.withRow(overlay.reference) { try $0.map { try columns(of: $0, overlay) } })
+        local: overlay.changedColumns, base: old.withRow { columns(of: $0, overlay) },
+        store: try columns(of: overlay, in: newest))
       if let newVersion, versions.store != nil, versions.contested.isEmpty {
         overlay.baseVersion = newVersion
         registry.identityMap.object(overlay.reference)?.header.pointee.dropRow()
       } else {
-        overlay.keptBase = KeptRow(version: version, bytes: old.withRow { Array($0.bytes) })
+        overlay.keptBase = old.copied()
       }
     } catch {
       viewState.noteReadFailure(error, overlay.reference)
@@ -70,17 +70,18 @@ final class PendingRebase {
 
   /// The row of the view, if it has the version on which the changes are based. Takes no request if
   /// the instance has a copy of it.
-  func baseRow(of overlay: ObjectOverlay, _ version: RowVersion) throws -> LeasedRow? {
+  func baseRow(of overlay: ObjectOverlay, _ version: RowVersion) throws -> KeptRow? {
     if let header = registry.identityMap.object(overlay.reference)?.header, header.pointee.isCurrent,
       !header.pointee.wakefulness.contains(.rewritten), let row = header.pointee.row(ofVersion: version)
     {
-      let bytes = UnsafeRawBufferPointer(start: row.base, count: row.count)
-      return LeasedRow(StoredRow(bytes: bytes, version: version), isKept: false)
+      return KeptRow(row, version: version)
     }
-    guard let row = try viewState.view.leasedRow(overlay.reference), row.row.version == version else {
-      return nil
+    let (view, rows) = (viewState.view, viewState.rows)
+    return try view.withRow(overlay.reference) { stored in
+      guard let stored, stored.version == version else { return nil }
+      let row = try rows.view(stored.bytes, of: overlay.reference)
+      return KeptRow(row, version: version, isKept: view.keepsRows)
     }
-    return row
   }
 
   /// As `keepBase`, for a deletion. If other contexts have written the row with the same bytes, it
@@ -96,8 +97,10 @@ final class PendingRebase {
         return
       }
       try old.withRow { old in
-        let isSame = try newest.withRow(overlay.reference) { $0?.bytes.elementsEqual(old.bytes) == true }
-        if isSame { try makeDeletion(overlay, of: old, version: newVersion) }
+        let isSame =
+          try newest.schema.rows === viewState.rows
+          && newest.withRow(overlay.reference) { $0?.bytes.elementsEqual(old.bytes) == true }
+        if isSame { makeDeletion(overlay, of: old, version: newVersion) }
       }
     } catch {
       viewState.noteReadFailure(error, overlay.reference)
@@ -105,13 +108,12 @@ final class PendingRebase {
   }
 
   /// Changes the version of the row that a deletion removes; the bytes are the same.
-  private func makeDeletion(_ overlay: ObjectOverlay, of row: StoredRow, version: RowVersion) throws {
+  private func makeDeletion(_ overlay: ObjectOverlay, of row: RowView, version: RowVersion) {
     overlay.baseVersion = version
     guard let object = registry.identityMap.object(overlay.reference), object.header.pointee.row != nil else {
       return
     }
-    object.header.pointee.setRow(
-      try graph.store.rows.view(row.bytes, of: overlay.reference), version: version)
+    object.header.pointee.setRow(row, version: version)
   }
 
   /// The values of an object before its unsaved changes, by slot; empty if they are no longer
@@ -119,23 +121,28 @@ final class PendingRebase {
   func baseColumns(_ overlay: ObjectOverlay) throws -> [Int: Value] {
     guard let version = overlay.baseVersion else { return [:] }
     if let kept = overlay.keptBase, kept.version == version {
-      return try kept.bytes.withUnsafeBytes {
-        try columns(of: StoredRow(bytes: $0, version: version), overlay)
-      }
+      return kept.withRow { columns(of: $0, overlay) }
     }
-    return try viewState.view.withRow(overlay.reference) { row in
-      guard let row, row.version == version else { return [:] }
-      return try columns(of: row, overlay)
+    let rows = viewState.rows
+    return try viewState.view.withRow(overlay.reference) { stored in
+      guard let stored, stored.version == version else { return [:] }
+      return columns(of: try rows.view(stored.bytes, of: overlay.reference), overlay)
+    }
+  }
+
+  /// The columns of an object in a state by slot; nil if it has no row there.
+  private func columns(of overlay: ObjectOverlay, in view: any StoreView) throws -> [Int: Value]? {
+    let rows = view.schema.rows
+    return try view.withRow(overlay.reference) { stored in
+      try stored.map { columns(of: try rows.view($0.bytes, of: overlay.reference), overlay) }
     }
   }
 
   /// The columns of a row by slot.
-  func columns(of row: StoredRow, _ overlay: ObjectOverlay) throws -> [Int: Value] {
-    guard let layouts = overlay.shape.storage.layouts else { return [:] }
-    let view = try graph.store.rows.view(row.bytes, of: overlay.reference)
+  func columns(of row: RowView, _ overlay: ObjectOverlay) -> [Int: Value] {
     var values: [Int: Value] = [:]
     for slot in overlay.shape.properties.indices where overlay.shape.isColumn(slot) {
-      values[slot] = layouts.value(slot, of: view)
+      values[slot] = row.value(slot)
     }
     return values
   }
@@ -147,10 +154,7 @@ final class PendingRebase {
   func forgetSetBack(_ overlay: ObjectOverlay) {
     do {
       guard let version = overlay.baseVersion, let base = try baseRow(of: overlay, version) else { return }
-      try base.withRow { stored in
-        let row = try graph.store.rows.view(stored.bytes, of: overlay.reference)
-        forgetSetBack(overlay, to: row, version)
-      }
+      base.withRow { forgetSetBack(overlay, to: $0, version) }
     } catch {
       viewState.noteReadFailure(error, overlay.reference)
     }
@@ -161,9 +165,8 @@ final class PendingRebase {
     // change, the instance would show that value.
     let header = registry.identityMap.object(overlay.reference)?.header
     let shown = header?.pointee.row(ofVersion: version)
-    guard let layouts = overlay.shape.storage.layouts else { return }
     overlay.unmark { slot, value in
-      layouts.value(slot, of: row) == value && (shown.map { layouts.value(slot, of: $0) == value } ?? true)
+      row.value(slot) == value && (shown.map { $0.value(slot) == value } ?? true)
     }
     if overlay.changesRow { return }
     if !overlay.isDeleted { overlay.baseVersion = nil }

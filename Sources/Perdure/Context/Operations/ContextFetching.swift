@@ -239,7 +239,7 @@ final class ContextFetching {
   ) throws -> PredicateEvaluator {
     var query = FetchQuery(entity: number)
     query.predicate = predicate
-    let fetch = try graph.prepared(query)
+    let fetch = try graph.prepared(query, viewState.view.schema)
     return PredicateEvaluator(fetch.predicate, now: fetch.now)
   }
 }

@@ -89,7 +89,7 @@ final class SaveSteps {
     let before = viewState.view.sequence
     recording.settleUndoGroups()
     if plan.isEmpty, !childIntake.changesTransientsOfParent {
-      saveCommit.follow(viewState.view, WrittenRows())
+      saveCommit.follow(viewState.view, WrittenRows(viewState.graph.store))
     } else if let conflict = try commit(plan.change, saved, news) {
       return conflict
     }

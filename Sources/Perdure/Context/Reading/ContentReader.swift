@@ -40,8 +40,7 @@ final class ContentReader: EditedContentReader {
   func storedContent(of place: EditedPlace) -> EditedContent {
     switch place {
     case .column(let reference, let slot):
-      guard let layouts = graph.shape(of: reference).storage.layouts else { return .value(.null) }
-      return .value(viewState.withStoredRow(reference) { layouts.value(slot, of: $0) } ?? .null)
+      return .value(viewState.withStoredRow(reference) { $0.value(slot) } ?? .null)
     case .position(let member, let owner, let slot):
       guard let order = graph.shape(of: owner).relationship(slot).order else { return .absent }
       return settledLinks.storedKey(of: member, under: owner, order).map { .key($0) } ?? .absent
@@ -60,10 +59,10 @@ final class ContentReader: EditedContentReader {
     guard exists(reference) else { return .absent }
     let (shape, overlay) = (graph.shape(of: reference), pending[reference])
     var columns = [Value](repeating: .null, count: shape.properties.count)
-    if overlay?.isNew != true, let layouts = shape.storage.layouts {
+    if overlay?.isNew != true {
       _ = viewState.withStoredRow(reference) { row in
         for slot in columns.indices where shape.isColumn(slot) {
-          columns[slot] = layouts.value(slot, of: row)
+          columns[slot] = row.value(slot)
         }
       }
     }

@@ -75,7 +75,8 @@ final class DerivedReader {
   /// The value of a derived attribute in the view, without unsaved changes.
   func storedValue(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
     do {
-      return try RowSource(reference, RowGraph(schema: graph.store, view: viewState.view)).value(of: derived)
+      let view = viewState.view
+      return try RowSource(reference, RowGraph(schema: view.schema, view: view)).value(of: derived)
     } catch {
       noteFailure(error, reference)
       return .null

@@ -68,7 +68,7 @@ final class LayerFollower {
   func layeredView(after before: LayeredView?) -> LayeredView {
     let layer = Result<PendingLayer, any Error> {
       try viewState.throwReadFailure()
-      return pending.isEmpty ? PendingLayer(graph.store) : try currentLayer().layer
+      return pending.isEmpty ? PendingLayer(viewState.view.schema) : try currentLayer().layer
     }
     let revision = pending.isEmpty ? nil : layerRevision
     if let before, before.base.sequence == viewState.view.sequence, before.revision == revision,
@@ -115,13 +115,20 @@ final class LayerFollower {
 
   private func buildLayer() throws -> LayerBuilder {
     let before = contextLayer?.builder
-    let feeds = indexFeeds ?? IndexFeeds(graph.store)
-    indexFeeds = feeds
+    let feeds = feeds()
     let builder = LayerBuilder(over: viewState.view, feeds, revision: layerRevision + 1)
     for overlay in pending.ordered.joined() { try enter(overlay, builder, before) }
     contextLayer = ContextLayer(
       builder: builder, vanished: viewState.vanished, generation: pending.generation)
     return try finish(builder)
+  }
+
+  private func feeds() -> IndexFeeds {
+    let schema = viewState.view.schema
+    if let indexFeeds, indexFeeds.schema.rows === schema.rows { return indexFeeds }
+    let feeds = IndexFeeds(schema)
+    indexFeeds = feeds
+    return feeds
   }
 
   private func finish(_ builder: LayerBuilder) throws -> LayerBuilder {
@@ -218,14 +225,22 @@ final class LayerFollower {
     }
     return try viewState.view.withRow(overlay.reference) { stored in
       guard let stored else { return nil }
-      return row(of: overlay, base: try graph.store.rows.view(stored.bytes, of: overlay.reference))
+      return row(of: overlay, base: try viewState.rows.view(stored.bytes, of: overlay.reference))
     }
   }
 
-  /// The columns of an object as a row, with `base` below its changes; nil for an entity without
-  /// rows.
-  func row(of overlay: ObjectOverlay, base: RowView?) -> [UInt8]? {
-    guard let layouts = overlay.shape.storage.layouts else { return nil }
+  /// The columns of a new object, for its instance after the object is gone.
+  func lastRow(of overlay: ObjectOverlay) -> KeptRow? {
+    guard let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number),
+      let bytes = row(of: overlay, base: nil)
+    else { return nil }
+    return layouts.withRow(bytes) { KeptRow($0, version: RowVersion(rawValue: 0)) }
+  }
+
+  /// The columns of an object as a row of the view's schema, with `base` below its changes; nil for
+  /// an entity without rows.
+  private func row(of overlay: ObjectOverlay, base: RowView?) -> [UInt8]? {
+    guard let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number) else { return nil }
     var bytes: [UInt8] = []
     overlay.withColumns { values, marks in
       let held = values.indices.map { viewState.fitting(values[$0], overlay.shape, $0) }

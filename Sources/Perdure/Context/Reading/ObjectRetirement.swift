@@ -47,13 +47,13 @@ final class ObjectRetirement {
     object.header.pointee.hasVanished = true
     retire(object)
     registry.noteRemoved(object)
-    if object.header.pointee.row == nil, let lastRow { showLastRow(lastRow.bytes, lastRow.version, object) }
+    if object.header.pointee.row == nil, let lastRow { showLastRow(lastRow, object) }
   }
 
   /// Removes a new object from the context after it was deleted or merged into another object.
   ///
   /// - Parameter row: The values that its instance shows afterwards.
-  func retireNew(_ overlay: ObjectOverlay, _ row: [UInt8]?) {
+  func retireNew(_ overlay: ObjectOverlay, _ row: KeptRow?) {
     eventHub.noteGone(overlay)
     pending.remove(overlay.reference)
     viewState.linksChanged()
@@ -61,7 +61,7 @@ final class ObjectRetirement {
     object.header.pointee.hasVanished = true
     retire(object)
     registry.noteRemoved(object)
-    if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
+    if let row { showLastRow(row, object) }
   }
 
   /// Removes a deleted object from the context. Its attributes show their values before the save.
@@ -71,18 +71,12 @@ final class ObjectRetirement {
     let row = lastRow(of: object, overlay)
     retire(object)
     registry.noteRemoved(object)
-    if let row { showLastRow(row, RowVersion(rawValue: 0), object) }
+    if let row { showLastRow(row, object) }
   }
 
   /// Sets the row from which the instance of a removed object reads its values.
-  func showLastRow(_ bytes: [UInt8], _ version: RowVersion, _ object: ManagedObject) {
-    do {
-      try bytes.withUnsafeBytes {
-        object.header.pointee.setRow(try graph.store.rows.view($0, of: object.reference), version: version)
-      }
-    } catch {
-      preconditionFailure("A row that was written or read before cannot be read.")
-    }
+  private func showLastRow(_ kept: KeptRow, _ object: ManagedObject) {
+    kept.withRow { object.header.pointee.setRow($0, version: kept.version) }
   }
 
   /// Keeps the row of an object with unsaved changes that another context has removed.
@@ -91,31 +85,25 @@ final class ObjectRetirement {
     else {
       return
     }
-    let bytes = UnsafeRawBufferPointer(start: row.base, count: row.count)
-    overlay.keptBase = KeptRow(version: object.header.pointee.version, bytes: Array(bytes))
+    overlay.keptBase = KeptRow(row, version: object.header.pointee.version)
   }
 
   /// The row of a deleted object with its changed attributes; nil if the loaded row needs no
   /// change. If no row was loaded, the other attributes have no values.
-  private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> [UInt8]? {
+  private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> KeptRow? {
     let loaded = object.header.pointee.loadedRow
     guard let layouts = overlay.shape.storage.layouts, overlay.changesRow || loaded == nil else { return nil }
-    func row(base: RowView?) -> [UInt8] {
-      RowWriter(layouts).row(base: base) { slot in
+    func row(base: RowView?) -> KeptRow {
+      let bytes = RowWriter(layouts).row(base: base) { slot in
         let value = overlay.shape.isRelationship(slot) ? nil : overlay.value(slot)
         if let value { return .value(viewState.fitting(value, overlay.shape, slot)) }
         return base == nil ? .value(.null) : .copied
       }
+      return layouts.withRow(bytes) { KeptRow($0, version: RowVersion(rawValue: 0)) }
     }
     if let loaded { return row(base: loaded) }
     guard let kept = overlay.keptBase else { return overlay.changesRow ? row(base: nil) : nil }
-    do {
-      return try kept.bytes.withUnsafeBytes {
-        row(base: try graph.store.rows.view($0, of: overlay.reference))
-      }
-    } catch {
-      preconditionFailure("A row that was read before cannot be read.")
-    }
+    return kept.withRow { row(base: $0) }
   }
 
   // MARK: Last values
@@ -125,15 +113,9 @@ final class ObjectRetirement {
   func lastValue(_ slot: Int, of object: ManagedObject) -> Value {
     if let probedReads { return probedReads.value(slot, of: object) }
     guard let overlay = object.overlay, let kept = overlay.keptBase,
-      overlay.isDeleted || viewState.hasVanished(object.reference), let layouts = object.shape.storage.layouts
+      overlay.isDeleted || viewState.hasVanished(object.reference)
     else { return .null }
-    do {
-      return try kept.bytes.withUnsafeBytes {
-        layouts.value(slot, of: try graph.store.rows.view($0, of: object.reference))
-      }
-    } catch {
-      preconditionFailure("A row that was read before cannot be read.")
-    }
+    return kept.value(slot)
   }
 
   /// The target of a required to-one relationship that has no object: the object that it had last,

@@ -73,7 +73,7 @@ final class RowLoader {
     do {
       var isFound = false
       try viewState.view.row(object.reference) { stored in
-        let row = try graph.store.rows.view(stored.bytes, of: object.reference)
+        let row = try viewState.rows.view(stored.bytes, of: object.reference)
         object.header.pointee.setRow(row, version: stored.version)
         isFound = true
       }
@@ -134,11 +134,12 @@ final class RowLoader {
   /// - Parameter known: Rows that another request has passed. A fault with one of them is not read.
   func readBlock(_ block: Int, of group: SiblingGroup, known: [ObjectReference: LeasedRow] = [:]) {
     let capacity = group.positions(ofBlock: block).count
+    let rows = viewState.rows
     withUnsafeTemporaryAllocation(of: ObjectReference.self, capacity: capacity) { references in
       withUnsafeTemporaryAllocation(of: SiblingGroup.Header.self, capacity: capacity) { headers in
         var count = collect(block, of: group, references, headers)
         func take(_ stored: StoredRow, at position: Int) throws {
-          let row = try graph.store.rows.view(stored.bytes, of: references[position])
+          let row = try rows.view(stored.bytes, of: references[position])
           headers[position].pointee.setRow(row, version: stored.version)
           headers[position].pointee.rowArrived(viewState.epoch)
           viewState.statistics.rowCount += 1
@@ -212,7 +213,7 @@ final class RowLoader {
   /// an overlay, so it gets no row of the layer.
   func adopt(_ stored: StoredRow, _ object: ManagedObject) {
     guard object.header.pointee.row == nil, object.overlay == nil,
-      let row = try? graph.store.rows.view(stored.bytes, of: object.reference)
+      let row = try? viewState.rows.view(stored.bytes, of: object.reference)
     else { return }
     object.header.pointee.setRow(row, version: stored.version)
     object.header.pointee.rowArrived(viewState.epoch)
@@ -226,7 +227,7 @@ final class RowLoader {
     let positions = Dictionary(uniqueKeysWithValues: zip(references, references.indices))
     try rows.forEach { reference, bytes in
       guard let position = positions[reference], let version = versions[position] else { return }
-      try show(StoredRow(bytes: bytes, version: version), in: instances[position].object)
+      try show(StoredRow(bytes: bytes, version: version), in: instances[position].object, rows.schema.rows)
     }
   }
 
@@ -234,14 +235,14 @@ final class RowLoader {
     viewState.statistics.rowRequestCount += 1
     try viewState.view.rows(instances.map(\.object.reference)) { position, row in
       guard let row else { return }
-      try show(row, in: instances[position].object)
+      try show(row, in: instances[position].object, viewState.rows)
       viewState.statistics.rowCount += 1
     }
   }
 
-  private func show(_ stored: StoredRow, in object: ManagedObject) throws {
+  private func show(_ stored: StoredRow, in object: ManagedObject, _ rows: RowChecks) throws {
     guard object.header.pointee.row == nil, !object.header.pointee.isGone else { return }
-    let row = try graph.store.rows.view(stored.bytes, of: object.reference)
+    let row = try rows.view(stored.bytes, of: object.reference)
     object.header.pointee.setRow(row, version: stored.version)
     object.header.pointee.rowArrived(viewState.epoch)
   }
@@ -258,7 +259,7 @@ final class RowLoader {
     do {
       return try viewState.view.withRow(reference) { stored in
         guard let stored else { return nil }
-        return body(try graph.store.rows.view(stored.bytes, of: reference), stored.version)
+        return body(try viewState.rows.view(stored.bytes, of: reference), stored.version)
       }
     } catch {
       viewState.noteReadFailure(error, reference)
@@ -269,8 +270,7 @@ final class RowLoader {
   /// The value of a column, with unsaved changes.
   func columnValue(_ reference: ObjectReference, _ slot: Int) -> Value {
     if let value = pending[reference]?.value(slot) { return value }
-    guard let layouts = graph.shape(of: reference).storage.layouts else { return .null }
-    return withRow(reference) { row, _ in layouts.value(slot, of: row) } ?? .null
+    return withRow(reference) { row, _ in row.value(slot) } ?? .null
   }
 
   /// The reference in a column, with unsaved changes.

@@ -64,34 +64,37 @@ final class ChildIntake {
   func changes(_ change: StoreChange) throws -> [ChildChange] {
     var changes: [ChildChange] = []
     var failure: (any Error)?
+    let (view, written, seen) = (change.view, change.puts.schema.rows, change.view.schema.rows)
     change.puts.forEach { reference, bytes in
       if failure != nil { return }
-      do { changes.append(try self.change(reference, bytes, change.view)) } catch { failure = error }
+      do {
+        let row = try written.view(bytes, of: reference)
+        changes.append(try self.change(reference, row, since: view, seen))
+      } catch { failure = error }
     }
     if let failure { throw failure }
     return changes
   }
 
-  func change(
-    _ reference: ObjectReference, _ bytes: UnsafeRawBufferPointer, _ seen: any StoreView
+  /// - Parameter row: The row that the child has written.
+  /// - Parameter seen: The state that the child has seen.
+  /// - Parameter rows: How the rows of that state are decoded.
+  private func change(
+    _ reference: ObjectReference, _ row: RowView, since seen: any StoreView, _ rows: RowChecks
   ) throws -> ChildChange {
     let shape = graph.shape(of: reference)
     let isNew = try !isPresent(reference)
-    guard let layouts = shape.storage.layouts else {
-      return ChildChange(reference: reference, columns: [], isNew: isNew)
-    }
-    let row = try graph.store.rows.view(bytes, of: reference)
     func columns(since base: RowView?) -> [(slot: Int, value: Value)] {
       shape.properties.indices.compactMap { slot in
         guard shape.isColumn(slot) else { return nil }
-        let value = layouts.value(slot, of: row)
-        if let base, layouts.value(slot, of: base) == value { return nil }
+        let value = row.value(slot)
+        if base?.value(slot) == value { return nil }
         return (slot, value)
       }
     }
     if isNew { return ChildChange(reference: reference, columns: columns(since: nil), isNew: true) }
     return try seen.withRow(reference) { before in
-      let base = try before.map { try graph.store.rows.view($0.bytes, of: reference) }
+      let base = try before.map { try rows.view($0.bytes, of: reference) }
       return ChildChange(reference: reference, columns: columns(since: base), isNew: false)
     }
   }

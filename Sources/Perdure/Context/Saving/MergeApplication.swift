@@ -218,7 +218,7 @@ final class MergeApplication {
     let merged = try mergedColumns(overlay, into: other, duplicate)
     let links = links(of: new)
     let sources = editing.removal.unsavedOneWayLinks(to: [new])
-    let row = reading.layerFollower.row(of: overlay, base: nil)
+    let row = reading.layerFollower.lastRow(of: overlay)
     editing.removal.disconnectAll(overlay)
     for (slot, value) in merged.sorted(by: { $0.key < $1.key }) { set(other, slot, value, replacing: new) }
     for (slot, targets) in links { connect(other, overlay.shape.relationship(slot), targets, replacing: new) }

@@ -181,9 +181,7 @@ final class RuleValidation {
 
   /// The value of a column: the changed one, or the one in the row.
   func column(_ overlay: ObjectOverlay, _ slot: Int, _ row: RowView?) -> Value {
-    if let value = overlay.value(slot) { return value }
-    guard let row, let layouts = overlay.shape.storage.layouts else { return .null }
-    return layouts.value(slot, of: row)
+    overlay.value(slot) ?? row?.value(slot) ?? .null
   }
 
   func leads(_ value: Value, from overlay: ObjectOverlay) -> Bool {

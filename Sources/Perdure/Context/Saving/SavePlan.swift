@@ -38,7 +38,7 @@ struct SavePlan {
   init(_ reading: ContextReading, _ mergeRules: MergeRules, durability: Durability, count: Int) {
     (self.reading, self.mergeRules) = (reading, mergeRules)
     change = StoreChange(
-      view: reading.viewState.view, durability: durability, expectedCount: count)
+      view: reading.viewState.view, schema: reading.graph.store, durability: durability, expectedCount: count)
   }
 
   /// Adds the changes of one object. The caller adds objects in order of reference.

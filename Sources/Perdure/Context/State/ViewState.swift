@@ -14,7 +14,10 @@ final class ViewState {
   let graph: GraphSchema
   private let memory: UnsafeMutablePointer<ObjectMemory>
   // The exclusivity of accesses is not checked at run time: no function here calls the context.
-  @exclusivity(unchecked) var view: any StoreView
+  @exclusivity(unchecked) var view: any StoreView {
+    didSet { layouts.move(to: view.schema.rows) }
+  }
+  @exclusivity(unchecked) private var layouts: ShownLayouts
   /// Whether the view stays unchanged until the program advances it.
   @exclusivity(unchecked) var isPinned = false
   /// Objects that another context has removed, and that unsaved changes concern or link to (C5).
@@ -37,12 +40,18 @@ final class ViewState {
     self.store = store
     self.graph = graph
     self.memory = memory
-    view = store.view()
+    let view = store.view()
+    (self.view, layouts) = (view, ShownLayouts(view.schema.rows))
     if followsOthers {
       refreshStore()
-      view = store.view()
+      self.view = store.view()
+      // Observers do not run in an initializer.
+      layouts.move(to: self.view.schema.rows)
     }
   }
+
+  /// How the rows of the view are decoded.
+  var rows: RowChecks { layouts.current }
 
   /// Whether the store is a parent context.
   var isChild: Bool { store is ParentStore }
@@ -164,7 +173,21 @@ final class ViewState {
     do {
       return try view.withRow(reference) { stored in
         guard let stored else { return nil }
-        return body(try graph.store.rows.view(stored.bytes, of: reference))
+        return body(try rows.view(stored.bytes, of: reference))
+      }
+    } catch {
+      noteReadFailure(error, reference)
+      return nil
+    }
+  }
+
+  /// The row of an object in the view; valid as long as the view is the same.
+  func keptRow(_ reference: ObjectReference) -> KeptRow? {
+    do {
+      return try view.withRow(reference) { stored in
+        guard let stored else { return nil }
+        let row = try rows.view(stored.bytes, of: reference)
+        return KeptRow(row, version: stored.version, isKept: view.keepsRows)
       }
     } catch {
       noteReadFailure(error, reference)
@@ -201,5 +224,24 @@ final class ViewState {
     case .reference(let target) where shape.isRelationship(slot) && hasVanished(target): .null
     default: value
     }
+  }
+}
+
+/// The layouts of the rows that a context has loaded or kept. Such rows point to them, so they live
+/// as long as the context.
+private struct ShownLayouts {
+  /// Those of the view.
+  private(set) var current: RowChecks
+  /// Those of earlier views with other schemas.
+  private var earlier: [RowChecks] = []
+
+  init(_ current: RowChecks) {
+    self.current = current
+  }
+
+  mutating func move(to newest: RowChecks) {
+    if newest === current { return }
+    if !earlier.contains(where: { $0 === current }) { earlier.append(current) }
+    current = newest
   }
 }
