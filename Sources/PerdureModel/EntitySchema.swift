@@ -58,6 +58,8 @@ package final class EntitySchema: Sendable {
   package let uniquenessConstraints: [UniquenessConstraint]
   /// All composite attributes, inherited first. Each precedes the composites inside it.
   package let composites: [CompositeSchema]
+  /// The names of all fetched properties. They have no slots.
+  package let fetchedProperties: Set<String>
   private let slotsByName: [String: Int]
   private let compositesByName: [String: Int]
 
@@ -77,6 +79,8 @@ package final class EntitySchema: Sendable {
     properties = model.properties(of: index, indexes: indexes, constraints: uniquenessConstraints)
     let declared = model.lineages[index].reversed().flatMap { model.entities[$0].properties }
     composites = CompositeSchema.all(in: declared, from: 0)
+    fetchedProperties = Set(
+      model.lineages[index].flatMap { model.entities[$0].fetchedProperties.map(\.name) })
     compositesByName = Dictionary(uniqueKeysWithValues: composites.enumerated().map { ($1.name, $0) })
   }
 

@@ -75,21 +75,17 @@ extension StoreIndex {
 extension EntityStorage {
   fileprivate func raised(by offset: StoreOffset) -> EntityStorage {
     let properties = properties.map { $0.raised(by: offset) }
-    return EntityStorage(
-      number: number + offset.entity, name: name, concrete: concrete.map { $0 + offset.entity },
-      properties: properties,
-      layouts: layouts?.raised(by: offset, slots: properties.map(\.number)), composites: composites,
-      fetchedProperties: fetchedProperties)
+    return changed(
+      number: number + offset.entity, concrete: concrete.map { $0 + offset.entity },
+      properties: properties, layouts: layouts?.raised(by: offset, slots: properties.map(\.number)))
   }
 }
 
 extension PropertyStorage {
   fileprivate func raised(by offset: StoreOffset) -> PropertyStorage {
-    PropertyStorage(
-      name: name, number: number + offset.property, form: form(by: offset), isOpaque: isOpaque,
-      order: order.map {
-        OrderIndexes(keys: $0.keys.raised(by: offset), ordered: $0.ordered.raised(by: offset))
-      })
+    renumbered(
+      number + offset.property, form(by: offset),
+      order.map { OrderIndexes(keys: $0.keys.raised(by: offset), ordered: $0.ordered.raised(by: offset)) })
   }
 
   private func form(by offset: StoreOffset) -> Form {

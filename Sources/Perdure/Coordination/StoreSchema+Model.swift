@@ -345,14 +345,12 @@ private struct StoreSchemaBuilder {
     let number = model.entityNumber(at: entity.index)
     let properties = entity.properties.map { property in
       PropertyStorage(
-        name: property.name, number: self.number(entity, property.slot), form: form(property, entity),
-        isOpaque: property.attributeType == .transformable, order: order(property, entity))
+        property, number: self.number(entity, property.slot), form: form(property, entity),
+        order: order(property, entity))
     }
     return EntityStorage(
-      number: number, name: entity.name, concrete: concrete(entity), properties: properties,
-      layouts: entity.isAbstract ? nil : layouts(entity, number, properties),
-      composites: Set(entity.composites.map(\.name)),
-      fetchedProperties: Set(model.model.entities[entity.index].fetchedPropertiesByName.keys))
+      entity, number: number, concrete: concrete(entity), properties: properties,
+      layouts: entity.isAbstract ? nil : layouts(entity, number, properties))
   }
 
   private func layouts(

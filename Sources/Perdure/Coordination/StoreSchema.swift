@@ -8,6 +8,7 @@
 // an index whose key is the owner's reference name the objects at the other end. So it is with `relation`
 // indexes (the other end holds the column), with link keyspaces and with their reversed indexes.
 
+internal import PerdureModel
 package import PerdurePredicates
 
 /// One component of an index key.
@@ -116,7 +117,7 @@ package struct IndexDefinition: Hashable, Sendable {
 }
 
 /// How a store keeps one property of an entity.
-package struct PropertyStorage: Hashable, Sendable {
+package struct PropertyStorage: Sendable {
   package enum Form: Hashable, Sendable {
     /// An attribute in the row. What is transient, relationships included, is of the kind `absent`, and in none.
     case attribute(FieldKind)
@@ -131,23 +132,30 @@ package struct PropertyStorage: Hashable, Sendable {
     case derived(DerivedStorage)
   }
 
-  package let name: String
+  /// The property in the stored model. Private, because its indices of entities mean those of one
+  /// model, and a joined schema has several.
+  private let schema: PropertySchema
   /// The property's number in the stored model.
   package let number: UInt32
   package let form: Form
-  /// Whether the bytes stand for something else, so that their order means nothing.
-  package let isOpaque: Bool
   /// Where an ordered relationship has its order.
   package let order: OrderIndexes?
 
-  package init(
-    name: String, number: UInt32, form: Form, isOpaque: Bool = false, order: OrderIndexes? = nil
-  ) {
-    self.name = name
+  init(_ schema: PropertySchema, number: UInt32, form: Form, order: OrderIndexes?) {
+    self.schema = schema
     self.number = number
     self.form = form
-    self.isOpaque = isOpaque
     self.order = order
+  }
+
+  package var name: String { schema.name }
+
+  /// Whether the bytes stand for something else, so that their order means nothing.
+  package var isOpaque: Bool { schema.attributeType == .transformable }
+
+  /// The same property with other numbers.
+  func renumbered(_ number: UInt32, _ form: Form, _ order: OrderIndexes?) -> PropertyStorage {
+    PropertyStorage(schema, number: number, form: form, order: order)
   }
 
   /// The entity at the other end of a relationship.
@@ -168,42 +176,54 @@ package struct PropertyStorage: Hashable, Sendable {
   }
 }
 
-/// How a store keeps one entity.
+/// How a store keeps one entity: its numbers, indexes and layouts. Everything else is in the stored
+/// model.
 package struct EntityStorage: Sendable {
+  /// The entity in the stored model. Private, because its indices of entities mean those of one
+  /// model, and a joined schema has several.
+  private let schema: EntitySchema
   package let number: UInt16
-  package let name: String
   /// This entity and its sub-entities as far as they have rows, ascending.
   package let concrete: [UInt16]
   /// The properties by slot. Sub-entities have the same properties in the same slots, and more behind them.
   package let properties: [PropertyStorage]
   /// How the rows look; nil for an abstract entity.
   package let layouts: RowLayouts?
-  /// The paths of composite attributes.
-  package let composites: Set<String>
-  /// The names of fetched properties, which no row has.
-  let fetchedProperties: Set<String>
-  private let slots: [String: Int]
 
-  package init(
-    number: UInt16, name: String, concrete: [UInt16], properties: [PropertyStorage], layouts: RowLayouts?,
-    composites: Set<String>, fetchedProperties: Set<String>
+  init(
+    _ schema: EntitySchema, number: UInt16, concrete: [UInt16], properties: [PropertyStorage],
+    layouts: RowLayouts?
   ) {
-    self.composites = composites
-    self.fetchedProperties = fetchedProperties
+    self.schema = schema
     self.number = number
-    self.name = name
     self.concrete = concrete.sorted()
     self.properties = properties
     self.layouts = layouts
-    self.slots = Dictionary(
-      zip(properties.map(\.name), properties.indices), uniquingKeysWith: { first, _ in first })
   }
+
+  /// The same entity with other numbers or layouts.
+  package func changed(
+    number: UInt16, concrete: [UInt16], properties: [PropertyStorage], layouts: RowLayouts?
+  ) -> EntityStorage {
+    EntityStorage(schema, number: number, concrete: concrete, properties: properties, layouts: layouts)
+  }
+
+  package var name: String { schema.name }
 
   /// The name by which a path reads an object's entity, if the entity has no property of this name.
   static let ownName = "entity"
 
   /// The slot of a property, or nil.
-  package func slot(named name: String) -> Int? { slots[name] }
+  package func slot(named name: String) -> Int? { schema.slot(named: name) }
+
+  /// Whether it has composite attributes.
+  var hasComposites: Bool { !schema.composites.isEmpty }
+
+  /// Whether a path is that of a composite attribute.
+  func hasComposite(named path: String) -> Bool { schema.composite(named: path) != nil }
+
+  /// Whether a name is that of a fetched property, which no row has.
+  func hasFetchedProperty(named name: String) -> Bool { schema.fetchedProperties.contains(name) }
 
   /// The slot of a property by its number, or nil.
   package func slot(ofProperty number: UInt32) -> Int? {
@@ -236,7 +256,7 @@ package struct StoreSchema: Sendable {
       positions = Dictionary(
         uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
       numbers = Dictionary(entities.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
-      hasComposites = entities.contains { !$0.composites.isEmpty }
+      hasComposites = entities.contains(where: \.hasComposites)
       hasEntityProperty = entities.contains { $0.slot(named: EntityStorage.ownName) != nil }
       hasCopies = entities.contains { $0.properties.contains(where: \.isCopy) }
       asksForCanonical = indexes.contains { index in

@@ -57,7 +57,7 @@ struct CompositePaths {
     var entity: EntityStorage? = start
     for name in path.names {
       let whole = pending.isEmpty ? name : "\(pending).\(name)"
-      if let here = entity, here.composites.contains(whole) {
+      if let here = entity, here.hasComposite(named: whole) {
         pending = whole
         continue
       }
@@ -95,7 +95,7 @@ struct CompositePaths {
     default: return nil
     }
     guard path.aggregate == nil, let composite = path.names.last, case .object(let first) = start,
-      let end = end(of: path.names.dropLast(), from: first), end.composites.contains(composite)
+      let end = end(of: path.names.dropLast(), from: first), end.hasComposite(named: composite)
     else { return nil }
     return end.properties.map(\.name).filter { $0.hasPrefix("\(composite).") }.map { leaf in
       let whole = PropertyPath(path.names.dropLast() + [leaf])

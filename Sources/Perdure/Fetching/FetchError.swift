@@ -149,7 +149,7 @@ extension FetchError {
   }
 
   static func unknownProperty(_ name: String, of entity: EntityStorage) -> FetchError {
-    if entity.composites.contains(name) {
+    if entity.hasComposite(named: name) {
       return FetchError(
         .typeMismatch,
         "\(name) of \(entity.name) is a composite attribute. It has no order, and is compared with nil only, and "
@@ -163,7 +163,7 @@ extension FetchError {
           + "through a relationship or a composite attribute as a closure, as in { $0.company.name }.",
         entity: entity.name, key: name)
     }
-    if entity.fetchedProperties.contains(name) {
+    if entity.hasFetchedProperty(named: name) {
       return FetchError(
         .fetchedProperty,
         "\(entity.name).\(name) is a fetched property, which a predicate or an order cannot name. Name stored "

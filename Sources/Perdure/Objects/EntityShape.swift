@@ -18,7 +18,7 @@ final class EntityShape: Sendable {
     case derived(DerivedStorage)
   }
 
-  let number: UInt16
+  /// The entity in the program's model.
   let schema: EntitySchema
   let description: EntityDescription
   let storage: EntityStorage
@@ -62,6 +62,7 @@ final class EntityShape: Sendable {
   let fetchedProperties: [String: FetchedShape]
 
   var name: String { schema.name }
+  var number: UInt16 { storage.number }
 
   /// What makes bytes of values, for transformable attributes that name it.
   let transformers: [Int: any ValueTransformer]
@@ -87,7 +88,6 @@ final class EntityShape: Sendable {
   let followsRow: Bool
 
   init(_ parts: EntityShapeParts, storeIdentifier: String) {
-    number = parts.storage.number
     schema = parts.schema
     description = parts.description
     storage = parts.storage

@@ -19,7 +19,8 @@ final class RelationshipShape: Sendable {
     case transient(isToMany: Bool)
   }
 
-  let name: String
+  private let property: PropertySchema
+  // These are copies, because walks read them at every step.
   let slot: Int
   let form: Form
   /// The number of the entity at the other end, which may be abstract.
@@ -37,10 +38,13 @@ final class RelationshipShape: Sendable {
   let order: OrderIndexes?
   /// Whether the objects at the other end have an order of those here.
   let inverseIsOrdered: Bool
-  let deleteRule: DeleteRule
-  let isOptional: Bool
-  let minCount: Int
-  let maxCount: Int
+
+  var name: String { property.name }
+  var deleteRule: DeleteRule { property.deleteRule }
+  var isOptional: Bool { property.isOptional }
+  /// What is not optional has one.
+  var minCount: Int { isOptional ? property.minCount : max(1, property.minCount) }
+  var maxCount: Int { property.maxCount }
 
   var isToMany: Bool {
     switch form {
@@ -109,16 +113,11 @@ final class RelationshipShape: Sendable {
     self.index = index
     self.owners = owners
     self.order = order
-    name = property.name
+    self.property = property
     inverseIsOrdered = inverse?.isOrdered ?? false
     slot = property.slot
     inverseSlot = inverse?.slot
     inverseIsToOne = inverse?.kind == .toOne
-    deleteRule = property.deleteRule
-    isOptional = property.isOptional
-    // What is not optional has one.
-    minCount = property.isOptional ? property.minCount : max(1, property.minCount)
-    maxCount = property.maxCount
   }
 }
 

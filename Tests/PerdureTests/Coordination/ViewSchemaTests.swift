@@ -45,10 +45,9 @@ private struct TwoSchemas {
     number = entity.number
     older = StoreSchema(
       entities: [
-        EntityStorage(
-          number: entity.number, name: entity.name, concrete: entity.concrete,
-          properties: entity.properties, layouts: RowLayouts(current: unsaved, all: [first, unsaved]),
-          composites: entity.composites, fetchedProperties: [])
+        entity.changed(
+          number: entity.number, concrete: entity.concrete, properties: entity.properties,
+          layouts: RowLayouts(current: unsaved, all: [first, unsaved]))
       ], indexes: newest.indexes)
     let store = NaiveStore(newest, older: older)
     self.store = store
