@@ -12,14 +12,21 @@ import Synchronization
 /// program.
 public final class Snapshot: Sendable {
   let engine: Engine
-  private let pin: Pin
+  // Unsafe: it changes only while no other reference to the snapshot exists (Snapshot+Reuse.swift,
+  // SR1).
+  private(set) nonisolated(unsafe) var pin: Pin
+  // Unsafe: as `pin`.
+  private(set) nonisolated(unsafe) var root: UnsafeMutablePointer<Root>
+  /// Whether `withSnapshot` owns the snapshot. SR2
+  // Unsafe: as `pin`.
+  nonisolated(unsafe) var isLent = false
   /// Created by the first read of a value that is not in its record. Most snapshots never need it.
   private let openedBlobs = AtomicLazyReference<OpenedBlobs>()
-  // Unsafe: the root is immutable, and freed only after `pin` is released.
-  nonisolated(unsafe) let root: UnsafeMutablePointer<Root>
+  /// Whether `openedBlobs` may exist. Loading this is much faster than loading the reference.
+  private let mayHaveOpenedBlobs = Atomic<Bool>(false)
   /// Whether `root` belongs to the snapshot itself, because the engine's trees may no longer be
   /// read.
-  private let isOutdated: Bool
+  let isOutdated: Bool
 
   init(_ engine: Engine) {
     let isOwn = engine.mark.isOwn
@@ -32,10 +39,22 @@ public final class Snapshot: Sendable {
     self.engine = engine
   }
 
+  /// A snapshot of a root that is pinned already. The store's writer has not left.
+  init(_ engine: Engine, _ pin: Pin, _ root: UnsafeMutablePointer<Root>) {
+    (self.pin, self.root, isOutdated) = (pin, root, false)
+    self.engine = engine
+  }
+
   deinit {
     if isOutdated { Root.free(root) }
-    engine.release(pin)
+    if root != Root.none { engine.release(pin) }
   }
+
+  /// Reads another root from now on; `Root.none` for a snapshot whose pin was released.
+  ///
+  /// - Precondition: No other reference to the snapshot exists. SR1
+  @inline(__always)
+  func show(_ root: UnsafeMutablePointer<Root>, _ pin: Pin) { (self.root, self.pin) = (root, pin) }
 
   /// The sequence number of the last commit that the snapshot contains; 0 for an empty store.
   public var sequence: UInt64 { root.pointee.sequence }
@@ -45,10 +64,14 @@ public final class Snapshot: Sendable {
   func check(_ file: FileNodes) throws(StoreError) { try engine.check(file) }
 
   /// The values that are not in their records, kept while the snapshot exists.
-  var openedValues: OpenedBlobs { openedBlobs.load() ?? openedBlobs.storeIfNil(OpenedBlobs()) }
+  var openedValues: OpenedBlobs {
+    if let opened = openedBlobs.load() { return opened }
+    mayHaveOpenedBlobs.store(true, ordering: .releasing)
+    return openedBlobs.storeIfNil(OpenedBlobs())
+  }
 
   /// Whether a value was read that had to be kept outside the records.
-  var hasOpenedValues: Bool { openedBlobs.load() != nil }
+  var hasOpenedValues: Bool { mayHaveOpenedBlobs.load(ordering: .acquiring) }
 
   var reader: RecordReader {
     RecordReader(root: root, checks: engine.recordChecks)
@@ -78,16 +101,36 @@ extension Snapshot {
   ///
   /// - Precondition: The keyspace has ids as keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
+  @inlinable
   public func withValue<R>(id: UInt64, in keyspace: Keyspace, _ body: (RawSpan) throws -> R) throws -> R? {
-    try withBytes(id: id, in: keyspace) { try body($0.bytes) }
+    // Inlined, so that the caller knows R. Code that does not know R would have to look up the type
+    // `Optional<R>` at each call.
+    var result: R?
+    try visitValue(id: id, in: keyspace) { result = try body($0) }
+    return result
   }
 
   /// Calls `body` with the value of a byte-string key, in place. Returns nil if the key is absent.
   ///
   /// - Precondition: The keyspace has byte strings as keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
+  @inlinable
   public func withValue<R>(key: [UInt8], in keyspace: Keyspace, _ body: (RawSpan) throws -> R) throws -> R? {
-    try withBytes(key: key, in: keyspace) { try body($0.bytes) }
+    var result: R?
+    try visitValue(key: key, in: keyspace) { result = try body($0) }
+    return result
+  }
+
+  /// Calls `body` with the value of an id, if the id exists.
+  @usableFromInline
+  func visitValue(id: UInt64, in keyspace: Keyspace, _ body: (RawSpan) throws -> Void) throws {
+    _ = try withBytes(id: id, in: keyspace) { try body($0.bytes) }
+  }
+
+  /// Calls `body` with the value of a byte-string key, if the key exists.
+  @usableFromInline
+  func visitValue(key: [UInt8], in keyspace: Keyspace, _ body: (RawSpan) throws -> Void) throws {
+    _ = try withBytes(key: key, in: keyspace) { try body($0.bytes) }
   }
 
   /// Identifies the current record of a key; nil if the key is absent. It is used in
@@ -135,14 +178,16 @@ extension Snapshot {
     return word
   }
 
-  package func withBytes<R>(
+  @inline(__always)
+  func withBytes<R>(
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R? {
     try withRecord(id: id, in: keyspace) { bytes, _ in try body(bytes) }
   }
 
   /// Calls `body` with the value of an id, in place, and with its version.
-  package func withRecord<R>(
+  @inline(__always)
+  func withRecord<R>(
     id: UInt64, in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer, RecordVersion) throws -> R
   ) throws -> R? {
     keyspace.requireKeys(.dense)
@@ -157,7 +202,8 @@ extension Snapshot {
     return try withContent(of: record) { try body($0, version) }
   }
 
-  package func withBytes<R>(
+  @inline(__always)
+  func withBytes<R>(
     key: [UInt8], in keyspace: Keyspace, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R? {
     keyspace.requireKeys(.bytes)

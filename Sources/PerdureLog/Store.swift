@@ -27,6 +27,9 @@ public final class Store: Sendable {
   }
 
   private let source: Source
+  /// The engine whose pin table has spare snapshots (Snapshot+Reuse.swift); nil if the store was
+  /// opened for reading. `source` retains it, so that using it changes no count.
+  let lender: Unmanaged<Engine>?
   /// The process that opened the store (Engine+Fork.swift).
   private let mark: ProcessMark
   /// The findings of the opening, and its repairs.
@@ -55,10 +58,12 @@ public final class Store: Sendable {
     source =
       options.isReadOnly
       ? .reading(Follower(opened, framesEnd: recoveryReport.framesEnd)) : .writing(opened)
+    lender = options.isReadOnly ? nil : .passUnretained(opened)
   }
 
   deinit {
     if mark.isOwn { follower?.stop() }
+    lender?._withUnsafeGuaranteedRef { $0.pins.releaseSpares() }
     engine.abandon()
   }
 
@@ -173,6 +178,7 @@ public final class Store: Sendable {
   ///   store that was writing registers as a reader. It takes a lock in this process, opens and
   ///   locks files, and reads a superblock. If it cannot register, it holds the writer's lock. Then
   ///   opening the store for writing throws `.locked` until the last such snapshot is released.
+  /// - SeeAlso: `withSnapshot(_:)` and `advance(_:)`, which allocate no memory.
   public func snapshot() -> Snapshot { Snapshot(engine) }
 
   /// Waits until all commits so far are durable.

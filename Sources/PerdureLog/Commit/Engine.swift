@@ -118,12 +118,19 @@ final class Engine: @unchecked Sendable {
   /// Pins the newest root. The caller releases the pin and keeps the engine alive until then.
   @inline(__always)
   func pinRoot() -> (pin: Pin, root: UnsafeMutablePointer<Root>) {
-    let pin = pins.pin(publishedVersion.load(ordering: .sequentiallyConsistent))
-    let address = publishedRoot.load(ordering: .sequentiallyConsistent)
-    let root = UnsafeMutablePointer<Root>(bitPattern: address).unsafelyUnwrapped
+    let pin = pins.pin(newestVersion)
+    let root = UnsafeMutablePointer<Root>(bitPattern: newestRoot).unsafelyUnwrapped
     pin.settle(root.pointee.version)
     return (pin, root)
   }
+
+  /// The address of the newest root.
+  @inline(__always)
+  var newestRoot: UInt { publishedRoot.load(ordering: .sequentiallyConsistent) }
+
+  /// The version to claim before `newestRoot` is loaded. PT2
+  @inline(__always)
+  var newestVersion: UInt64 { publishedVersion.load(ordering: .sequentiallyConsistent) }
 
   var blobs: BlobFiles { contents.blobs }
 

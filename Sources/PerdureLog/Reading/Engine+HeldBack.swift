@@ -13,6 +13,12 @@ extension Engine {
   @inline(__always)
   func release(_ pin: Pin) {
     pin.release()
+    noteRelease(of: pin)
+  }
+
+  /// Notifies the compactor of the release of a pin, if the compactor waits for it.
+  @inline(__always)
+  func noteRelease(of pin: Pin) {
     // Both cases use one call: otherwise the engine would be retained twice more at each release.
     if pins.isAwaited(pin) || place.isLeft { didRelease(pin) }
   }

@@ -94,6 +94,25 @@ final class PinTable: Sendable {
     }
   }
 
+  /// Claims the slot of a pin for a newer version, and so releases the earlier one. The reader then
+  /// loads the root and settles the pin. The slot is never free meanwhile, so it keeps its owner.
+  @inline(__always)
+  func move(_ pin: Pin, to version: UInt64) -> Pin {
+    pin.slot.pointee.store(version | Self.unsettled, ordering: .sequentiallyConsistent)
+    return Pin(slot: pin.slot, claimed: version)
+  }
+
+  /// Releases the snapshots beside the slots. No snapshot of `withSnapshot` is in use. SR5
+  func releaseSpares() {
+    for chunk in 0..<chunkCount.load(ordering: .acquiring) {
+      for i in 0..<Self.slotsAChunk {
+        let spare = Pin(slot: chunks[chunk] + i * Self.stride, claimed: 0).spare
+        spare.pointee?.release()
+        spare.pointee = nil
+      }
+    }
+  }
+
   /// A pin without a claimed slot, for forked children. In a forked child, releasing it frees a
   /// slot that protects no version.
   var unclaimed: Pin { Pin(slot: firstChunk, claimed: 0) }
@@ -190,6 +209,20 @@ struct Pin: @unchecked Sendable {
   /// The version with which the slot was claimed: the version of the reader's root, or an older
   /// one. PT1
   let claimed: UInt64
+
+  /// The spare snapshot of the slot, which the slot retains (Snapshot+Reuse.swift, SR2). It is in
+  /// the slot's cache line. The memory begins as zeros, which mean nil. Without counted references,
+  /// so that lending a spare changes no count.
+  @inline(__always)
+  var spare: UnsafeMutablePointer<Unmanaged<Snapshot>?> {
+    UnsafeMutableRawPointer(slot + 1).assumingMemoryBound(to: Unmanaged<Snapshot>?.self)
+  }
+
+  /// Whether the slot has the only reference to its spare.
+  @inline(__always)
+  var isSpareUnique: Bool {
+    spare.withMemoryRebound(to: Snapshot?.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
+  }
 
   /// Settles the pin: the reader has loaded its root. PT3
   func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }

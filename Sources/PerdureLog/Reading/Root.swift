@@ -110,6 +110,10 @@ struct Root: ~Copyable {
     return bare
   }
 
+  /// The root of snapshots that are not in use. Snapshot+Reuse.swift, SR3
+  // Unsafe: it is never changed or freed.
+  nonisolated(unsafe) static let none = allocate(keyspaceCount: 0, indexCount: 0)
+
   static func free(_ root: UnsafeMutablePointer<Root>) { UnsafeMutableRawPointer(root).deallocate() }
 }
 
