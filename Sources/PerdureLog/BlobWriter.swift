@@ -23,6 +23,7 @@ public final class BlobWriter {
   init(_ engine: Engine) throws {
     self.engine = engine
     number = try engine.takeBlobNumber()
+    try engine.beginChange()
     do {
       file = try BlobFileWriter(number, of: engine.storeID, in: engine.directory)
     } catch {

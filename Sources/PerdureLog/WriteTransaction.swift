@@ -179,6 +179,7 @@ extension Engine {
   /// Writes a value to a blob file with a number that no file had before.
   func writeBlob(_ value: UnsafeRawBufferPointer) throws -> BlobReference {
     let number = try takeBlobNumber()
+    try beginChange()
     do {
       var writer = try BlobFileWriter(number, of: storeID, in: directory)
       try writer.append(value)

@@ -43,7 +43,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Changes the options with which the engine opens the store. It is called at each opening, on
   /// the opening thread.
   ///
-  /// With nil, the engine's defaults apply, and closing writes a checkpoint from 128 KiB on
+  /// With nil, the engine's defaults apply, and closing writes a checkpoint from 32 KiB on
   /// (`CheckpointOptions.closeTailBytes`). That suits most graphs.
   ///
   ///     description.configuresEngine = { options in

@@ -13,20 +13,15 @@ package struct StoreFactory: Sendable {
     self.open = open
   }
 
-  /// Closing writes a checkpoint if the log after the last checkpoint has at least this length.
-  ///
-  /// Less than the engine's own default: each small save changes several indexes, which the next
-  /// opening must repeat. With the default of a MiB, opening after many small saves took twenty
-  /// times as long as after a checkpoint (Benchmarks/README.md). A program that opens the store,
-  /// saves a little and closes it still rarely writes a checkpoint.
-  static let closeTailBytes = 128 << 10
+  /// Closing writes a checkpoint if the log after the last checkpoint has at least this length: the
+  /// default of the engine.
+  static let closeTailBytes = CheckpointOptions().closeTailBytes
 
   /// The store on the log-structured engine. This is the only code in which the graph chooses its
   /// engine.
   package static let standard = StoreFactory { description, model in
     let path: String
     var options = StoreOptions()
-    options.checkpoints.closeTailBytes = closeTailBytes
     switch description.location {
     case .directory(let directory): path = directory
     case .memory:

@@ -31,6 +31,7 @@ extension Engine {
     }
     defer { release(pin) }
     do {
+      try beginChange()
       try gate.waitUntilSynced(source.root.pointee.end)
       if writer.isUnconfirmed {
         try name(nil, source)

@@ -11,6 +11,7 @@ extension Engine {
   func replaceSuperblock(_ change: (inout Superblock) -> Void) throws {
     guard let superblock = try looking({ $0.superblock }) else { return }
     if let poison = gate.poison { throw poison }
+    try beginChange()
     do { try directory.checkIsWriters() } catch { throw StoreError.io(error, "Writing the superblock") }
     do throws(FileIOError) { try superblock.replace(change) } catch {
       if error.isRefusedWrite, superblock.isUntouched { throw StoreError.io(error, "Writing the superblock") }

@@ -12,6 +12,7 @@ extension Engine {
     let before = LogMark(state)
     // An index extractor may have forked the process.
     try checkProcess()
+    try beginChange()
     do {
       if state.encoder.byteCount >= Self.checkedLengthMin { try checkRoom(for: state.encoder) }
       try writeExtents(&state)
@@ -126,6 +127,7 @@ extension Engine {
   /// one. It is called while no part of a commit is being written. If the system refuses the new
   /// segment, the store can still be used, except after a failed sync.
   func rollLog(_ state: inout CommitterState) throws {
+    try beginChange()
     do {
       let number = state.nextSegment
       guard number <= FormatLimits.segmentNumberMax else { return }

@@ -23,6 +23,8 @@ final class Engine: @unchecked Sendable {
   let gate: SyncGate
   let reserve: Reserve
   let preparation: SegmentPreparation
+  /// What the first change has to do before anything else.
+  let promise: PendingPromise
   let compaction = CompactionControl()
   let compactor: Compactor?
   let storeID: StoreID
@@ -66,7 +68,7 @@ final class Engine: @unchecked Sendable {
     _ recovered: consuming CommitterState, mark: ProcessMark, gate: SyncGate, reserve: Reserve,
     directory: any Directory,
     options: StoreOptions, lock: (any FileLock)?, reading: ReadingPlace?, checkpoint: OpenedCheckpoint?,
-    nextIndexFile: UInt64, groups: GroupCache
+    nextIndexFile: UInt64, groups: GroupCache, promise: PendingPromise
   ) {
     self.directory = directory
     self.mark = mark
@@ -79,6 +81,7 @@ final class Engine: @unchecked Sendable {
     packing = options.compression.isUsed && !options.isReadOnly ? Packing(options.compression) : nil
     packing?.adopt(recovered.catalog)
     self.groups = groups
+    self.promise = promise
     self.gate = gate
     self.reserve = reserve
     preparation = SegmentPreparation(in: directory)

@@ -3,7 +3,8 @@ import PerdureFormat
 
 extension Engine {
   /// Closes the store: runs the last sync, writes a checkpoint if it is worth its cost, and writes
-  /// the superblock, which references the checkpoint. Then the writer leaves (WriterPlace).
+  /// the superblock, which references the checkpoint. Then the writer leaves (WriterPlace). Writes
+  /// nothing if there was no change since the opening, unless a checkpoint is due.
   func close() throws {
     try finish { state in
       guard !options.isReadOnly else { return }
@@ -13,6 +14,9 @@ extension Engine {
       do {
         try directory.checkIsWriters()
         try gate.waitUntilSynced(state.end)
+        // The superblock is still that of the last close.
+        if promise.isPending, !isCheckpointDue(state) { return }
+        try beginChange()
         let checkpoint = writeLastCheckpoint(&state)
         let (end, sequence, nextBlob) = (state.end, state.root.pointee.sequence, state.nextBlob)
         try state.superblock?.replace { superblock in
@@ -33,10 +37,14 @@ extension Engine {
     }
   }
 
+  private func isCheckpointDue(_ state: borrowing CommitterState) -> Bool {
+    options.checkpoints.isDueAtClose(tail: state.tailBytes) && state.end > .start
+  }
+
   /// Writes the last checkpoint. A failure loses no data: the next opening reads more of the log,
   /// and reports that.
   private func writeLastCheckpoint(_ state: inout CommitterState) -> CheckpointReference? {
-    guard options.checkpoints.isDueAtClose(tail: state.tailBytes), state.end > .start else { return nil }
+    guard isCheckpointDue(state) else { return nil }
     if reserve.isShort && !reserve.restore() { return nil }
     let source = state.checkpointSource(held(state), checkpointer.writer.beginsAnew)
     checkpointer.writer.isCancelled = { false }

@@ -152,7 +152,7 @@ struct CheckpointTriggerTests {
     #expect(options.dueTailBytes(indexBytes: 0) == 64 << 20)
     #expect(options.dueTailBytes(indexBytes: 1 << 30) == 512 << 20)
     #expect(options.nextLookBytes(indexBytes: 1 << 30) == 4 << 20)
-    #expect(options.isDueAtClose(tail: 1 << 20) && !options.isDueAtClose(tail: 1 << 19))
+    #expect(options.isDueAtClose(tail: 32 << 10) && !options.isDueAtClose(tail: 16 << 10))
     #expect(!CheckpointOptions.manual.isDueAtClose(tail: 1 << 40))
   }
 
