@@ -8,9 +8,9 @@ public struct CheckpointOptions: Hashable, Sendable {
   /// A checkpoint is written in the background when the tail has this many bytes or more. The tail
   /// must also be at least half as long as the index.
   ///
-  /// Unit: bytes. Range: 4,096 or more. Default: 64 MiB. Why: opening reads a tail of this length
-  /// in a fraction of a second.
-  public var tailBytes = 64 << 20
+  /// Unit: bytes. Range: 4,096 or more. Default: 16 MiB. Why: opening reads a tail of this length
+  /// in a tenth of a second, even if several indexes have to be updated.
+  public var tailBytes = 16 << 20
 
   /// A checkpoint is written in the background when the tail has at least this many bytes and no
   /// commit was made for `idleSeconds`.

@@ -149,7 +149,7 @@ struct CheckpointTriggerTests {
   @Test("A longer index allows a longer tail, but not in an idle store")
   func policy() {
     let options = CheckpointOptions()
-    #expect(options.dueTailBytes(indexBytes: 0) == 64 << 20)
+    #expect(options.dueTailBytes(indexBytes: 0) == 16 << 20)
     #expect(options.dueTailBytes(indexBytes: 1 << 30) == 512 << 20)
     #expect(options.nextLookBytes(indexBytes: 1 << 30) == 4 << 20)
     #expect(options.isDueAtClose(tail: 32 << 10) && !options.isDueAtClose(tail: 16 << 10))
