@@ -15,6 +15,7 @@ struct ContextEditing {
   let undoGroups: UndoGroups
 
   init(_ reading: ContextReading, _ activity: ContextActivity) {
+    let shared = Shared(reading)
     hooks = ObjectHooks(
       rows: reading.rows, viewState: reading.viewState, pending: reading.pending, activity: activity)
     refusal = ChangeRefusal(reading, activity)
@@ -24,13 +25,13 @@ struct ContextEditing {
     linkEditor = LinkEditor(
       reading: reading, objectEditor: objectEditor, orderEditor: orderEditor, recording: recording)
     rebase = PendingRebase(
-      reading: reading, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
+      reading: shared, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
       refusal: refusal)
     advancing = ContextAdvance(reading, recording: recording, linkEditor: linkEditor, rebase: rebase)
     deleteRules = DeleteRules(
-      reading: reading, objectEditor: objectEditor, linkEditor: linkEditor, activity: activity)
+      reading: shared, objectEditor: objectEditor, linkEditor: linkEditor, activity: activity)
     removal = ObjectRemoval(
-      reading: reading, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
+      reading: shared, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
       deleteRules: deleteRules, activity: activity)
     insertion = ObjectInsertion(reading, recording, activity)
     undoGroups = UndoGroups(

@@ -24,13 +24,13 @@ final class DeleteRules {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let transientState: TransientState
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let objectEditor: ObjectEditor
   private let linkEditor: LinkEditor
   private let activity: ContextActivity
 
   init(
-    reading: ContextReading, objectEditor: ObjectEditor, linkEditor: LinkEditor,
+    reading: Shared<ContextReading>, objectEditor: ObjectEditor, linkEditor: LinkEditor,
     activity: ContextActivity
   ) {
     graph = reading.graph
@@ -38,7 +38,7 @@ final class DeleteRules {
     viewState = reading.viewState
     pending = reading.pending
     transientState = reading.transientState
-    self.reading = reading
+    _reading = reading
     self.objectEditor = objectEditor
     self.linkEditor = linkEditor
     self.activity = activity

@@ -9,7 +9,7 @@ final class ObjectRemoval {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let recording: EditRecording
   private let objectEditor: ObjectEditor
   private let linkEditor: LinkEditor
@@ -17,13 +17,13 @@ final class ObjectRemoval {
   private let activity: ContextActivity
 
   init(
-    reading: ContextReading, recording: EditRecording, objectEditor: ObjectEditor,
+    reading: Shared<ContextReading>, recording: EditRecording, objectEditor: ObjectEditor,
     linkEditor: LinkEditor, deleteRules: DeleteRules, activity: ContextActivity
   ) {
     graph = reading.graph
     registry = reading.registry
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.recording = recording
     self.objectEditor = objectEditor
     self.linkEditor = linkEditor

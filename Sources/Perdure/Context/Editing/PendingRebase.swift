@@ -17,14 +17,14 @@ final class PendingRebase {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let transientState: TransientState
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let objectEditor: ObjectEditor
   private let orderEditor: OrderEditor
   private let linkEditor: LinkEditor
   private let refusal: ChangeRefusal
 
   init(
-    reading: ContextReading, objectEditor: ObjectEditor, orderEditor: OrderEditor,
+    reading: Shared<ContextReading>, objectEditor: ObjectEditor, orderEditor: OrderEditor,
     linkEditor: LinkEditor, refusal: ChangeRefusal
   ) {
     graph = reading.graph
@@ -32,7 +32,7 @@ final class PendingRebase {
     viewState = reading.viewState
     pending = reading.pending
     transientState = reading.transientState
-    self.reading = reading
+    _reading = reading
     self.objectEditor = objectEditor
     self.orderEditor = orderEditor
     self.linkEditor = linkEditor

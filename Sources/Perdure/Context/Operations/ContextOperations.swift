@@ -42,7 +42,7 @@ struct ContextOperations {
       recording: editing.recording, undoGroups: editing.undoGroups, saving: saving,
       eventHub: eventHub, eventEnd: eventEnd)
     save = SaveRun(
-      reading: reading, refusal: editing.refusal, recording: editing.recording,
+      reading: Shared(reading), refusal: editing.refusal, recording: editing.recording,
       rebase: editing.rebase, saving: saving, eventHub: eventHub, steps: steps, activity: activity)
   }
 }

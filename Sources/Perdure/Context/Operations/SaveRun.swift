@@ -17,7 +17,7 @@ internal import PerdurePredicates
 /// Saves the changes of a context. Merges conflicting saves of other contexts, and restores the
 /// context if the save fails.
 final class SaveRun {
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let eventHub: EventHub
   private let refusal: ChangeRefusal
   private let recording: EditRecording
@@ -30,11 +30,11 @@ final class SaveRun {
   private let activity: ContextActivity
 
   init(
-    reading: ContextReading, refusal: ChangeRefusal, recording: EditRecording,
+    reading: Shared<ContextReading>, refusal: ChangeRefusal, recording: EditRecording,
     rebase: PendingRebase, saving: ContextSaving, eventHub: EventHub, steps: SaveSteps,
     activity: ContextActivity
   ) {
-    self.reading = reading
+    _reading = reading
     self.eventHub = eventHub
     self.refusal = refusal
     self.recording = recording

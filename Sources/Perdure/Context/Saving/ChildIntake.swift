@@ -28,17 +28,17 @@ final class ChildIntake {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let transientState: TransientState
-  private let reading: ContextReading
-  private let editing: ContextEditing
+  @Shared private var reading: ContextReading
+  @Shared private var editing: ContextEditing
 
-  init(_ reading: ContextReading, _ editing: ContextEditing) {
+  init(_ reading: Shared<ContextReading>, _ editing: Shared<ContextEditing>) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
     transientState = reading.transientState
-    self.reading = reading
-    self.editing = editing
+    _reading = reading
+    _editing = editing
   }
 
   /// Applies the changes of a child, after all checks. Calls no hook.

@@ -9,19 +9,19 @@ final class ClassValidation {
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let deleteRules: DeleteRules
   private let ruleValidation: RuleValidation
   private let activity: ContextActivity
 
   init(
-    reading: ContextReading, deleteRules: DeleteRules, ruleValidation: RuleValidation,
+    reading: Shared<ContextReading>, deleteRules: DeleteRules, ruleValidation: RuleValidation,
     activity: ContextActivity
   ) {
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.deleteRules = deleteRules
     self.ruleValidation = ruleValidation
     self.activity = activity

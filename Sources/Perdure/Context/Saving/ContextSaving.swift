@@ -16,6 +16,7 @@ struct ContextSaving {
   init(
     _ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity, durability: Durability
   ) {
+    let (whole, reading, editing) = (reading, Shared(reading), Shared(editing))
     stores = StoreAssignment(reading, editing.recording)
     mergeRules = MergeRules(reading.pending)
     mergeApplication = MergeApplication(
@@ -27,7 +28,7 @@ struct ContextSaving {
       reading: reading, deleteRules: editing.deleteRules, classValidation: classValidation,
       objectEditor: editing.objectEditor, activity: activity)
     childIntake = ChildIntake(reading, editing)
-    foreignSaves = ForeignSaves(reading)
+    foreignSaves = ForeignSaves(whole)
     saveCommit = SaveCommit(
       reading: reading, hooks: editing.hooks, undoGroups: editing.undoGroups, mergeRules: mergeRules,
       ruleValidation: ruleValidation, foreignSaves: foreignSaves, childIntake: childIntake,

@@ -8,20 +8,20 @@ final class MergeApplication {
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
-  private let editing: ContextEditing
+  @Shared private var reading: ContextReading
+  @Shared private var editing: ContextEditing
   private let mergeRules: MergeRules
   private let stores: StoreAssignment
 
   init(
-    reading: ContextReading, editing: ContextEditing, mergeRules: MergeRules, stores: StoreAssignment
+    reading: Shared<ContextReading>, editing: Shared<ContextEditing>, mergeRules: MergeRules, stores: StoreAssignment
   ) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
-    self.editing = editing
+    _reading = reading
+    _editing = editing
     self.mergeRules = mergeRules
     self.stores = stores
   }

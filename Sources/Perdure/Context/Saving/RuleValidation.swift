@@ -105,15 +105,15 @@ final class RuleValidation {
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let deleteRules: DeleteRules
 
-  init(_ reading: ContextReading, _ deleteRules: DeleteRules) {
+  init(_ reading: Shared<ContextReading>, _ deleteRules: DeleteRules) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.deleteRules = deleteRules
   }
 

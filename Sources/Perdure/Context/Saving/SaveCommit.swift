@@ -10,7 +10,7 @@ internal import PerdurePredicates
 final class SaveCommit {
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let hooks: ObjectHooks
   private let undoGroups: UndoGroups
   private let mergeRules: MergeRules
@@ -21,13 +21,13 @@ final class SaveCommit {
   let durability: Durability
 
   init(
-    reading: ContextReading, hooks: ObjectHooks, undoGroups: UndoGroups, mergeRules: MergeRules,
+    reading: Shared<ContextReading>, hooks: ObjectHooks, undoGroups: UndoGroups, mergeRules: MergeRules,
     ruleValidation: RuleValidation, foreignSaves: ForeignSaves, childIntake: ChildIntake,
     activity: ContextActivity, durability: Durability
   ) {
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.hooks = hooks
     self.undoGroups = undoGroups
     self.mergeRules = mergeRules

@@ -33,20 +33,20 @@ final class SaveHookCaller {
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let deleteRules: DeleteRules
   private let classValidation: ClassValidation
   private let objectEditor: ObjectEditor
   private let activity: ContextActivity
 
   init(
-    reading: ContextReading, deleteRules: DeleteRules, classValidation: ClassValidation,
+    reading: Shared<ContextReading>, deleteRules: DeleteRules, classValidation: ClassValidation,
     objectEditor: ObjectEditor, activity: ContextActivity
   ) {
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.deleteRules = deleteRules
     self.classValidation = classValidation
     self.objectEditor = objectEditor

@@ -9,15 +9,15 @@ final class StoreAssignment {
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
   private let recording: EditRecording
 
-  init(_ reading: ContextReading, _ recording: EditRecording) {
+  init(_ reading: Shared<ContextReading>, _ recording: EditRecording) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
     self.recording = recording
   }
 

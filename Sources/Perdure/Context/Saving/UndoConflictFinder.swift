@@ -23,12 +23,12 @@ struct FoundConflict {
 final class UndoConflictFinder {
   private let graph: GraphSchema
   private let pending: PendingChanges
-  private let reading: ContextReading
+  @Shared private var reading: ContextReading
 
-  init(_ reading: ContextReading) {
+  init(_ reading: Shared<ContextReading>) {
     graph = reading.graph
     pending = reading.pending
-    self.reading = reading
+    _reading = reading
   }
 
   /// Finds the conflicts of a group (UN1).

@@ -8,17 +8,17 @@ final class UndoRestorer {
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
-  private let editing: ContextEditing
+  @Shared private var reading: ContextReading
+  @Shared private var editing: ContextEditing
   private let conflictFinder: UndoConflictFinder
 
-  init(_ reading: ContextReading, _ editing: ContextEditing, _ conflictFinder: UndoConflictFinder) {
+  init(_ reading: Shared<ContextReading>, _ editing: Shared<ContextEditing>, _ conflictFinder: UndoConflictFinder) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
-    self.editing = editing
+    _reading = reading
+    _editing = editing
     self.conflictFinder = conflictFinder
   }
 
