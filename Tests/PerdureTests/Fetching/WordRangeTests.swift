@@ -55,13 +55,14 @@ struct WordRangeTests {
     var random = SeededGenerator.forTest("ranges of words")
     for domain in [WordDomain.integer, .double, .date, .reference] {
       for constant in constants(&random) {
-        for op in Self.operators { check(domain, op, constant, &random) }
+        for op in Self.operators { check(domain, op, constant, using: &random) }
       }
     }
   }
 
   private func check(
-    _ domain: WordDomain, _ op: FetchComparison.Operator, _ constant: Value, _ random: inout SeededGenerator
+    _ domain: WordDomain, _ op: FetchComparison.Operator, _ constant: Value,
+    using random: inout SeededGenerator
   ) {
     let words = domain.words(op, constant)
     var probes = (0..<6).map { _ in random.next() }

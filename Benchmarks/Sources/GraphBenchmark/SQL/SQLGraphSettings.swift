@@ -15,8 +15,8 @@ enum SQLGraphSettings {
 
   /// The program maintains the number and the sum of a company's workers, because triggers are not
   /// faster. The ids of rows follow the numbers of workers, companies and projects, and begin with
-  /// 1. The database checks at the end of a transaction that all references lead to rows, as Perdure
-  /// does.
+  /// 1. The database checks at the end of a transaction that all references lead to rows, as
+  /// Perdure does.
   static let schema = """
     CREATE TABLE IF NOT EXISTS company(
       id INTEGER PRIMARY KEY, name TEXT NOT NULL, worker_count INTEGER NOT NULL, salary_sum INTEGER NOT NULL);
