@@ -1,4 +1,5 @@
-// Access paths of an OR whose parts are about different columns: the candidates of each part in turn.
+// Access paths of an OR whose parts are about different columns: the candidates of each part in
+// turn.
 //
 // Each part is planned as a fetch of its own, without an order. An object that satisfies the OR
 // satisfies a part, so it is among the candidates of this part. An object can be a candidate of

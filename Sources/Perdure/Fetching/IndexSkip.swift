@@ -1,7 +1,7 @@
 // The offset of a fetch, skipped in an index without visiting the entries before it.
 //
-// A store counts the entries of a range, and finds the entry at a position, in O(log n). So the walk
-// begins at the entry at the offset. Only entries with the same key before it are visited.
+// A store counts the entries of a range, and finds the entry at a position, in O(log n). So the
+// walk begins at the entry at the offset. Only entries with the same key before it are visited.
 
 internal import PerdurePredicates
 
