@@ -14,7 +14,8 @@ final class MergeApplication {
   private let stores: StoreAssignment
 
   init(
-    reading: Shared<ContextReading>, editing: Shared<ContextEditing>, mergeRules: MergeRules, stores: StoreAssignment
+    reading: Shared<ContextReading>, editing: Shared<ContextEditing>, mergeRules: MergeRules,
+    stores: StoreAssignment
   ) {
     graph = reading.graph
     registry = reading.registry

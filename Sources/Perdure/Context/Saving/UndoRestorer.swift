@@ -12,7 +12,9 @@ final class UndoRestorer {
   @Shared private var editing: ContextEditing
   private let conflictFinder: UndoConflictFinder
 
-  init(_ reading: Shared<ContextReading>, _ editing: Shared<ContextEditing>, _ conflictFinder: UndoConflictFinder) {
+  init(
+    _ reading: Shared<ContextReading>, _ editing: Shared<ContextEditing>, _ conflictFinder: UndoConflictFinder
+  ) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
