@@ -24,8 +24,8 @@ package struct Superblock: Hashable, Sendable {
   package var durableSequence: UInt64
   /// The durable log has never referenced a blob file with this number or a higher one.
   package var nextBlob: UInt64
-  /// Whether the store was closed after the last write. For information only: recovery does not use
-  /// it.
+  /// Whether the store was closed after the last write. Recovery uses it only to leave R11 to the
+  /// first change.
   package var isClosed: Bool
   /// The segment capacity with which the store was created, in bytes.
   package var segmentCapacity: UInt32

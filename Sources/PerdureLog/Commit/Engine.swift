@@ -233,6 +233,8 @@ final class Engine: @unchecked Sendable {
     if state.isClosed { return }
     state.isClosed = true
     defer {
+      // A blob can be written outside of the turn.
+      promise.end()
       let isPoisoned = gate.poison != nil
       gate.stop()
       state.segmentLocks.releaseAll()

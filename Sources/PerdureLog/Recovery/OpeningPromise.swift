@@ -18,11 +18,12 @@ import Synchronization
 //       the same commits: the log is durable, and OP3 keeps the older checkpoint and its files.
 //  OP3  Before R11 no frame is appended, no unit of an index file is written, no blob file and no
 //       segment is created, and no file is removed. So a crash before R11 leaves exactly the files
-//       that the opening found. Exceptions are LOCK, READERS and the reserve, on which no data
-//       depends.
+//       that the opening found. Exceptions are LOCK, READERS, the reserve and an index file that a
+//       read found damaged, on which no data depends.
 //  OP4  R11 is done once, and no change begins until it has succeeded. If the system refuses a
 //       write of R11, the change is refused, and the next change tries again. After any other error
-//       the store is poisoned.
+//       the store is poisoned. After the store was closed, every change is refused: another process
+//       can have it open.
 
 /// The state that an opening promises to make durable.
 struct OpeningPromise: Sendable {
@@ -103,10 +104,11 @@ struct OpeningPromise: Sendable {
 }
 
 /// A promise that the first change of the store has to keep.
-// Unchecked: `promise` is guarded by `lock`.
+// Unchecked: `promise` and `isEnded` are guarded by `lock`.
 final class PendingPromise: @unchecked Sendable {
   private let lock = Lock()
   private var promise: OpeningPromise?
+  private var isEnded = false
   private let pending: Atomic<Bool>
 
   /// - Parameter promise: Nil if it was kept at the opening.
@@ -122,10 +124,22 @@ final class PendingPromise: @unchecked Sendable {
   /// Calls `body` with the promise, unless it was kept. OP4
   func settle(_ body: (OpeningPromise) throws(StoreError) -> Void) throws(StoreError) {
     try lock.withLock { () throws(StoreError) in
+      if isEnded { throw .closed }
       guard let promise else { return }
       try body(promise)
       self.promise = nil
       pending.store(false, ordering: .releasing)
+    }
+  }
+}
+
+extension PendingPromise {
+  /// Called when the store is closed. Waits for a call that keeps the promise. If it was not kept,
+  /// later changes are refused. OP4
+  func end() {
+    lock.withLock {
+      isEnded = true
+      promise = nil
     }
   }
 }
