@@ -13,6 +13,7 @@ extension ManagedObjectContext {
   ///   store cannot be read.
   /// - Complexity: that of the plan; see `explain(_:)`.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
+    core.checkOwner()
     let objects = try logged(.fetch, subject(request), count: \.count) {
       try core.operations.fetching.fetch(ClassedRequest(request))
     }
@@ -74,7 +75,8 @@ extension ManagedObjectContext {
   ///
   /// - Throws: as `fetch(_:)`.
   public func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
-    try logged(.fetchIDs, subject(request), count: \.count) {
+    core.checkOwner()
+    return try logged(.fetchIDs, subject(request), count: \.count) {
       try core.operations.fetching.fetchIDs(ClassedRequest(request))
     }
   }
@@ -83,7 +85,8 @@ extension ManagedObjectContext {
   ///
   /// - Throws: as `fetch(_:)`.
   public func count<T: ManagedObject>(for request: FetchRequest<T>) throws -> Int {
-    try logged(.count, subject(request), count: { $0 }) {
+    core.checkOwner()
+    return try logged(.count, subject(request), count: { $0 }) {
       try core.operations.fetching.count(ClassedRequest(request))
     }
   }
@@ -95,7 +98,8 @@ extension ManagedObjectContext {
   ///
   /// - Throws: `FetchError` when the request does not fit the model.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
-    try core.operations.fetching.explain(ClassedRequest(request))
+    core.checkOwner()
+    return try core.operations.fetching.explain(ClassedRequest(request))
   }
 }
 

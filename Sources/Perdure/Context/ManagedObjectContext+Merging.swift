@@ -63,6 +63,12 @@ extension ContextOwnership {
       }
     guard let queue else { return nil }
     let place = QueuedContext(handle)
-    return { queue.async { place.handle?.core.operations.merging.mergeWaiting() } }
+    return {
+      queue.async {
+        guard let handle = place.handle else { return }
+        // The merge creates instances, which need the context.
+        withExtendedLifetime(handle) { handle.core.operations.merging.mergeWaiting() }
+      }
+    }
   }
 }

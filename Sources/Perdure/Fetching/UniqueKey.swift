@@ -63,16 +63,13 @@ struct UniqueKeys {
 
   private var known: [Question: (key: UniqueKey, keyPath: AnyKeyPath)] = [:]
 
-  /// Returns the attribute of a key path, and resolves it if it is asked for the first time.
-  mutating func key(
-    _ type: ManagedObject.Type, _ keyPath: AnyKeyPath,
-    resolve: () throws(FetchError) -> UniqueKey
-  ) throws(FetchError) -> UniqueKey {
-    let question = Question(type: ObjectIdentifier(type), keyPath: ObjectIdentifier(keyPath))
-    if let known = known[question] { return known.key }
-    let key = try resolve()
+  /// The attribute of a key path, if it was noted.
+  func key(_ type: ManagedObject.Type, _ keyPath: AnyKeyPath) -> UniqueKey? {
+    known[Question(type: ObjectIdentifier(type), keyPath: ObjectIdentifier(keyPath))]?.key
+  }
+
+  mutating func note(_ key: UniqueKey, _ type: ManagedObject.Type, _ keyPath: AnyKeyPath) {
     if known.count == Self.countMax { known = [:] }
-    known[question] = (key, keyPath)
-    return key
+    known[Question(type: ObjectIdentifier(type), keyPath: ObjectIdentifier(keyPath))] = (key, keyPath)
   }
 }

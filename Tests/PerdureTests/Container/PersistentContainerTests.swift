@@ -269,5 +269,34 @@ struct PersistentContainerTests {
         _ = smuggled.object.name
       }
     }
+
+    @Test(
+      "In a debug build, a fetch, a count and a lookup outside of the context's isolation stop the program")
+    func strayFetches() async {
+      await #expect(processExitsWith: .failure) {
+        let smuggled = try await SmuggledContext.background()
+        _ = try smuggled.context.fetch(FetchRequest<Employee>())
+      }
+      await #expect(processExitsWith: .failure) {
+        let smuggled = try await SmuggledContext.background()
+        _ = try smuggled.context.count(for: FetchRequest<Employee>())
+      }
+      await #expect(processExitsWith: .failure) {
+        let smuggled = try await SmuggledContext.background()
+        _ = try smuggled.context.first(Employee.self, where: \.email, equals: "a")
+      }
+    }
   #endif
 }
+
+#if DEBUG
+  // Unchecked: otherwise the compiler would refuse this code. A client in an older language mode
+  // could contain it.
+  private struct SmuggledContext: @unchecked Sendable {
+    let context: ManagedObjectContext
+
+    static func background() async throws -> SmuggledContext {
+      try await Staff.container().newBackgroundContext().perform { SmuggledContext(context: $0) }
+    }
+  }
+#endif

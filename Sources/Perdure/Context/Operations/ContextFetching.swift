@@ -254,8 +254,14 @@ extension ContextFetching {
     _ type: T.Type, _ keyPath: PartialKeyPath<T>, _ key: Value
   ) throws -> ManagedObject? {
     merging.mergeWaiting()
-    let unique = try uniqueKeys.key(type, keyPath) { () throws(FetchError) in
-      try uniqueKey(ClassedRequest(FetchRequest<T>()), T.propertyName(of: keyPath))
+    let unique: UniqueKey
+    if let known = uniqueKeys.key(type, keyPath) {
+      unique = known
+    } else {
+      // Runs accessors of the program, which can use this context.
+      let name = T.propertyName(of: keyPath)
+      unique = try uniqueKey(ClassedRequest(FetchRequest<T>()), name)
+      uniqueKeys.note(unique, type, keyPath)
     }
     guard let (index, range) = unique.range(key) else {
       return try fetchShown(ClassedRequest(FetchRequest<T>(predicate: unique.predicate(key)))).first
