@@ -23,8 +23,13 @@ package struct FetchExecutor {
   }
 
   /// Plans a fetch for a reader.
-  init(planning fetch: PreparedFetch, on reader: any StateReader, _ cancellation: FetchCancellation) {
-    let plan = FetchPlanner.plan(fetch, FetchStatistics(reader))
+  ///
+  /// - Parameter leads: As for `FetchPlanner.plan`.
+  init(
+    planning fetch: PreparedFetch, on reader: any StateReader, _ cancellation: FetchCancellation,
+    leads: Bool = true
+  ) {
+    let plan = FetchPlanner.plan(fetch, FetchStatistics(reader), leads: leads)
     self.init(fetch, plan, view: reader, cancellation: cancellation)
   }
 
@@ -68,7 +73,8 @@ package struct FetchExecutor {
   /// How many objects there are, without reading rows where the access path knows it.
   package func count() throws -> Int {
     var total = 0
-    if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
+    if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, !mayLackRows, let known = try knownCount()
+    {
       total = known
     } else if case .scan = plan.access, fetch.windowEnd == nil {
       total = try countScanned()
@@ -80,6 +86,14 @@ package struct FetchExecutor {
     }
     let rest = max(0, total - fetch.offset)
     return fetch.limit.map { min($0, rest) } ?? rest
+  }
+
+  /// Whether candidates may be deleted objects. A count index has them if members still refer to
+  /// them, because their delete rule did nothing.
+  private var mayLackRows: Bool {
+    guard case .index(let index, _) = plan.access, case .countOrder = graph.schema.definition(index).kind
+    else { return false }
+    return true
   }
 
   private func knownCount() throws -> Int? {
@@ -186,7 +200,7 @@ package struct FetchExecutor {
     needsRows: Bool, candidatesMax: Int = .max, _ body: (FoundObject) throws -> Bool
   ) throws -> Bool {
     try cancellation.check()
-    let readsRows = needsRows || !program.acceptsAll || plan.namesObjects
+    let readsRows = needsRows || !program.acceptsAll || plan.namesObjects || mayLackRows
     let matches = try matcher(readsRows)
     var left = candidatesMax
     if !plan.filtersEntities, !plan.mayRepeat {

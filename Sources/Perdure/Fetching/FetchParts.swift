@@ -14,7 +14,7 @@ struct FetchParts {
   private let limit: Int?
 
   init(_ prepared: PreparedParts, on reader: any StateReader, _ cancellation: FetchCancellation) {
-    parts = prepared.parts.map { FetchExecutor(planning: $0, on: reader, cancellation) }
+    parts = prepared.parts.map { FetchExecutor(planning: $0, on: reader, cancellation, leads: false) }
     (offset, limit) = (prepared.offset, prepared.limit)
   }
 

@@ -98,7 +98,7 @@ package struct FetchStatistics {
   }
 
   /// So many entries that whatever else finds the objects is cheaper, and that sums of them do not overflow.
-  private static let unreadable = 1 << 40
+  static let unreadable = 1 << 40
 
   /// The exact numbers of a view. An index that cannot be read is as dear as can be.
   package init(_ view: any StateReader) {

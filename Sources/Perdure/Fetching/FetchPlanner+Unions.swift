@@ -10,9 +10,12 @@ internal import PerdurePredicates
 extension FetchPlanner {
   /// The most parts of an OR that are planned separately.
   private static let partsMax = 32
+  /// Planning uses the stack for each OR in an OR.
+  private static let depthMax = 8
 
   func unionCandidates() -> [Candidate] {
-    conjuncts.indices.compactMap { position in
+    if depth == Self.depthMax || rowTotal <= Self.scannedMax { return [] }
+    return conjuncts.indices.compactMap { position in
       guard case .or(let parts) = conjuncts[position], parts.count <= Self.partsMax,
         !isOfOneColumn(position)
       else { return nil }
@@ -25,18 +28,20 @@ extension FetchPlanner {
     bounds.values.contains { $0.conjuncts.contains(position) }
   }
 
-  /// Nil if a part can only be found by a scan.
+  /// Nil if a part can only be found by a scan, or if the parts cost more than one.
   private func unionCandidate(_ parts: [FetchPredicate], _ position: Int) -> Candidate? {
     var planners: [FetchPlanner] = []
     var chosen: [Candidate] = []
+    var cost = 0.0
     for part in parts {
-      let planner = FetchPlanner(fetch.all(satisfying: part), statistics)
+      let planner = FetchPlanner(fetch.all(satisfying: part), statistics, depth: depth + 1)
       guard let best = planner.bestPart() else { return nil }
+      cost += best.costAtFirst + Double(best.count) * best.costPerCandidate
+      if cost > Double(rowTotal) { return nil }
       planners.append(planner)
       chosen.append(best)
     }
     let count = chosen.reduce(0) { $0 + $1.count }
-    let cost = chosen.reduce(0) { $0 + $1.costAtFirst + Double($1.count) * $1.costPerCandidate }
     let areSettled = zip(planners, chosen).allSatisfy { $0.conjuncts.count == $1.settled.count }
     return Candidate(
       access: .union(chosen.map(\.access)), isOrdered: fetch.order.isEmpty,

@@ -15,6 +15,8 @@ package struct FetchPlanner {
   let fetch: PreparedFetch
   let statistics: FetchStatistics
   let conjuncts: [FetchPredicate]
+  /// The number of ORs that contain the predicate.
+  let depth: Int
   /// What the conjuncts say about the object's own columns.
   let bounds: [IndexColumn: ColumnBounds]
 
@@ -45,10 +47,14 @@ package struct FetchPlanner {
   }
 
   /// The cheapest plan.
-  package static func plan(_ fetch: PreparedFetch, _ statistics: FetchStatistics) -> FetchPlan {
+  ///
+  /// - Parameter leads: Whether candidates may come in the order of the first criterion alone.
+  package static func plan(
+    _ fetch: PreparedFetch, _ statistics: FetchStatistics, leads: Bool = true
+  ) -> FetchPlan {
     let planner = FetchPlanner(fetch, statistics)
     if let unique = planner.uniqueCandidate() { return planner.plan(unique) }
-    let candidates = planner.candidates()
+    let candidates = planner.candidates().filter { leads || !$0.leadsOrder }
     let best = planner.cheapest(candidates)
     if !best.leadsOrder { return planner.plan(best) }
     let other = planner.cheapest(candidates.filter { !$0.leadsOrder })
@@ -62,7 +68,8 @@ package struct FetchPlanner {
     return best
   }
 
-  init(_ fetch: PreparedFetch, _ statistics: FetchStatistics) {
+  init(_ fetch: PreparedFetch, _ statistics: FetchStatistics, depth: Int = 0) {
+    self.depth = depth
     self.fetch = fetch
     self.statistics = statistics
     conjuncts = fetch.predicate.conjuncts
@@ -115,7 +122,7 @@ package struct FetchPlanner {
     // Nothing is known about what the residual lets through: one in ten.
     let passing = filtered ? 0.1 : 1.0
     var looked = Double(candidate.count)
-    if let end = fetch.windowEnd {
+    if let end = fetch.windowEnd, candidate.count < FetchStatistics.unreadable {
       if candidate.isOrdered { looked = min(looked, Double(end) / passing) }
       // Nothing is known about how many are equal in the first criterion: as many again.
       if candidate.leadsOrder { looked = min(looked, 2 * Double(end) / passing) }

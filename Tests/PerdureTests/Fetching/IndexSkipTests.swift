@@ -4,6 +4,16 @@ import Testing
 
 @testable import Perdure
 
+@Entity final class SkippedParent: ManagedObject {
+  var name: String = ""
+  @Relationship(inverse: "parent", deleteRule: .noAction) var children: ToMany<SkippedChild>
+  @Attribute(.indexed, derived: "children.@count") private(set) var childCount: Int
+}
+
+@Entity final class SkippedChild: ManagedObject {
+  @Relationship(inverse: "children") var parent: SkippedParent?
+}
+
 @Suite("Offsets in the order of an index")
 struct IndexSkipTests {
   private func container(_ kind: StoreKind) throws -> PersistentContainer {
@@ -59,5 +69,32 @@ struct IndexSkipTests {
     let executor = FetchExecutor(planning: fetch, on: view, FetchCancellation(flag: nil))
     #expect(try executor.references().count == 5)
     #expect(view.rowsRead < 50 && view.entriesRead < 50, "\(view.rowsRead), \(view.entriesRead)")
+  }
+
+  @Test("Entries of deleted objects, which a delete rule leaves, are not counted as objects of the offset")
+  func withoutRows() throws {
+    let container = try PersistentContainer(
+      name: "Skip", classes: [SkippedParent.self, SkippedChild.self], description: .inMemory)
+    try container.loadPersistentStores()
+    let context = container.newContext()
+    for number in 0..<100 {
+      let parent = SkippedParent(context: context)
+      parent.name = "p\(number)"
+      for _ in 0..<(number == 50 ? 1 : 2 + number % 3) { SkippedChild(context: context).parent = parent }
+    }
+    try context.save()
+    let only = try #require(try context.fetch(SkippedParent.fetchRequest { $0.childCount == 1 }).first)
+    context.delete(only)
+    try context.save()
+    var request = SkippedParent.fetchRequest { $0.childCount > 0 }
+    request.sortDescriptors = [FetchOrder("childCount")]
+    let all = try context.fetch(request)
+    #expect(all.count == 99)
+    let condition = SkippedParent.fetchRequest { $0.childCount > 0 }
+    #expect(try context.count(for: condition) == 99 && context.fetchIDs(condition).count == 99)
+    for offset in [1, 2, 30] {
+      (request.fetchOffset, request.fetchLimit) = (offset, 5)
+      #expect(try context.fetch(request) == Array(all.dropFirst(offset).prefix(5)))
+    }
   }
 }
