@@ -35,8 +35,8 @@ struct RowIndexExtractor: IndexExtractor {
     /// The program's model, which is most often the one that is stored.
     private let programModel: ManagedObjectModel?
 
-    /// The model that was decoded last.
-    private let last = Guarded<Decoded?>(nil)
+    /// The model that was decoded last: all extractors of a store have one schema.
+    private let last = Guarded<(bytes: [UInt8], decoded: Decoded)?>(nil)
 
     init(_ programModel: ManagedObjectModel?) { self.programModel = programModel }
 
@@ -60,11 +60,14 @@ struct RowIndexExtractor: IndexExtractor {
     }
 
     fileprivate func decode(_ bytes: [UInt8]) throws -> (model: StoredModel, schema: StoreSchema) {
+      if let last = last.withLock({ $0 }), last.bytes == bytes {
+        return (last.decoded.model, last.decoded.schema)
+      }
       let decoded = try Self.decoded.value(of: Bytes(bytes: bytes, programModel: programModel)) {
         let model = try StoredModel(decoding: bytes, as: programModel)
         return Decoded(model: model, schema: StoreSchema(model))
       }
-      last.withLock { $0 = decoded }
+      last.withLock { $0 = (bytes, decoded) }
       return (decoded.model, decoded.schema)
     }
 
@@ -73,7 +76,7 @@ struct RowIndexExtractor: IndexExtractor {
 
     /// What a store keeps for a model, unless that has been found out.
     func schema(for model: StoredModel) -> StoreSchema {
-      let known = last.withLock { $0 }
+      let known = last.withLock { $0?.decoded }
       return known.flatMap { $0.model.isEqual(to: model) ? $0.schema : nil } ?? StoreSchema(model)
     }
   }

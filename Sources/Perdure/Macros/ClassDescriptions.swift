@@ -52,6 +52,8 @@ enum ClassDescriptions {
 
 extension ClassDescriptions {
   private struct Input: Equatable, Sendable {
+    /// Equal descriptions of other classes can have texts with other bytes.
+    let classes: [ObjectIdentifier]
     let entities: [EntityDescription]
     let templates: [FetchRequestTemplate]
   }
@@ -65,6 +67,7 @@ extension ClassDescriptions {
   ///   none of them describes an entity.
   static func model(of classes: [ManagedObject.Type]) throws(ModelError) -> ManagedObjectModel {
     let input = Input(
+      classes: classes.map { ObjectIdentifier($0) },
       entities: try entities(of: classes), templates: FetchRequestTemplate.templates(of: classes))
     return try models.value(of: input) { () throws(ModelError) in
       try ManagedObjectModel(input.entities, templates: input.templates)
