@@ -33,6 +33,13 @@ struct Answer: Equatable {
     digest &+= GraphData.mixed(text.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
   }
 
+  /// The result of a workload that is one operation.
+  static var ofOneChange: Answer {
+    var answer = Answer()
+    answer.addChanges(1)
+    return answer
+  }
+
   /// Adds changed objects without reading their values.
   mutating func addChanges(_ number: Int) { count += number }
 

@@ -49,7 +49,7 @@ final class RecordGraph: GraphEngine {
     case .units: return try units(script.units)
     case .close:
       try close()
-      return Answer()
+      return .ofOneChange
     case .open:
       try open(.process)
       fallthrough

@@ -93,7 +93,7 @@ final class PerdureGraph: GraphEngine {
     case .findOrCreate: return try findOrCreate(script.imports, context)
     case .units, .close:
       try close()
-      return Answer()
+      return .ofOneChange
     case .open:
       return try fetch([data.workers[0].email], context) { text in Worker.fetchRequest { $0.email == text } }
     }

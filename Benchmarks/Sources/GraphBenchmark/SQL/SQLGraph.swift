@@ -62,7 +62,7 @@ final class SQLGraph<Access: SQLAccess>: GraphEngine {
     if workload == .open { try open(.process) }
     if workload == .close {
       try close()
-      return Answer()
+      return .ofOneChange
     }
     let access = try opened()
     return try access.access {
