@@ -73,8 +73,7 @@ package struct FetchExecutor {
   /// How many objects there are, without reading rows where the access path knows it.
   package func count() throws -> Int {
     var total = 0
-    if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, !mayLackRows, let known = try knownCount()
-    {
+    if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
       total = known
     } else if case .scan = plan.access, fetch.windowEnd == nil {
       total = try countScanned()
@@ -88,17 +87,10 @@ package struct FetchExecutor {
     return fetch.limit.map { min($0, rest) } ?? rest
   }
 
-  /// Whether candidates may be deleted objects. A count index has them if members still refer to
-  /// them, because their delete rule did nothing.
-  private var mayLackRows: Bool {
-    guard case .index(let index, _) = plan.access, case .countOrder = graph.schema.definition(index).kind
-    else { return false }
-    return true
-  }
-
   private func knownCount() throws -> Int? {
     switch plan.access {
     case .scan, .countOrder: try fetch.concrete.reduce(0) { try $0 + graph.view.rowCount(entity: $1) }
+    case .index where plan.mayLackRows: nil
     case .index(let index, let ranges): try ranges.reduce(0) { try $0 + graph.view.entryCount(index, $1) }
     case .references, .join, .pathOrder, .union: nil
     }
@@ -200,7 +192,7 @@ package struct FetchExecutor {
     needsRows: Bool, candidatesMax: Int = .max, _ body: (FoundObject) throws -> Bool
   ) throws -> Bool {
     try cancellation.check()
-    let readsRows = needsRows || !program.acceptsAll || plan.namesObjects || mayLackRows
+    let readsRows = needsRows || !program.acceptsAll || plan.mayLackRows
     let matches = try matcher(readsRows)
     var left = candidatesMax
     if !plan.filtersEntities, !plan.mayRepeat {

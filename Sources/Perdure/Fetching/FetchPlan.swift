@@ -39,8 +39,8 @@ package struct FetchPlan: CustomStringConvertible {
     case .scan, .references, .index, .pathOrder, .countOrder: false
     }
   }
-  /// Whether candidates are named by the predicate, so that only their rows tell whether they exist.
-  var namesObjects: Bool { access.namesObjects }
+  /// Whether only its row tells whether a candidate exists.
+  let mayLackRows: Bool
   /// How many candidates there are: exact for the view that the plan was made for, an estimate for joins and unions.
   package let candidateCount: Int
   /// What candidates must pass: what the access path does not make sure of by itself.
@@ -70,17 +70,6 @@ struct LeadingOrder {
   let candidatesMax: Int
   /// The plan that is cheapest otherwise: many objects can be equal in the first criterion.
   let other: () -> FetchPlan
-}
-
-extension FetchPlan.Access {
-  /// Whether some candidates are named by the predicate.
-  fileprivate var namesObjects: Bool {
-    switch self {
-    case .references: true
-    case .union(let parts): parts.contains(where: \.namesObjects)
-    case .scan, .index, .join, .pathOrder, .countOrder: false
-    }
-  }
 }
 
 /// What the planner is told about the store.

@@ -10,7 +10,8 @@ extension FetchPlanner {
     return FetchPlan(
       access: candidate.access, isReversed: candidate.isReversed,
       reversesTies: candidate.reversesTies,
-      filtersEntities: candidate.filtersEntities, candidateCount: candidate.count, residual: residual,
+      filtersEntities: candidate.filtersEntities, mayLackRows: candidate.mayLackRows,
+      candidateCount: candidate.count, residual: residual,
       isOrdered: candidate.isOrdered,
       lead: other.map { other in
         LeadingOrder(

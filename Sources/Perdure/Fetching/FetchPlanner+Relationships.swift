@@ -68,7 +68,8 @@ extension FetchPlanner {
       return [
         Candidate(
           access: .countOrder(index, counted: counted), isReversed: !fetch.order[0].order.isAscending,
-          isOrdered: true, filtersEntities: overshoots(definition), count: rowTotal, costPerCandidate: 3,
+          isOrdered: true, filtersEntities: overshoots(definition), mayLackRows: true, count: rowTotal,
+          costPerCandidate: 3,
           words: { "count index on \(name)" })
       ]
     }
@@ -83,7 +84,8 @@ extension FetchPlanner {
     return Candidate(
       access: .index(index, ranges), isReversed: isOrder && !fetch.order[0].order.isAscending,
       isOrdered: isOrder || fetch.order.isEmpty, filtersEntities: overshoots(definition),
-      count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }, costPerCandidate: 3,
+      mayLackRows: true, count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) },
+      costPerCandidate: 3,
       settled: slotBounds.bounds.areExact ? slotBounds.conjuncts : [],
       words: { "count index on \(name): \(counted(ranges.count, "range"))" })
   }

@@ -45,7 +45,8 @@ extension FetchPlanner {
     let areSettled = zip(planners, chosen).allSatisfy { $0.conjuncts.count == $1.settled.count }
     return Candidate(
       access: .union(chosen.map(\.access)), isOrdered: fetch.order.isEmpty,
-      filtersEntities: chosen.contains(where: \.filtersEntities), count: count,
+      filtersEntities: chosen.contains(where: \.filtersEntities),
+      mayLackRows: chosen.contains(where: \.mayLackRows), count: count,
       costPerCandidate: count == 0 ? 0 : cost / Double(count), costAtFirst: count == 0 ? cost : 0,
       settled: areSettled ? [position] : [],
       words: { "the union of " + chosen.map { $0.words() }.joined(separator: "; ") })

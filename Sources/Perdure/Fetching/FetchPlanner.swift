@@ -35,6 +35,10 @@ package struct FetchPlanner {
     /// Whether candidates come in the order of the first criterion alone.
     var leadsOrder = false
     var filtersEntities = false
+    /// Whether only its row tells whether a candidate exists: the predicate names it, or it is in a
+    /// count index. That keeps a deleted object to which members still refer, because their delete
+    /// rule did nothing.
+    var mayLackRows = false
     var count: Int
     /// Rows looked at for a candidate, in units of a row met in a scan.
     var costPerCandidate: Double
@@ -155,7 +159,7 @@ package struct FetchPlanner {
       return [
         Candidate(
           access: .references(references), isOrdered: fetch.order.isEmpty, filtersEntities: true,
-          count: references.count, costPerCandidate: 2, settled: [position],
+          mayLackRows: true, count: references.count, costPerCandidate: 2, settled: [position],
           words: { references.count == 1 ? "one object by id" : "\(references.count) objects by id" })
       ]
     }

@@ -18,7 +18,7 @@ struct IndexSkip {
     let (plan, view) = (executor.plan, executor.graph.view)
     guard executor.fetch.offset > 0, case .index(let index, let ranges) = plan.access, plan.isOrdered,
       executor.program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, !plan.reversesTies,
-      view.answersAtOnce, executor.graph.schema.definition(index).components != nil
+      !plan.mayLackRows, view.answersAtOnce
     else { return nil }
     var left = executor.fetch.offset
     var rest = ranges[...]

@@ -5,7 +5,7 @@ import Testing
 @testable import Perdure
 
 @Entity final class SkippedParent: ManagedObject {
-  var name: String = ""
+  @Attribute(.indexed) var name: String = ""
   @Relationship(inverse: "parent", deleteRule: .noAction) var children: ToMany<SkippedChild>
   @Attribute(.indexed, derived: "children.@count") private(set) var childCount: Int
 }
@@ -92,6 +92,13 @@ struct IndexSkipTests {
     #expect(all.count == 99)
     let condition = SkippedParent.fetchRequest { $0.childCount > 0 }
     #expect(try context.count(for: condition) == 99 && context.fetchIDs(condition).count == 99)
+    // The count index is a part of a union, or gives the order.
+    let union = SkippedParent.fetchRequest { $0.childCount == 1 || $0.name == "p7" }
+    #expect(try context.explain(union).contains("the union of"))
+    #expect(try context.count(for: union) == 1 && context.fetchIDs(union).count == 1)
+    var ordered = SkippedParent.fetchRequest()
+    ordered.sortDescriptors = [FetchOrder("childCount")]
+    #expect(try context.count(for: ordered) == 99 && context.fetchIDs(ordered).count == 99)
     for offset in [1, 2, 30] {
       (request.fetchOffset, request.fetchLimit) = (offset, 5)
       #expect(try context.fetch(request) == Array(all.dropFirst(offset).prefix(5)))
