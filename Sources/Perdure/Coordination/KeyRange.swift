@@ -1,6 +1,8 @@
 // Ranges of index keys: half-open, bytewise. The engine has a type of its own for the same thing: contexts and
 // fetches compute with ranges and must not know the engine (`LogStoreView` translates).
 
+package import PerdurePredicates
+
 /// The keys from `lower` on and before `upper`, compared as unsigned bytes, a prefix before what it begins.
 package struct KeyRange: Hashable, Sendable {
   package var lower: [UInt8]
@@ -26,6 +28,13 @@ package struct KeyRange: Hashable, Sendable {
   /// This key alone: no key lies between a key and itself followed by a zero byte.
   package static func equal(_ key: [UInt8]) -> KeyRange {
     KeyRange(lower: key, upper: key + [0])
+  }
+
+  /// The entries whose key is a bare reference.
+  package static func owner(_ reference: ObjectReference) -> KeyRange {
+    var key = OrderedKey()
+    key.append(bare: reference)
+    return .equal(key.bytes)
   }
 
   /// Whether no key can be in the range.

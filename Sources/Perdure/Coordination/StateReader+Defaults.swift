@@ -60,7 +60,7 @@ extension StateReader {
     of owners: [ObjectReference], in index: StoreIndex, to counts: inout [Int]
   ) throws {
     if answersAtOnce || owners.count == 1 {
-      for owner in owners { counts.append(try entryCount(index, SettledLinks.range(of: owner))) }
+      for owner in owners { counts.append(try entryCount(index, .owner(owner))) }
       return
     }
     var (found, ends) = ([ObjectReference](), [Int]())

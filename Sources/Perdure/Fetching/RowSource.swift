@@ -1,6 +1,6 @@
 // Rows as sources of properties, for the reference evaluator.
 
-package import PerdurePredicates
+internal import PerdurePredicates
 
 /// Where rows and relationships are looked up.
 struct RowGraph {
@@ -55,15 +55,6 @@ struct RowGraph {
   /// How many objects are at the other end.
   func count(_ index: StoreIndex, of owner: ObjectReference) throws -> Int {
     try view.entryCount(index, .owner(owner))
-  }
-}
-
-extension KeyRange {
-  /// The entries whose key is a reference.
-  package static func owner(_ reference: ObjectReference) -> KeyRange {
-    var key = OrderedKey()
-    key.append(bare: reference)
-    return .equal(key.bytes)
   }
 }
 

@@ -57,7 +57,7 @@ struct RelationshipChecks {
       if relationship.form == .column {
         count = row.isPresent(row.fields[relationship.slot]) ? 1 : 0
       } else if let index = relationship.index {
-        count = try view.entryCount(index, SettledLinks.range(of: reference))
+        count = try view.entryCount(index, .owner(reference))
       } else {
         return nil
       }

@@ -142,7 +142,7 @@ final class LinkReader {
     if overlay?.isUnknownToStore == true { return OrderDelta() }
     return viewState.reading(owner, or: OrderDelta()) {
       let placed = try viewState.view.entryCount(order.ordered, OrderIndexes.range(of: owner))
-      let linked = try viewState.view.entryCount(index, SettledLinks.range(of: owner))
+      let linked = try viewState.view.entryCount(index, .owner(owner))
       return placed == linked ? OrderDelta() : try repairedOrder(of: owner, relationship, order)
     }
   }

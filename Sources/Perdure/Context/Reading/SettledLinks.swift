@@ -34,13 +34,6 @@ final class SettledLinks {
     }
   }
 
-  /// The key range of an owner's entries.
-  static func range(of owner: ObjectReference) -> KeyRange {
-    var key = OrderedKey()
-    key.append(bare: owner)
-    return .equal(key.bytes)
-  }
-
   /// The targets after the last save, in no order. The relationship must not be a column.
   func settledTargets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     var result: [ObjectReference] = []
@@ -100,7 +93,7 @@ final class SettledLinks {
 
   private func storedEntryCount(_ index: StoreIndex, _ owner: ObjectReference) -> Int {
     viewState.statistics.relationshipCountRequestCount += 1
-    do { return try viewState.view.entryCount(index, SettledLinks.range(of: owner)) } catch {
+    do { return try viewState.view.entryCount(index, .owner(owner)) } catch {
       viewState.noteReadFailure(error, owner)
       return 0
     }

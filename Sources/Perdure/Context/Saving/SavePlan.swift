@@ -215,7 +215,7 @@ struct SavePlan {
 
   private mutating func requireRange(_ index: StoreIndex, _ key: ObjectReference, _ range: KeyRange? = nil) {
     guard !reading.pending.isUnknownToStore(key) else { return }
-    let precondition = Precondition.rangeUnchanged(index, range ?? SettledLinks.range(of: key))
+    let precondition = Precondition.rangeUnchanged(index, range ?? .owner(key))
     if ranges.insert(precondition).inserted { change.preconditions.append(precondition) }
   }
 }
