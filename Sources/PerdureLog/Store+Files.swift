@@ -224,6 +224,8 @@ extension Store {
     if !temporaries.isEmpty { try fileSystem.syncDirectory(path) }
     for name in temporaries { try fileSystem.remove(path + "/" + name) }
     if keepsLock { return }
+    // Without LOCK, a temporary file could be a file of the user (`StoreFileName.ownNames`).
+    if !temporaries.isEmpty { try fileSystem.syncDirectory(path) }
     for name in try fileSystem.contents(of: path) where StoreFileName(name) == .lock {
       try fileSystem.remove(path + "/" + name)
     }

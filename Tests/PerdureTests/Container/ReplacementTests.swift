@@ -86,6 +86,25 @@ struct ReplacementTests {
     }
   }
 
+  @Test("A target that still has the mark of its own copy is replaced, also after a power cut at any call")
+  func markedTarget() throws {
+    let disk = SimulatedFileSystem()
+    try fill("/target", "old", disk)
+    try fill("/source", "new", disk)
+    // A power cut after the rename of a copy can leave the mark.
+    try disk.open("/target/COPY.tmp", .create).close()
+    try disk.syncDirectory("/target")
+    let begin = disk.journal.operationCount
+    try replace(disk)
+    let explorer = explorer(32)
+    for operation in begin...disk.journal.operationCount {
+      for image in explorer.images(of: disk.journal, after: operation) {
+        let content = try content("/target", image.fileSystem())
+        #expect(["old", "new"].contains(content), "after operation \(operation), seed \(explorer.seed)")
+      }
+    }
+  }
+
   @Test("A second power cut also leaves the old or the new content")
   func twice() throws {
     let (journal, begin) = try replaced()
