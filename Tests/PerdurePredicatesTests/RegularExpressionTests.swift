@@ -151,6 +151,18 @@ struct RegularExpressionTests {
     #expect(matched > 500)
   }
 
+  @Test("Without diacritics, escapes in a set form the characters that the folded pattern has")
+  func foldedSets() throws {
+    for text in ["🇪\u{301}🇪", "🇪🇪"] {
+      for pattern in [#"[x🇪\u{301}🇪]"#, #"[x🇪\u{301}\u{1f1ea}]"#, #"[\u{1f1ea}\u{301}\u{1f1ea}x]"#] {
+        #expect(try matches(pattern, text, .diacriticInsensitive), "\(pattern) on \(text)")
+      }
+    }
+    #expect(try matches(#"[\d\u{301}a]"#, "a", .diacriticInsensitive))
+    #expect(try !matches(#"[\d\u{301}]"#, "a", .diacriticInsensitive))
+    #expect(try !matches(#"[x🇪\u{301}\u{1f1ea}]"#, "🇪🇪", []))
+  }
+
   private static func escaped(_ scalar: Unicode.Scalar, _ random: inout SeededGenerator) -> String {
     let digits = String(scalar.value, radix: 16)
     let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits

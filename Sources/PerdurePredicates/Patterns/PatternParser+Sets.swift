@@ -64,6 +64,8 @@ extension PatternParser {
 
   /// Parses a character that may begin or end a range, and the scalars that are joined to it. For a
   /// class such as `\d`, reads the backslash and returns nil.
+  ///
+  /// Without diacritics, scalars are joined that they separated: 🇪, an accent and 🇪 are one flag.
   private mutating func parseEnd() throws(PatternError) -> Character? {
     guard let first = try parseEndScalar() else { return nil }
     var text = String(Character(first))
@@ -74,13 +76,14 @@ extension PatternParser {
         break
       }
       text.unicodeScalars.append(scalar)
-      if text.count > 1 {
+      if folded(text).count > 1 {
         text.unicodeScalars.removeLast()
         position = start
         break
       }
     }
-    return Character(text)
+    // Diacritics alone are a character that no folded text has.
+    return folded(text).first ?? text.first
   }
 
   private mutating func parseEndScalar() throws(PatternError) -> Unicode.Scalar? {
