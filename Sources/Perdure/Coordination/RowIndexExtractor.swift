@@ -1,8 +1,9 @@
-// Index keys from rows, inside the engine.
+// Computes index keys from rows, for the engine.
 //
-// A definition's parameters are the name of the index, and the condition of a partial one; what it is made of stands in
-// the stored model. So a definition stays the same when the model grows, and any program that links Perdure can maintain
-// the index.
+// The parameters of a definition are the name of the index, a digest of its stand-ins, and the
+// condition of a partial index (`IndexDefinition.parameters`). The stored model describes the keys.
+// So a definition stays the same when the model grows, and any program that links Perdure can
+// maintain the index.
 
 internal import PerdureFileIO
 internal import PerdureLog
@@ -29,13 +30,13 @@ struct RowIndexExtractor: IndexExtractor {
       let schema: StoreSchema
     }
 
-    /// All indexes of a store are made from one stored model, and so is the store. Another opening
-    /// of the store in this process finds the same bytes.
+    /// A store and all its indexes use one stored model. If this process opens the store again, it
+    /// finds the same bytes.
     private static let decoded = RecentValues<Bytes, Decoded>(countMax: 4)
-    /// The program's model, which is most often the one that is stored.
+    /// The program's model, which usually equals the stored model.
     private let programModel: ManagedObjectModel?
 
-    /// The model that was decoded last: all extractors of a store have one schema.
+    /// The model that was decoded last. All extractors of a store share its schema.
     private let last = Guarded<(bytes: [UInt8], decoded: Decoded)?>(nil)
 
     init(_ programModel: ManagedObjectModel?) { self.programModel = programModel }
@@ -71,17 +72,17 @@ struct RowIndexExtractor: IndexExtractor {
       return (decoded.model, decoded.schema)
     }
 
-    /// The stored model, which takes checking, unless that has been done.
+    /// The stored model. It is decoded and checked only if it is not the last decoded model.
     func model(decoding bytes: [UInt8]) throws -> StoredModel { try decode(bytes).model }
 
-    /// What a store keeps for a model, unless that has been found out.
+    /// The schema of a model. It is computed only if the model is not the last decoded model.
     func schema(for model: StoredModel) -> StoreSchema {
       let known = last.withLock { $0?.decoded }
       return known.flatMap { $0.model.isEqual(to: model) ? $0.schema : nil } ?? StoreSchema(model)
     }
   }
 
-  /// What a row keyspace holds, and how its rows give keys.
+  /// The entity of a keyspace of rows, and the keys of its rows.
   private final class Source: Sendable {
     let entity: UInt16
     let keys: IndexKeys
@@ -93,9 +94,9 @@ struct RowIndexExtractor: IndexExtractor {
   }
 
   private let rows: RowChecks
-  /// What is summed in an index of sums.
+  /// The kind of the numbers in an index of sums.
   private let sums: GroupSum.Kind
-  /// By keyspace.
+  /// The sources, by keyspace id.
   private let sources: [Source?]
 
   private init(_ schema: StoreSchema, _ definition: IndexDefinition, in store: borrowing StoredValues) {
@@ -113,7 +114,7 @@ struct RowIndexExtractor: IndexExtractor {
     self.sources = sources
   }
 
-  /// A row that does not read as one has no entry; reading the row itself reports it.
+  /// Adds no entry for a row that cannot be decoded. Reading the row itself reports the error.
   func extract(
     keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
     into entries: inout IndexEntries
@@ -133,7 +134,7 @@ struct RowIndexExtractor: IndexExtractor {
       return
     }
     entries.add(reference: reference.rawValue) { bytes in
-      // The buffer goes into the key and back: nothing is copied.
+      // Swap the buffer into the key and back, so that nothing is copied.
       var key = OrderedKey()
       swap(&key.bytes, &bytes)
       defer { swap(&key.bytes, &bytes) }
@@ -143,8 +144,8 @@ struct RowIndexExtractor: IndexExtractor {
 }
 
 extension RowIndexExtractor.Factory: AdmittingFactory {
-  /// A model that this version cannot read ends the opening. Without a program's model, the store
-  /// may hold no graph.
+  /// Makes the opening fail if this version cannot read the stored model. Without a program's
+  /// model, a store that contains no graph is accepted.
   func admit(_ store: borrowing StoredValues) throws {
     if programModel == nil {
       let isGraph = try GraphRecognition.isGraph(store.keyspaces) { _ in try storedModel(in: store) }
@@ -159,7 +160,7 @@ extension RowIndexExtractor.Factory: AdmittingFactory {
 }
 
 extension RowIndexExtractor: PartwiseExtractor {
-  /// All extractors that an engine has are made from one stored model, which the factory reads once.
+  /// All extractors of an engine share one stored model, which the factory decodes once.
   var numbering: ObjectIdentifier { ObjectIdentifier(rows) }
 
   func parts(ofKeyspace keyspace: UInt32) -> UInt64 {
@@ -173,7 +174,7 @@ extension RowIndexExtractor: PartwiseExtractor {
   ) -> UInt64 {
     guard Int(keyspace) < sources.count, let source = sources[Int(keyspace)] else { return .max }
     let reference = ObjectReference(entity: source.entity, id: 0)
-    // Of rows that do not read as rows each index finds by itself that they have no entry.
+    // Each index finds by itself that a row that cannot be decoded has no entry.
     guard let before = try? rows.view(old, of: reference), let after = try? rows.view(new, of: reference)
     else { return .max }
     return after.changedParts(since: before, slotCount: source.keys.slotCount).bits

@@ -1,26 +1,29 @@
-// Where each property lies in a row.
+// The position of each property in a row.
 //
-// A row is, all little-endian:
+// A row consists of these parts, all little-endian:
 //
 //     u16 layout number | u16 zero
 //     presence bitmap     one bit for each property of the layout, ceil(n / 8) bytes
 //     ASCII bitmap        one bit for each variable property, ceil(v / 8) bytes
-//     fixed section       bool 1, int16 2, int32 4, int64 8, float 4, double 8, date 8, uuid 16, decimal 24,
-//                         to-one reference 8; in the order of the layout, without padding
-//     end offsets         u32 for each variable property, counted from the start of the variable section
-//     variable section    string and URL as UTF-8, data as it is
+//     fixed section       bool 1, int16 2, int32 4, int64 8, float 4, double 8, date 8, uuid 16,
+//                         decimal 24, to-one reference 8; in the order of the layout, no padding
+//     end offsets         u32 for each variable property, from the start of the variable section
+//     variable section    string and URL as UTF-8, data unchanged
 //
 // Invariants of a row that a writer makes:
-//   R1. Unused bits of the bitmaps are 0. A property without a value has its fixed bytes 0 or its variable
-//       bytes empty, and its ASCII bit 0. So equal content under one layout means equal bytes.
-//   R2. End offsets never fall, and the last one is the length of the variable section.
-//   R3. An ASCII bit is set if and only if a string or URL is present and all its bytes are below 128.
+//   R1. Unused bits of the bitmaps are 0. If a property has no value, its fixed bytes are 0 or its
+//       variable bytes are empty, and its ASCII bit is 0. So equal content in one layout has equal
+//       bytes.
+//   R2. End offsets never decrease, and the last one is the length of the variable section.
+//   R3. An ASCII bit is set if and only if a string or URL is present and all its bytes are below
+//       128.
 //
-// Layouts are made once for each version of an entity and live as long as the store is open. A reader asks by
-// *slot* of today's entity, so each layout carries a table from slot to field, in raw memory: reading a field
-// costs loads and no reference counting. A property that the layout does not know has a field of kind
-// `absent`, and a stand-in, which rows of the layout read instead. The address of the stand-ins
-// lies before the fields, so the address of its fields is all that reading a checked row needs.
+// A layout is made once for each version of an entity, and lives as long as the store is open.
+// Readers use the *slots* of the current entity. So each layout has a table from slots to fields,
+// in raw memory: reading a field needs loads, but no reference counting. A property that the layout
+// does not have gets a field of kind `absent` and a stand-in, the value that is read instead. The
+// address of the stand-ins is stored before the fields. So reading a checked row needs only the
+// address of the fields.
 
 package import PerdurePredicates
 
@@ -37,72 +40,72 @@ package struct RowColumn: Hashable, Sendable {
   }
 }
 
-/// Where one slot lies in the rows of one layout. Sixteen bytes, no pointers.
+/// The position of one slot in the rows of one layout. 16 bytes, without pointers.
 @usableFromInline package struct RowField: Sendable {
-  /// `absent` when the layout has no such property.
+  /// `absent` if the layout does not have the property.
   @usableFromInline package var kind: FieldKind = .absent
-  /// Whether a variable property is the first of its section, so that it starts at 0.
+  /// Whether this is the first variable property, so that its value starts at 0.
   @usableFromInline package var isFirstVariable = false
   /// Bit in the presence bitmap.
   @usableFromInline package var presenceBit: UInt16 = 0
-  /// Bit in the ASCII bitmap, counted from the start of that bitmap; for variable properties. For references
-  /// `entityOffset`.
+  /// For variable properties: the bit in the ASCII bitmap, counted from the start of that bitmap.
+  /// For references: `entityOffset`.
   package var asciiBit: UInt16 = 0
-  /// Where the ASCII bitmap starts in the row.
+  /// The offset of the ASCII bitmap in the row.
   package var asciiOffset: UInt16 = 0
-  /// Where the value (fixed) or the end offset (variable) lies in the row.
+  /// The offset in the row of the value (fixed) or of the end offset (variable).
   @usableFromInline package var offset: UInt32 = 0
-  /// Where the variable section starts in the row.
+  /// The offset of the variable section in the row.
   @usableFromInline package var variableOffset: UInt32 = 0
 
-  /// For references: what is added to the entity numbers of the store to get those of a container with several
-  /// (JoinedStore.swift).
+  /// For references: the number that is added to the store's entity numbers in a container with
+  /// several stores (JoinedStore.swift).
   @inline(__always)
   var entityOffset: UInt16 {
     get { asciiBit }
     set { asciiBit = newValue }
   }
 
-  /// What lies before the fields of a layout: the address of its stand-ins.
+  /// The number of bytes before the fields of a layout. They contain the address of its stand-ins.
   static var prefixByteCount: Int { MemoryLayout<RowField>.stride }
 }
 
-/// A stored property as a row is written.
+/// A stored property, as a writer uses it.
 struct WrittenColumn {
   let slot: Int
   let field: RowField
 }
 
-/// The shape of the rows that carry one layout number, read through the slots of one entity.
+/// The layout of the rows with one layout number, for access by the slots of one entity.
 // Unchecked: the only pointers are to memory that is written in init and freed in deinit.
 package final class RowLayout: @unchecked Sendable {
   /// The number that rows of this layout begin with.
   package let number: UInt16
   /// The stored properties, in the order of their bits.
   package let columns: [RowColumn]
-  /// For each column the slot of today's entity that shows it, or nil when the entity has it no longer.
+  /// The slot of each column in the current entity; nil if the entity no longer has the property.
   package let columnSlots: [Int?]
   /// Number of slots in the field table.
   package let slotCount: Int
-  /// Sizes of a row's parts, all that checking a row needs.
+  /// The sizes of a row's parts. They suffice for checking a row.
   package let shape: RowShape
   /// The field of each slot.
   package let fields: UnsafePointer<RowField>
-  /// What rows of the layout read of each slot that it does not know.
+  /// For each slot, the value that rows read if the layout does not have the slot.
   package var standIns: UnsafeBufferPointer<Value> { UnsafeBufferPointer(standInTable) }
   private let standInTable: UnsafeMutableBufferPointer<Value>
   private let memory: UnsafeMutableRawPointer
-  /// The columns that a slot shows: first those of the fixed section, then the others, in the order of their
-  /// bytes.
+  /// The columns that have a slot: first those of the fixed section, then the others, in the order
+  /// of their bytes.
   private let written: UnsafeMutableBufferPointer<WrittenColumn>
   private let fixedCount: Int
 
-  /// - Parameter slots: For each slot of the entity its property's number; slots of properties that are not
-  ///   stored (to-many, derived) simply find no column.
-  /// - Parameter standIns: For each slot what rows read if the layout does not know it; `.null`
-  ///   throughout when empty.
-  /// - Parameter entityOffset: What is added to the entity numbers of references that are read, and taken off those that
-  ///   are written.
+  /// - Parameter slots: The property number of each slot of the entity. Properties that are not
+  ///   stored (to-many, derived) have no column.
+  /// - Parameter standIns: For each slot, the value that rows read if the layout does not have the
+  ///   slot. If empty, all are `.null`.
+  /// - Parameter entityOffset: The number that is added to the entity numbers of references that
+  ///   are read, and subtracted from those of references that are written.
   package init(
     number: UInt16, columns: [RowColumn], slots: [UInt32], standIns: [Value] = [], entityOffset: UInt16 = 0
   ) {
@@ -150,7 +153,7 @@ package final class RowLayout: @unchecked Sendable {
     written.deallocate()
   }
 
-  /// What a writer fills, all of it: a property without a slot cannot be written.
+  /// The columns of the fixed section, for writing. Every column must have a slot.
   var fixedColumns: Slice<UnsafeMutableBufferPointer<WrittenColumn>> {
     precondition(written.count == columns.count, "A stored property has no slot in its entity.")
     return written[..<fixedCount]
@@ -203,17 +206,18 @@ package final class RowLayout: @unchecked Sendable {
   }
 }
 
-/// All layouts that rows of one entity may carry, by number.
-// Unchecked: the pointers lead to the layouts in `all`, which live as long as this object.
+/// All layouts that rows of one entity may have.
+// Unchecked: the pointers are to memory of the layouts in `all`, which live as long as this object.
 package final class RowLayouts: @unchecked Sendable {
   /// The layout that new rows are written in.
   package let current: RowLayout
   /// Every layout, the current one included.
   package let all: [RowLayout]
-  /// What each slot reads as where a layout does not know it; the same in all layouts.
+  /// For each slot, the value that rows read if their layout does not have the slot; the same in
+  /// all layouts.
   package var standIns: UnsafeBufferPointer<Value> { current.standIns }
 
-  /// What checking a row needs of a layout, so that a scan touches no reference count.
+  /// The data that checking a row needs of a layout. So a scan changes no reference count.
   struct Entry {
     let number: UInt16
     let shape: RowShape
@@ -228,7 +232,7 @@ package final class RowLayouts: @unchecked Sendable {
     precondition(all.contains { $0 === current }, "The layouts include the current one.")
     self.current = current
     self.all = all
-    // The current layout first: nearly all rows carry it.
+    // The current layout is first, because nearly all rows have it.
     let ordered = [current] + all.filter { $0 !== current }
     let table = UnsafeMutableBufferPointer<Entry>.allocate(capacity: ordered.count)
     _ = table.initialize(
@@ -244,10 +248,11 @@ package final class RowLayouts: @unchecked Sendable {
     nullRow.deallocate()
   }
 
-  /// A row of the current layout in which every property is null: where a row begins that is being written.
+  /// The bytes of a row of the current layout in which every property is null. New rows start with
+  /// them.
   var nullBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(nullRow) }
 
-  /// The same to read. Valid while this object lives.
+  /// A view of `nullBytes`. Valid while this object lives.
   var nulls: RowView {
     guard let base = nullRow.baseAddress else { preconditionFailure("A row is never empty.") }
     return RowView(base: UnsafeRawPointer(base), count: nullRow.count, fields: current.fields)

@@ -1,11 +1,13 @@
-// Which columns of a row something follows from, or has changed: a bit for each slot.
+// Sets of columns of a row, for example the columns that determine a key, or the changed columns.
+// Each slot has a bit.
 //
-// There are 64 bits: slots whose numbers are 64 apart share one. So two sets that meet may be of other columns, which
-// costs time; two that do not meet are of other columns for certain.
+// There are 64 bits, so slots whose numbers differ by 64 share one. Two sets that intersect may
+// therefore have no common column, which only costs time. Two sets that do not intersect have no
+// common column.
 
 internal import PerdurePredicates
 
-/// Columns of the rows of one entity, or more.
+/// The columns of the rows of one entity, and possibly more columns.
 struct RowParts: Equatable {
   private(set) var bits: UInt64 = 0
 
@@ -17,7 +19,8 @@ struct RowParts: Equatable {
     for slot in slots { insert(slot) }
   }
 
-  /// What a condition of a partial index asks of a row: all of it, where that cannot be told from the names.
+  /// The columns that the condition of a partial index reads; all if the names in the condition do
+  /// not determine them.
   init(readBy condition: FetchPredicate, _ entity: EntityStorage) {
     var parts = RowParts(bits: 0)
     condition.forEachExpression { expression in
@@ -41,7 +44,8 @@ struct RowParts: Equatable {
 }
 
 extension RowView {
-  /// The columns in which the row differs from an older one of the object; all where the rows have not the same layout.
+  /// The columns in which the row differs from an older row of the object; all if their layouts
+  /// differ.
   func changedParts(since old: RowView, slotCount: Int) -> RowParts {
     guard fields == old.fields else { return .all }
     var parts = RowParts(slots: [])
@@ -49,7 +53,7 @@ extension RowView {
     return parts
   }
 
-  /// Whether a field has the same bytes, and the same marks, in a row of the same layout.
+  /// Whether a field has the same bytes and bits in a row of the same layout.
   @inline(__always)
   private func hasSame(_ field: RowField, as old: RowView) -> Bool {
     if field.kind == .absent { return true }

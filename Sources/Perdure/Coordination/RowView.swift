@@ -1,8 +1,8 @@
-// Reading a row in place.
+// Reads a row in place.
 //
-// A view is made by checking a row once; after that fields are read without further checks of bounds, because
-// R2 (RowLayout.swift) holds and every offset of the field table lies inside the fixed parts. A view is a few
-// words on the stack. It borrows the bytes and the layouts: it must outlive neither.
+// Making a view checks the row once. After that, fields are read without checks of bounds, because
+// R2 (RowLayout.swift) holds and every offset of the field table is inside the fixed parts. A view
+// is a few words on the stack. It borrows the bytes and the layouts, and must not outlive them.
 
 package import PerdurePredicates
 
@@ -12,21 +12,21 @@ package import PerdurePredicates
   package import Foundation
 #endif
 
-/// Why bytes are no row of an entity.
+/// The reason why bytes are not a row of an entity.
 package struct RowError: Error, Hashable, Sendable {
   package enum Code: Hashable, Sendable {
-    /// Shorter than the fixed parts of its layout.
+    /// The row is shorter than the fixed parts of its layout.
     case truncated
-    /// The layout number is none of the entity's.
+    /// The entity has no layout with this number.
     case unknownLayout
     /// A reserved byte is not zero.
     case reservedBytes
-    /// The end offsets fall, or do not end where the row ends.
+    /// The end offsets decrease, or the last one is not the end of the row.
     case endOffsets
   }
 
   package let code: Code
-  /// Where in the row the fault was seen, in bytes from its start.
+  /// The offset of the error in the row, in bytes.
   package let offset: Int
 }
 
@@ -42,7 +42,7 @@ extension RowError: CustomStringConvertible {
 }
 
 /// A checked row, read field by field in place.
-// Borrowed pointers; whoever made the view keeps their owners alive.
+// The pointers are borrowed. The creator of the view keeps their owners alive.
 @usableFromInline package struct RowView {
   @usableFromInline package let base: UnsafeRawPointer
   @usableFromInline package let count: Int
@@ -56,7 +56,7 @@ extension RowError: CustomStringConvertible {
     RowView(base: copy.baseAddress ?? base, count: count, fields: fields)
   }
 
-  /// Checks the parts of a row. Any bytes give a view or an error.
+  /// Checks the parts of a row. For any bytes, the result is a view or an error.
   package init(checking bytes: UnsafeRawBufferPointer, _ layouts: RowLayouts) throws(RowError) {
     try self.init(checking: bytes, layouts.entries)
   }
@@ -171,8 +171,8 @@ extension RowError: CustomStringConvertible {
   /// A present string.
   package func text(_ field: RowField) -> String { String(decoding: bytes(field), as: UTF8.self) }
 
-  // Calls no code of the program, so an inlined read needs no retain around it. Takes two pointers
-  // instead of a view, because that is less code at each call.
+  // This function calls no code of the program, so an inlined read needs no retain around it. It
+  // takes two pointers instead of a view, because this needs less code at each call.
   /// The present string of a field of a checked row.
   @_effects(releasenone) @usableFromInline @inline(never)
   static func text(of row: UnsafeRawPointer, _ field: UnsafePointer<RowField>) -> String {
@@ -180,7 +180,7 @@ extension RowError: CustomStringConvertible {
     RowView(base: row, count: 0, fields: field).text(field.pointee)
   }
 
-  /// Whether a string or URL is known to be ASCII, so that its bytes may be compared as they are.
+  /// Whether a string or URL is known to be ASCII, so that its bytes can be compared directly.
   @inline(__always)
   package func isASCII(_ field: RowField) -> Bool {
     let byte = base.load(
@@ -188,13 +188,13 @@ extension RowError: CustomStringConvertible {
     return byte >> (field.asciiBit & 7) & 1 != 0
   }
 
-  /// What the row reads of a slot that its layout does not know.
+  /// The value that the row reads for a slot that its layout does not have.
   package func standIn(_ slot: Int) -> Value {
     let prefix = UnsafeRawPointer(fields) - RowField.prefixByteCount
     return prefix.load(as: UnsafePointer<Value>.self)[slot]
   }
 
-  /// The value of a slot, `.null` when it has none.
+  /// The value of a slot; `.null` if it has none.
   package func value(_ slot: Int) -> Value {
     let field = fields[slot]
     if field.kind == .absent { return standIn(slot) }

@@ -1,4 +1,4 @@
-// Writing a row, from values and from the fields of the row it replaces.
+// Writes a row, from values and from fields of the row that it replaces.
 
 package import PerdurePredicates
 
@@ -8,11 +8,11 @@ package import PerdurePredicates
   internal import Foundation
 #endif
 
-/// Where the writer takes one property from.
+/// The source of one property of a row.
 package enum RowInput {
   /// A value of the property's type, or `.null`.
   case value(Value)
-  /// The same property of an older row; its default where that row's layout does not know it.
+  /// The same property of an older row; its stand-in if the layout of that row does not have it.
   case copied
 }
 
@@ -24,11 +24,11 @@ package struct RowWriter {
     self.layouts = layouts
   }
 
-  /// A new row.
+  /// Returns a new row.
   ///
-  /// - Parameter base: The row that `.copied` inputs come from; needed when there are any.
-  /// - Parameter input: Asked once for each stored property, by slot. A value must have the property's type
-  ///   (see `Value.stored(as:)`).
+  /// - Parameter base: The source of `.copied` inputs; required if there are any.
+  /// - Parameter input: Called once for each stored property, with its slot. A value must have the
+  ///   property's type (see `Value.stored(as:)`).
   package func row(base: RowView? = nil, _ input: (Int) -> RowInput) -> [UInt8] {
     var values = [Value](repeating: .null, count: layouts.current.slotCount)
     var isGiven = [Bool](repeating: false, count: layouts.current.slotCount)
@@ -44,10 +44,12 @@ package struct RowWriter {
     return bytes
   }
 
-  /// Appends a row to a buffer: what is given as values, and the rest as it is in another row.
+  /// Appends a row to a buffer. Given values are used, and the other properties are copied from
+  /// another row.
   ///
-  /// - Parameter base: Needed unless every stored property is given.
-  /// - Parameter values: By slot. A value that is given must have the property's type.
+  /// - Parameter base: The source of the other properties; required unless every stored property is
+  ///   given.
+  /// - Parameter values: The values, by slot. A given value must have the property's type.
   package func append(
     to bytes: inout [UInt8], base: RowView? = nil, _ values: UnsafeBufferPointer<Value>,
     isGiven: UnsafeBufferPointer<Bool>
@@ -107,7 +109,7 @@ package struct RowWriter {
   }
 }
 
-/// What the bitmaps of a row say about a variable property.
+/// The bits of a variable property in the bitmaps of a row.
 private struct VariableForm {
   var isPresent = false
   var isASCII = false
@@ -141,7 +143,7 @@ private struct VariableForm {
   }
 }
 
-/// A row that is being written: its fixed parts, and perhaps some of what follows them.
+/// A row during writing: its fixed parts, and possibly some variable bytes.
 private struct RowDraft {
   private let row: UnsafeMutableRawBufferPointer
 
@@ -200,9 +202,10 @@ private struct RowDraft {
 }
 
 extension Value {
-  /// This value in the form that fields of a kind take, or nil when the kind cannot hold it exactly.
+  /// Converts this value to the form of a field kind; nil if the kind cannot represent it exactly.
   ///
-  /// Numbers and truth values convert into each other where nothing is lost; a float may lose precision.
+  /// Numbers and truth values are converted into each other if nothing is lost. Exception: a double
+  /// that becomes a float may lose precision.
   package func stored(as kind: FieldKind) -> Value? {
     switch (kind, self) {
     case (_, .null), (.bool, .bool), (.int64, .integer), (.double, .double), (.date, .date), (.uuid, .uuid),

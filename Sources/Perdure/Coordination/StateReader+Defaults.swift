@@ -1,4 +1,4 @@
-// The capabilities of a reader by its required requests, and reading by both.
+// Defaults of a reader's capabilities, by its required requests, and functions that use both.
 
 package import PerdurePredicates
 
@@ -126,10 +126,10 @@ extension StateReader {
   package func count(_ fetch: CompiledFetch) throws -> Int { try FetchRun(fetch, self).count() }
 }
 
-// MARK: - Reading by the requests
+// MARK: - Reading with the requests
 
 extension StateReader {
-  /// Calls `body` with a row; with nil if there is none.
+  /// Calls `body` with a row, or with nil if there is none.
   @inline(__always)
   func withRow<R>(_ reference: ObjectReference, _ body: (StoredRow?) throws -> R) throws -> R {
     var result: R?
@@ -143,7 +143,8 @@ extension StateReader {
     try withRow(reference) { row in row.map { LeasedRow($0, of: self) } }
   }
 
-  /// Answers a request for the other ends of relationships by requests for each owner.
+  /// Processes a request for the other ends of a relationship with separate requests for each
+  /// owner.
   func appendReferencesOneByOne(
     _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int]
   ) throws {
@@ -158,8 +159,8 @@ extension StateReader {
     }
   }
 
-  /// The objects at the other end of an ordered relationship, in its order. Objects without a place
-  /// are at the end, and places without a link are left out.
+  /// The objects at the other end of an ordered relationship, in its order. Objects without an
+  /// order key are at the end. Order keys without a link are ignored.
   ///
   /// - Complexity: O(n) for n objects.
   func members(

@@ -10,13 +10,14 @@ package import PerdurePredicates
 /// A method that throws reports the error of a damaged, closed or unreachable store, or
 /// `StoreViewExpired`. If a body throws, the method stops and throws the same error.
 package protocol StateReader: AnyObject {
-  /// How the rows of this state are decoded. Callers read it once for each request.
+  /// The schema with which the rows of this state are decoded. Callers read it once for each
+  /// request.
   ///
-  /// Entities, slots and indexes have their numbers in the schema of the store
-  /// (`PersistentStore.schema`), whatever model was stored in this state. The layouts are those of
-  /// this state, and so is what rows read of properties that their layouts lack. Unsaved rows over
-  /// this state are written in the current layouts, so these have every column of the store's
-  /// schema. A row with the same version in two states has the same bytes and content.
+  /// Entities, slots and indexes have the numbers of the store's schema (`PersistentStore.schema`),
+  /// independent of the model of this state. The layouts, and the stand-ins for properties that
+  /// they lack, are those of this state. Unsaved rows over this state are written in the current
+  /// layouts, so these have every column of the store's schema. A row with the same version in two
+  /// states has the same bytes and content.
   var schema: StoreSchema { get }
 
   // MARK: Required requests
@@ -42,12 +43,12 @@ package protocol StateReader: AnyObject {
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
 
-  /// Appends the references at the other end of a relationship, owner by owner. `ends` gets, for
-  /// each owner, the end of its references in `found`. Stops after the owner with which there are
-  /// more than `request.countMax` references: the owners after it get no end.
+  /// Appends the references at the other end of a relationship, owner by owner. For each owner,
+  /// `ends` gets the end of its references in `found`. Stops after the owner with which the number
+  /// of references exceeds `request.countMax`. Later owners get no end.
   ///
-  /// - Parameter rows: Receives rows of these references, in any order, if the store can pass them
-  ///   with the same request: none, some or all.
+  /// - Parameter rows: Receives the rows of none, some or all of these references, in any order, if
+  ///   the store can return them with the same request.
   func appendReferences(
     _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
     rows: (ObjectReference, StoredRow) throws -> Void) throws
@@ -57,8 +58,8 @@ package protocol StateReader: AnyObject {
   /// Whether the bytes of all rows stay valid as long as the reader. Default: false.
   var keepsRows: Bool { get }
 
-  /// Whether a request takes about as long as a lookup in memory. A context asks other readers
-  /// rarely, and for many objects at once. Default: false.
+  /// Whether a request takes about as long as a lookup in memory. From other readers, a context
+  /// makes few requests, each for many objects. Default: false.
   var answersAtOnce: Bool { get }
 
   /// Checks that the container of the store has not been closed. O(1). Default: does nothing.
@@ -75,28 +76,28 @@ package protocol StateReader: AnyObject {
   func versions(
     of references: [ObjectReference], _ body: (Int, RowVersion?) throws -> Void) throws
 
-  /// Passes the objects of one concrete entity to `body` in order of their ids, from an id on,
-  /// until it returns false. A store that can reads no rows for it, so that damaged ones do not
-  /// matter.
+  /// Passes the objects of one concrete entity to `body` in order of their ids, beginning with an
+  /// id, until it returns false. If possible, a store reads no rows for this, so that damaged rows
+  /// do not matter.
   func visitReferences(entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool) throws
 
   /// Appends the references at the other end of a relationship of one owner, in the order of S5.
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]) throws
 
-  /// Passes the answers to several requests to `body`, in any order: the number of the request, an
-  /// owner, and the references at the other end. A store that can answers with one request.
-  /// Default: a request for each.
+  /// Passes the results of several requests to `body`, in any order: the position of the request,
+  /// an owner, and the references at the other end. A store may combine the requests into one.
+  /// Default: one request for each.
   func visitReferences(
     _ requests: [RelationshipRequest],
     _ body: (Int, ObjectReference, [ObjectReference]) throws -> Void) throws
 
   /// Appends, for each owner, the number of its entries in an index whose keys are bare references.
-  /// Default: one request, as `entryCount` or `appendReferences`.
+  /// Default: `entryCount` for each owner if `answersAtOnce`, otherwise one `appendReferences`.
   func appendCounts(
     of owners: [ObjectReference], in index: StoreIndex, to counts: inout [Int]) throws
 
-  /// Whether an index whose keys are bare references has an entry of an owner with a reference.
+  /// Whether an index whose keys are bare references has an entry for an owner and a reference.
   func hasEntry(under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex) throws
     -> Bool
 
@@ -104,25 +105,25 @@ package protocol StateReader: AnyObject {
   func orderKey(of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes) throws
     -> OrderKey?
 
-  /// Passes to `body` the entry that has `position` others of a range before it, if there is one.
+  /// Passes the entry at a position in a range to `body`, if there is one. Positions begin at 0.
   func withEntry(
     at position: Int, of range: KeyRange, in index: StoreIndex,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void) throws
 
-  /// The sum that an index of sums keeps for an owner, empty if it has none. Default: nil, and the
-  /// members are added up.
+  /// The sum of an owner in an index of sums; empty if it has no entry. Default: nil, and the
+  /// caller adds up the members.
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum?
 
-  /// Passes rows to `body` that are likely to be needed soon, with the positions of their
-  /// references, in any order. A row that does not exist or takes more than about `bytesMax` is
-  /// left out.
+  /// Passes rows that will probably be needed soon to `body`, with the positions of their
+  /// references, in any order. Skips rows that do not exist or have more than about `bytesMax`
+  /// bytes.
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void) throws
 
-  /// Passes the objects of a fetch to `body` in order, until it returns false; with their rows if
-  /// these are at hand or needed. With `needsRows`, an object without a row is left out. Default:
-  /// the plan of FetchPlanner.
+  /// Passes the objects of a fetch to `body` in order, until it returns false. Rows are passed if
+  /// they are available or needed. With `needsRows`, objects without a row are skipped. Default:
+  /// runs the plan of FetchPlanner.
   func visit(
     _ fetch: CompiledFetch, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws
 
@@ -132,11 +133,11 @@ package protocol StateReader: AnyObject {
 
 /// One consistent state of a store (S1). Any thread may call any method.
 package protocol StoreView: StateReader, Sendable {
-  /// The sequence number of the newest commit in this view; grows from view to view.
+  /// The sequence number of the newest commit in this view. It increases from view to view.
   var sequence: UInt64 { get }
 
-  /// Whether `sequence` grows by one with each commit and by nothing else, so that it tells whether
-  /// a view is the state right after a commit. Default: true.
+  /// Whether `sequence` increases by one with each commit, and not otherwise. Then it shows whether
+  /// a view is the state directly after a commit. Default: true.
   var countsCommits: Bool { get }
 }
 

@@ -1,9 +1,9 @@
-// Judging uniqueness ahead of a commit, for saves over several stores.
+// Checks uniqueness before a commit, for saves to several stores.
 
 internal import PerdurePredicates
 
 extension StoreChange {
-  /// The keys of unique indexes that two rows would share, if the change were made to a state.
+  /// The keys of unique indexes that two rows would share if the change were applied to a view.
   func duplicates(in view: any StoreView) throws -> [StoreConflict.DuplicateKey] {
     var search = DuplicateSearch(view, puts.schema, goingRows: Set(removals).union(puts.references))
     var found: [StoreConflict.DuplicateKey] = []
@@ -25,7 +25,7 @@ private struct DuplicateSearch {
 
   private let view: any StoreView
   private let schema: StoreSchema
-  /// Rows whose entries are replaced or removed by the change.
+  /// Rows that the change replaces or removes.
   private let goingRows: Set<ObjectReference>
   private let unique: [StoreIndex]
   private var keysByEntity: [UInt16: [(index: StoreIndex, keys: IndexKeys)]] = [:]
@@ -58,7 +58,7 @@ private struct DuplicateSearch {
     return found
   }
 
-  /// The row that has a key in the store, and keeps it.
+  /// The row that has a key in the store, and that the change neither replaces nor removes.
   private func stored(_ key: [UInt8], _ index: StoreIndex) throws -> ObjectReference? {
     var found: ObjectReference?
     try view.visitEntries(index, .equal(key), descending: false) { _, reference in

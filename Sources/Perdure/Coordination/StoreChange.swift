@@ -1,20 +1,20 @@
-// What a save asks of a store: rows, links and places, with the conditions under which they hold.
+// The content of a save for a store: rows, links and order keys, and their preconditions.
 
 package import PerdurePredicates
 
-/// What must still hold when a commit is applied (S4).
+/// A condition that must be true when a commit is applied (S4).
 package enum Precondition: Hashable, Sendable {
   /// The row exists and has this version.
   case rowUnchanged(ObjectReference, RowVersion)
-  /// The row exists, in whatever version.
+  /// The row exists, in any version.
   case rowExists(ObjectReference)
-  /// There is no such row.
+  /// The row does not exist.
   case rowAbsent(ObjectReference)
   /// No entry was added to or removed from this range of an index since the change's view.
   case rangeUnchanged(StoreIndex, KeyRange)
 }
 
-/// One link of a many-to-many relationship, in the direction in which the store keeps it.
+/// One link of a many-to-many relationship, in the direction in which the store stores it.
 package struct StoreLink: Hashable, Sendable {
   /// The link keyspace: an index of kind `.links`.
   package let index: StoreIndex
@@ -28,19 +28,19 @@ package struct StoreLink: Hashable, Sendable {
   }
 }
 
-/// Rows and whose they are, one after the other in one buffer.
+/// Written rows and their references. The rows are in one buffer.
 package struct WrittenRows: Sendable {
-  /// The rows are written in its current layouts.
+  /// The schema in whose current layouts the rows are written.
   package let schema: StoreSchema
   package private(set) var references: [ObjectReference] = []
   private var ends: [Int] = []
   private var bytes: [UInt8] = []
 
-  /// How many rows are expected; 0 if nobody knows.
+  /// The expected number of rows; 0 if unknown.
   private let expectedCount: Int
-  /// So many say how long the others will be.
+  /// The number of rows from which the length of the others is estimated.
   private static let sampleCount = 64
-  /// The most bytes that are taken for rows that have not come yet.
+  /// The maximum capacity that is reserved in advance, in bytes.
   private static let reservedMax = 64 << 20
 
   package init(_ schema: StoreSchema, expectedCount: Int = 0) {
@@ -53,14 +53,15 @@ package struct WrittenRows: Sendable {
 
   package var isEmpty: Bool { references.isEmpty }
 
-  /// Takes memory for all rows, if they are like the first ones: in steps, all of it would be copied and be touched anew.
+  /// Reserves memory for all rows, assuming that they are like the first ones. Growth in steps
+  /// would copy the rows several times.
   @inline(never)
   private mutating func reserveForAll() {
     let needed = (bytes.count / Self.sampleCount).multipliedReportingOverflow(by: expectedCount)
     bytes.reserveCapacity(needed.overflow ? Self.reservedMax : min(needed.partialValue, Self.reservedMax))
   }
 
-  /// Adds a row, which the closure appends to the buffer that it is given.
+  /// Adds a row. The closure must append it to the buffer.
   @inline(__always)
   package mutating func append(_ reference: ObjectReference, _ write: (inout [UInt8]) -> Void) {
     write(&bytes)
@@ -74,7 +75,7 @@ package struct WrittenRows: Sendable {
     append(reference) { $0.append(contentsOf: row) }
   }
 
-  /// Hands the rows out in the order in which they were added.
+  /// Calls `body` with each row, in the order in which they were added.
   package func forEach(_ body: (ObjectReference, UnsafeRawBufferPointer) throws -> Void) rethrows {
     try bytes.withUnsafeBytes { bytes in
       var start = 0
@@ -88,24 +89,25 @@ package struct WrittenRows: Sendable {
 
 /// A change to apply as one commit.
 ///
-/// A reference occurs at most once among puts and removals. Adding a link that is there, and removing one
-/// that is not, change nothing. Links of a removed row are not removed by themselves.
+/// A reference occurs at most once among puts and removals. Adding an existing link or removing an
+/// absent link changes nothing. Removing a row does not remove its links.
 package struct StoreChange: Sendable {
   /// The state that the change was computed from.
   package var view: any StoreView
-  /// Rows to write, whole, new or replaced.
+  /// New and replaced rows, each complete.
   package var puts: WrittenRows
   /// Rows to remove.
   package var removals: [ObjectReference] = []
   package var linksAdded: [StoreLink] = []
   package var linksRemoved: [StoreLink] = []
-  /// The places that members of ordered relationships get; a link of the same index that is removed takes one away.
+  /// The new order keys of members of ordered relationships. A removed link of the same index
+  /// removes an order key.
   package var places: [StorePlace] = []
   package var preconditions: [Precondition] = []
   package var durability: Durability
 
-  /// - Parameter schema: That of the store, in whose layouts the rows are written.
-  /// - Parameter expectedCount: How many rows will be written; 0 if nobody knows.
+  /// - Parameter schema: The schema of the store, in whose layouts the rows are written.
+  /// - Parameter expectedCount: The expected number of rows; 0 if unknown.
   package init(view: any StoreView, schema: StoreSchema, durability: Durability, expectedCount: Int = 0) {
     self.view = view
     self.durability = durability
@@ -113,7 +115,8 @@ package struct StoreChange: Sendable {
   }
 }
 
-/// Why a commit was refused. Nothing was written; the caller may take a new view and try again.
+/// The reasons why a commit was rejected. Nothing was written. The caller may retry with a new
+/// view.
 package struct StoreConflict: Error {
   /// The preconditions that no longer hold.
   package var failed: [Precondition]
@@ -126,7 +129,7 @@ package struct StoreConflict: Error {
     package let key: [UInt8]
     /// The row that has the key: in the store, or earlier in the same change.
     package let existing: ObjectReference
-    /// The row of the change that would have had it too.
+    /// The row of the change with the same key.
     package let rejected: ObjectReference
 
     package init(
@@ -145,7 +148,8 @@ package struct StoreConflict: Error {
   }
 }
 
-/// A commit failed in the midst of writing or syncing: whether it happened shows when the store is opened again.
+/// A commit failed while writing or syncing. The next opening of the store determines whether it
+/// was committed.
 package struct UnsettledCommit: Error {
   /// The store's own error.
   package let cause: any Error

@@ -1,9 +1,10 @@
-// What is done with a store that no container has open: the second place, beside StoreFactory, that knows the engine.
+// Operations on stores that no container has open. Like StoreFactory, this file depends on the
+// engine.
 
 package import PerdureLog
 internal import PerdureModel
 
-/// Stores in directories, as wholes.
+/// Operations on whole stores in directories.
 enum StoreFiles {
   static func metadata(at path: String) throws -> PersistentStoreMetadata {
     var options = StoreOptions()
@@ -23,7 +24,7 @@ enum StoreFiles {
     let store = try LogPersistentStore(at: path, model: nil, options: options)
     let result: R
     do { result = try body(store) } catch {
-      // What `body` met is what matters.
+      // The error of `body` matters more than an error of closing.
       try? store.close()
       throw error
     }
@@ -38,7 +39,7 @@ enum StoreFiles {
   static func replace(_ path: String, with source: String) throws { try Store.replace(path, with: source) }
 }
 
-/// A store that keeps what a program says about it.
+/// A store with metadata, including values of the program.
 package protocol MetadataKeeping: Sendable {
   func metadata() throws -> PersistentStoreMetadata
   func setUserInfo(_ userInfo: [String: String]) throws
@@ -51,7 +52,8 @@ extension LogPersistentStore: MetadataKeeping {
     let snapshot = store.snapshot()
     let userInfo = try snapshot.value(key: Self.userInfoKey, in: keyspaces.meta)
       .map { try MetadataCoding.decode($0) }
-    // A store that is only read may have been opened with a model that differs in what rows do not depend on.
+    // A read-only store may have been opened with a model that differs from the stored model, but
+    // only in details that rows do not depend on.
     let stored = try StoredModelRecord.stored(in: snapshot, keyspaces.meta, decode: factory.model)
     return PersistentStoreMetadata(
       storeIdentifier: identifier, stored: stored ?? model, userInfo: userInfo ?? [:])

@@ -1,8 +1,8 @@
-// Conditions of partial indexes: their names, and the form in which they are planned and compiled.
+// Conditions of partial indexes: their part in the name of an index, and their form for planning.
 //
-// What an index holds depends on its condition, so the name has a digest of it, and the definition in the engine's
-// catalog all of it: another condition makes another index. Both are by numbers of properties, so that a property can
-// be renamed.
+// The content of an index depends on its condition, so another condition makes another index. The
+// name contains a digest of the condition. The definition in the engine's catalog contains the
+// whole condition. Both use numbers of properties, so that a property can be renamed.
 
 internal import PerdurePredicates
 
@@ -13,16 +13,16 @@ internal import PerdurePredicates
 #endif
 
 extension IndexCondition {
-  /// - Parameter number: The number of a property by its name.
+  /// - Parameter number: Returns the number of a property with a name.
   init(_ predicate: FetchPredicate, number: (String) -> UInt32?) {
     self.predicate = predicate
     text = predicate.renaming { name in number(name).map { "p\($0)" } ?? name }.predicateFormat
   }
 
-  /// What stands behind the name of an index with this condition.
+  /// The suffix of the name of an index with this condition.
   var suffix: String { "?" + Self.digest(of: text) }
 
-  /// 16 digits that stand for a text: FNV-1a.
+  /// The FNV-1a digest of a text, as 16 hexadecimal digits.
   fileprivate static func digest(of text: String) -> String {
     let digest = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     let digits = String(digest, radix: 16)
@@ -31,7 +31,7 @@ extension IndexCondition {
 }
 
 extension IndexDefinition {
-  /// All that the content of the index depends on, but for what a stored model says of properties for ever.
+  /// Everything that the content of the index depends on, except what a stored model never changes.
   var parameters: [UInt8] {
     let older =
       standIns.isEmpty ? "" : " default \(IndexCondition.digest(of: standIns.joined(separator: ", ")))"
@@ -45,8 +45,8 @@ extension IndexDefinition {
 }
 
 extension StoreSchema {
-  /// The schema with the conditions of its indexes in the form that requests have (PreparedFetch), which needs to know
-  /// all entities.
+  /// The schema with the conditions of its indexes in the form of prepared requests
+  /// (PreparedFetch). Computing this form needs all entities.
   func foldingConditions() -> StoreSchema {
     if indexes.allSatisfy({ $0.condition == nil }) { return self }
     let folded = indexes.map { definition in
@@ -66,7 +66,7 @@ extension StoreSchema {
 }
 
 extension FetchPredicate {
-  /// The predicate with other names of properties.
+  /// The predicate with renamed properties.
   fileprivate func renaming(_ name: (String) -> String) -> FetchPredicate {
     mapChildren(predicate: { $0.renaming(name) }, expression: { $0.renaming(name) })
   }

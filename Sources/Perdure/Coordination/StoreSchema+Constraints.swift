@@ -1,4 +1,4 @@
-// Uniqueness constraints and indexes as their authors know them.
+// The names of uniqueness constraints and indexes in messages.
 
 internal import PerdurePredicates
 
@@ -9,7 +9,7 @@ extension StoreSchema {
     return name(of: definition, definition.components ?? [])
   }
 
-  /// An index in words, with the entity and the properties that it is about.
+  /// A description of an index, with its entity and its properties.
   package func title(of index: StoreIndex) -> String {
     let definition = definition(index)
     func name(_ property: UInt32) -> String {
@@ -29,7 +29,7 @@ extension StoreSchema {
   }
 
   private func name(of definition: IndexDefinition, _ components: [IndexComponent]) -> String {
-    // Of entities with the same objects the one highest up: it has the fewest properties.
+    // If several entities have the same objects, use the topmost: it has the fewest properties.
     let declaring = entities.compactMap { $0 }
       .filter { entity in
         entity.concrete == definition.entities
@@ -43,7 +43,7 @@ extension StoreSchema {
     return "\(declaring?.name ?? definition.name).\(names.joined(separator: "+"))"
   }
 
-  /// The uniqueness constraints among indexes given by name, by the numbers of the entities that they are about.
+  /// The names of the uniqueness constraints among some indexes, by the numbers of their entities.
   func constraints(among names: [String]) -> [UInt16: String] {
     var found: [UInt16: String] = [:]
     for name in names {
@@ -55,13 +55,13 @@ extension StoreSchema {
 }
 
 extension IndexComponent {
-  /// The component in words, with the name of its property.
+  /// A description of the component, with the name of its property.
   func words(_ name: String) -> String {
     (function.map { "\($0.rawValue)(\(name))" } ?? name) + (isDescending ? " descending" : "")
   }
 }
 
 extension IndexDefinition {
-  /// The condition of a partial index in words.
+  /// A description of the condition of a partial index.
   var conditionWords: String { condition.map { " where \($0.predicate)" } ?? "" }
 }

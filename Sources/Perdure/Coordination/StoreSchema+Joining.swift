@@ -1,15 +1,16 @@
-// The schemas of several stores as one: the numbers of each store begin behind those of the one before.
+// Joins the schemas of several stores. The numbers of each store begin after those of the previous
+// one.
 
 internal import PerdureFileIO
 internal import PerdurePredicates
 
-/// Where the numbers of one store begin among those of several.
+/// The offsets of the numbers of one store in a joined store.
 struct StoreOffset: Hashable, Sendable {
   var entity: UInt16 = 0
   var property: UInt32 = 0
   var index = 0
 
-  /// What the others count from, behind a store; nil when the numbers run out.
+  /// The offset of the store after one with this schema; nil if the numbers do not suffice.
   func after(_ schema: StoreSchema) -> StoreOffset? {
     guard let count = UInt16(exactly: schema.entities.count) else { return nil }
     let entities = entity.addingReportingOverflow(count)
@@ -22,9 +23,10 @@ struct StoreOffset: Hashable, Sendable {
 }
 
 extension StoreSchema {
-  /// The schemas of several stores as one.
+  /// Joins the schemas of several stores.
   ///
-  /// - Parameter order: The stores' places, that first whose entities names mean.
+  /// - Parameter order: The positions of the stores. If several entities have a name, it refers to
+  ///   the first of them in this order.
   static func joined(_ parts: [StoreSchema], _ offsets: [StoreOffset], order: [Int]) -> StoreSchema {
     StoreSchema(
       entities: order.flatMap { place in
@@ -38,12 +40,12 @@ extension StoreSchema {
 
 /// The schemas of several stores as one, in their newest states and in earlier ones.
 final class JoinedSchemas: Sendable {
-  /// Those of the stores.
+  /// The joined schema of the stores.
   let newest: StoreSchema
   private let parts: [StoreSchema]
   private let offsets: [StoreOffset]
   private let order: [Int]
-  /// The last ones of views that differ.
+  /// The last joined schema of views whose schemas differ from those of the stores.
   private let last = Guarded<(parts: [StoreSchema], joined: StoreSchema)?>(nil)
 
   init(_ parts: [StoreSchema], _ offsets: [StoreOffset], order: [Int]) {
@@ -51,7 +53,7 @@ final class JoinedSchemas: Sendable {
     newest = .joined(parts, offsets, order: order)
   }
 
-  /// The schema of a state, by those of its views.
+  /// The joined schema of a state, from the schemas of its views.
   ///
   /// - Complexity: O(stores), unless schemas differ from those of the stores and of the last call
   ///   with such schemas.
@@ -105,7 +107,7 @@ extension PropertyStorage {
 }
 
 extension RowLayouts {
-  /// The same rows, which other references are read from.
+  /// Layouts of the same rows, with an offset for their references.
   fileprivate func raised(by offset: StoreOffset, slots: [UInt32]) -> RowLayouts {
     let all = all.map { layout in
       RowLayout(
@@ -122,10 +124,10 @@ extension RowLayouts {
 }
 
 extension IndexDefinition {
-  /// The index as the joined schema has it.
+  /// The index in the joined schema.
   ///
-  /// Keys with references beside other things are the store's own: unless the numbers are the same, no fetch is planned
-  /// with such an index. The store keeps it all the same.
+  /// A key with a reference as a component has the numbers of the store. If these differ from the
+  /// joined numbers, no fetch is planned with the index. The store still maintains it.
   fileprivate func raised(by offset: StoreOffset, mark place: Int) -> IndexDefinition {
     let isHidden = offset.entity != 0 && (components ?? []).contains { $0.kind == .reference }
     return IndexDefinition(
@@ -133,7 +135,8 @@ extension IndexDefinition {
       entities: entities.map { $0 + offset.entity }, condition: condition, isHidden: isHidden)
   }
 
-  /// Whether the keys begin with a reference without a mark for null, and have no other.
+  /// Whether the keys begin with a reference without a mark for null, and contain no other
+  /// reference.
   var hasBareReferences: Bool {
     switch kind {
     case .relation, .links, .linksReversed, .orders, .ordered: true

@@ -1,10 +1,10 @@
-// The store schema of a stored model: which properties are columns, which indexes follow, in what layouts.
+// Computes the schema of a store from its stored model: the columns, the indexes and the layouts.
 
 package import PerdureModel
 internal import PerdurePredicates
 
 extension TextFunction {
-  /// What stands before the number of a property in the name of an index.
+  /// The letter before the number of a property in the name of an index.
   fileprivate var mark: String {
     switch self {
     case .canonical: "c"
@@ -15,8 +15,8 @@ extension TextFunction {
 }
 
 extension StoreSchema {
-  /// What a store keeps for a model. Equal stored models give equal schemas; entity numbers, slots and
-  /// property numbers are those of the model.
+  /// Computes the schema of a store with this model. Equal stored models give equal schemas. Entity
+  /// numbers, slots and property numbers are those of the model.
   package init(_ model: StoredModel) {
     var builder = StoreSchemaBuilder(model)
     self = builder.schema()
@@ -72,8 +72,9 @@ private struct StoreSchemaBuilder {
         standIns: standIns(kind, condition, entity)))
   }
 
-  /// What rows of older layouts read in an index's columns. It never changes; a definition says it, so that a program
-  /// which reads such rows otherwise does not find the index that it would make.
+  /// The values that rows of older layouts read in the columns of an index. These values never
+  /// change. They are a part of the definition: a program that reads other values from such rows
+  /// does not find this index, and makes its own.
   private func standIns(
     _ kind: IndexDefinition.Kind, _ condition: IndexCondition?, _ entity: EntitySchema
   ) -> [String] {
@@ -120,7 +121,7 @@ private struct StoreSchemaBuilder {
     add("ordered/\(number)", .ordered(property: number, orders: position("order/\(number)")), entity)
   }
 
-  /// An index that has a derived count among several elements is not kept: nothing orders by such a pair.
+  /// Skips an index that has a derived count among several elements: no order uses it.
   private mutating func addAttributeIndexes(_ entity: EntitySchema) {
     for index in entity.indexes
     where index.declaringEntity == entity.index && !isInherited(index, by: entity) {
@@ -152,8 +153,8 @@ private struct StoreSchemaBuilder {
     }
   }
 
-  /// What keeps a derived sum of numbers that are stored, of members that have their owner in their row; nil for anything
-  /// else.
+  /// The index of sums for a derived attribute; nil if there is none. The summed attribute must be
+  /// stored, and the members must have their owner in their rows.
   private func sums(
     _ entity: EntitySchema, _ property: PropertySchema
   ) -> (name: String, kind: IndexDefinition.Kind, members: EntitySchema)? {
@@ -163,7 +164,7 @@ private struct StoreSchemaBuilder {
       let type = steps[1].attributeType, type.isSummed, !steps[1].isDerived, !steps[1].isTransient
     else { return nil }
     let column = schemas[inverse.entity].properties[inverse.slot]
-    // Every row that has the column has the attribute.
+    // Every row with the column must have the attribute.
     let members = schemas[column.declaringEntity]
     guard members.isKind(of: steps[1].declaringEntity) else { return nil }
     let relation = number(members, column.slot)
@@ -175,8 +176,9 @@ private struct StoreSchemaBuilder {
     )
   }
 
-  /// An index on a copy is one on the attribute at the end of its path: that and the indexes of the relationships lead
-  /// to the objects. It is of all objects that have the attribute, as one that the model asks for there would be.
+  /// Adds, for each index on a copy, an index on the attribute at the end of the path. A fetch uses
+  /// this index and the indexes of the relationships. It contains all objects with the attribute,
+  /// like an index that the model declares on the attribute.
   private mutating func addIndexesOfCopies(_ entity: EntitySchema) {
     for index in entity.indexes
     where index.declaringEntity == entity.index && index.slots.count == 1 && index.predicate == nil {
@@ -194,8 +196,8 @@ private struct StoreSchemaBuilder {
     }
   }
 
-  /// The column that an element of an index is made of: of a derived attribute that is a function of an own text, that
-  /// text.
+  /// The column of an element of an index. If the element is a derived attribute with a function of
+  /// a text of the same object, the column is this text, and the function is returned.
   private func source(
     of property: PropertySchema, _ entity: EntitySchema
   ) -> (property: PropertySchema, function: TextFunction?) {
@@ -207,7 +209,7 @@ private struct StoreSchemaBuilder {
     return (steps[0], TextFunction(rawValue: function.rawValue + ":"))
   }
 
-  /// Whether an entity above declares the same, for all of its objects.
+  /// Whether a parent entity declares the same index, for all of its objects.
   private func isInherited(_ index: EntitySchema.Index, by entity: EntitySchema) -> Bool {
     entity.indexes.contains {
       $0.declaringEntity != index.declaringEntity && $0.slots == index.slots
@@ -224,8 +226,9 @@ private struct StoreSchemaBuilder {
     }
   }
 
-  /// What is told apart by its properties alone has no scope: no two entities can declare it. Inherited properties
-  /// may be listed by several entities, each for its own objects.
+  /// The suffix of the name of an index whose properties are all inherited: several entities may
+  /// declare such an index, each for its own objects. Otherwise empty, because only one entity can
+  /// declare it.
   private func scope(_ slots: [Int], _ entity: EntitySchema) -> String {
     if slots.contains(where: { entity.properties[$0].declaringEntity == entity.index }) { return "" }
     return "@\(model.entityNumber(at: entity.index))"
@@ -259,12 +262,12 @@ private struct StoreSchemaBuilder {
     property.inverse.map { self.number($0) } == number
   }
 
-  /// Whether of two ends of the same kind this is the one that a store uses: the one with the lower number.
+  /// Whether a store uses this end of two ends of the same kind: the end with the lower number.
   private func isFirstEnd(_ property: PropertySchema, _ number: UInt32) -> Bool {
     property.inverse.map { number <= self.number($0) } ?? true
   }
 
-  /// Of a one-to-one pair only the first end is a column.
+  /// Only the first end of a one-to-one pair is a column.
   private func isColumn(_ property: PropertySchema, of entity: EntitySchema) -> Bool {
     switch property.kind {
     case .attribute: !property.isDerived
@@ -307,13 +310,14 @@ private struct StoreSchemaBuilder {
     return OrderIndexes(keys: position("order/\(number)"), ordered: position("ordered/\(number)"))
   }
 
-  /// The properties along a checked derivation, each by its slot in the entity that those before it lead to.
+  /// The properties along a checked derivation. Each is one of the destination entity of the one
+  /// before it.
   private func steps(along derivation: Derivation, _ entity: EntitySchema) -> [PropertySchema] {
     var here = entity
     var names = derivation.names[...]
     var steps: [PropertySchema] = []
     while let name = names.popFirst() {
-      // What has no slot is a composite, and the rest of the path leads to one of its leaves.
+      // A name without a slot is a composite. The rest of the path names one of its leaves.
       let leaf = here.slot(named: name) == nil ? ([name] + names).joined(separator: ".") : name
       if leaf != name { names = [] }
       guard let step = here.property(named: leaf) else {

@@ -1,12 +1,13 @@
-// What a store keeps for each entity, and which indexes follow from it.
+// The schema of a store: the columns of each entity, and the indexes.
 //
-// A store schema is a pure function of the stored model (`StoreSchema+Model.swift`). Everything that reads or
-// writes rows works on it alone: properties are slots, entities are numbers, relationships are columns or
-// index ranges.
+// A store schema is a pure function of the stored model (`StoreSchema+Model.swift`). Code that
+// reads or writes rows depends only on it: properties are slots, entities are numbers,
+// relationships are columns or index ranges.
 //
-// A relationship that is not a column is always read in the same way, whatever it is kept in: the entries of
-// an index whose key is the owner's reference name the objects at the other end. So it is with `relation`
-// indexes (the other end holds the column), with link keyspaces and with their reversed indexes.
+// All relationships that are not columns are read in the same way: by the entries of an index whose
+// key is the owner's reference. The references of these entries are the objects at the other end.
+// Such an index is a `relation` index (the other end has the column), a link keyspace, or its
+// reversed index.
 
 internal import PerdureModel
 package import PerdurePredicates
@@ -16,7 +17,7 @@ package struct IndexComponent: Hashable, Sendable {
   /// The property's number in the stored model.
   package let property: UInt32
   package let kind: FieldKind
-  /// What is made of the property's text; nil for the value as it is.
+  /// The function that is applied to the property's text; nil for the value itself.
   package let function: TextFunction?
   package let isDescending: Bool
 
@@ -30,53 +31,57 @@ package struct IndexComponent: Hashable, Sendable {
   }
 }
 
-/// What a partial index asks of a row: it has entries of the rows for which this holds.
+/// The condition of a partial index. The index has entries only for rows that satisfy it.
 package struct IndexCondition: Hashable, Sendable {
-  /// By the names of the entity's properties, folded as requests are.
+  /// The condition with the names of the entity's properties, folded like requests.
   package let predicate: FetchPredicate
-  /// As the model has it, by the numbers of the properties.
+  /// The condition as text, with the numbers of the properties.
   package let text: String
 }
 
-/// One index that a store maintains: what feeds it and what its keys are.
+/// One index that a store maintains: its source and its keys.
 package struct IndexDefinition: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
-    /// Key: the target in the to-one column `property` (bare reference); reference: the row. No entry for
-    /// null.
+    /// Key: the target in the to-one column `property` (a bare reference, without a mark for null);
+    /// reference: the row. No entry for null.
     case relation(property: UInt32)
-    /// Key: the source of a link (bare reference); reference: its target. Fed by links, not by rows.
+    /// Key: the source of a link (bare reference); reference: its target. The store writes the
+    /// entries with the links, not with rows.
     case links(property: UInt32)
-    /// Key: the target of a link; reference: its source. Follows from the link keyspace `links`.
+    /// Key: the target of a link; reference: its source. Derived from the link keyspace `links`.
     case linksReversed(property: UInt32, links: StoreIndex)
-    /// Key: the owner in the ordered relationship `property`; reference: a member. Each entry has the member's order key
-    /// for a value. Fed by itself, not by rows.
+    /// Key: the owner in the ordered relationship `property`; reference: a member. The value of
+    /// each entry is the member's order key. A change contains the entries.
     case orders(property: UInt32)
-    /// Key: the owner and the member's order key; reference: the member. Follows from the keyspace `orders`.
+    /// Key: the owner and the member's order key; reference: the member. Derived from the keyspace
+    /// `orders`.
     case ordered(property: UInt32, orders: StoreIndex)
-    /// Key: the components in turn, null included.
+    /// Key: the components in order, including null.
     case attribute([IndexComponent])
-    /// Key: the components in turn; no entry when one is null. A key has at most one entry.
+    /// Key: the components in order; no entry if one is null. A key has at most one entry.
     case unique([IndexComponent])
-    /// Key: number of entries of `counted` with an owner's key (bare count); reference: the owner. Owners
-    /// without entries have none here.
+    /// Key: the number of entries in `counted` with an owner as key (bare count); reference: the
+    /// owner. Owners without entries there have no entry here.
     case countOrder(property: UInt32, counted: StoreIndex)
-    /// For each target of the to-one column `relation` the exact sum of the numbers in the column `attribute` of the
-    /// rows that point at it; `isReal`: these are doubles or floats. Nothing but `StoreView.sum` reads it.
+    /// For each target of the to-one column `relation`: the exact sum of the numbers in the column
+    /// `attribute` of the rows that refer to the target. `isReal`: the numbers are doubles or
+    /// floats. Only `StateReader.sum` reads the index.
     case sums(relation: UInt32, attribute: UInt32, isReal: Bool)
   }
 
-  /// The name under which the store keeps the index, the same in every process: "rel/17", "attr/3,-c5". Of
-  /// properties that are all inherited the entity is told too: "attr/3@2".
+  /// The name of the index in the store, the same in every process: "rel/17", "attr/3,-c5". If all
+  /// properties are inherited, the name includes the entity: "attr/3@2".
   package let name: String
   package let kind: Kind
-  /// The concrete entities whose rows (or whose links as sources, or which as owners) feed the index,
+  /// The concrete entities of the rows, link sources or owners from which the index is made,
   /// ascending.
   package let entities: [UInt16]
-  /// Which rows of these have entries; nil for all.
+  /// The condition that rows with entries satisfy; nil if all rows have entries.
   package let condition: IndexCondition?
-  /// Whether its keys have references as only the store knows them, so that no fetch can look for them.
+  /// Whether its keys contain references that only the store can decode. No fetch uses such an
+  /// index.
   package let isHidden: Bool
-  /// What older rows have of properties that came after them, as far as keys are made of it: "p7 = 5".
+  /// The values that older rows read for properties of the keys that were added later: "p7 = 5".
   package let standIns: [String]
 
   package init(
@@ -91,11 +96,11 @@ package struct IndexDefinition: Hashable, Sendable {
     self.standIns = standIns
   }
 
-  /// Whether a fetch of these entities can find all objects by it.
+  /// Whether the index has all objects of these entities, and can be used by fetches.
   func serves(_ concrete: [UInt16]) -> Bool { !isHidden && concrete.allSatisfy(entities.contains) }
 
-  /// Stores may cut longer keys there: values that differ only behind are one to a unique index, and in no
-  /// particular order.
+  /// Stores may cut keys to this length. Values that differ only after it are equal in a unique
+  /// index, and have no particular order.
   package static let keyLengthMax = 65_000
 
   /// The components of the key, for indexes of attributes.
@@ -119,12 +124,14 @@ package struct IndexDefinition: Hashable, Sendable {
 /// How a store keeps one property of an entity.
 package struct PropertyStorage: Sendable {
   package enum Form: Hashable, Sendable {
-    /// An attribute in the row. What is transient, relationships included, is of the kind `absent`, and in none.
+    /// An attribute in the row. Transient properties, including relationships, have the kind
+    /// `absent`, and are in no row.
     case attribute(FieldKind)
-    /// A to-one relationship in the row. `index` gives the rows that point at a target.
+    /// A to-one relationship in the row. `index` finds the rows that refer to a target.
     case toOne(destination: UInt16, index: StoreIndex)
-    /// A relationship kept elsewhere: the entries of `index` with the owner as key. `owners` is the index in
-    /// which the object at the other end is the key and the owner the reference, when there is one.
+    /// A relationship outside of the row: the entries of `index` with the owner as key. In
+    /// `owners`, if it exists, the object at the other end is the key, and the owner is the
+    /// reference.
     case inverse(destination: UInt16, index: StoreIndex, owners: StoreIndex?, isToMany: Bool)
     /// A derived attribute: the number of objects in the relationship of another slot.
     case count(ofSlot: Int)
@@ -132,13 +139,13 @@ package struct PropertyStorage: Sendable {
     case derived(DerivedStorage)
   }
 
-  /// The property in the stored model. Private, because its indices of entities mean those of one
-  /// model, and a joined schema has several.
+  /// The property in the stored model. Private, because its indices of entities are valid only for
+  /// one model, and a joined schema has several.
   private let schema: PropertySchema
   /// The property's number in the stored model.
   package let number: UInt32
   package let form: Form
-  /// Where an ordered relationship has its order.
+  /// The indexes of an ordered relationship.
   package let order: OrderIndexes?
 
   init(_ schema: PropertySchema, number: UInt32, form: Form, order: OrderIndexes?) {
@@ -150,7 +157,7 @@ package struct PropertyStorage: Sendable {
 
   package var name: String { schema.name }
 
-  /// Whether the bytes stand for something else, so that their order means nothing.
+  /// Whether the bytes are an encoded value, so that their order has no meaning.
   package var isOpaque: Bool { schema.attributeType == .transformable }
 
   /// The same property with other numbers.
@@ -179,15 +186,16 @@ package struct PropertyStorage: Sendable {
 /// How a store keeps one entity: its numbers, indexes and layouts. Everything else is in the stored
 /// model.
 package struct EntityStorage: Sendable {
-  /// The entity in the stored model. Private, because its indices of entities mean those of one
-  /// model, and a joined schema has several.
+  /// The entity in the stored model. Private, because its indices of entities are valid only for
+  /// one model, and a joined schema has several.
   private let schema: EntitySchema
   package let number: UInt16
-  /// This entity and its sub-entities as far as they have rows, ascending.
+  /// This entity and its subentities, if they have rows, ascending.
   package let concrete: [UInt16]
-  /// The properties by slot. Sub-entities have the same properties in the same slots, and more behind them.
+  /// The properties by slot. Subentities have the same properties in the same slots, followed by
+  /// their own.
   package let properties: [PropertyStorage]
-  /// How the rows look; nil for an abstract entity.
+  /// The layouts of the rows; nil for an abstract entity.
   package let layouts: RowLayouts?
 
   init(
@@ -216,7 +224,7 @@ package struct EntityStorage: Sendable {
   /// The slot of a property, or nil.
   package func slot(named name: String) -> Int? { schema.slot(named: name) }
 
-  /// Whether it has composite attributes.
+  /// Whether the entity has composite attributes.
   var hasComposites: Bool { !schema.composites.isEmpty }
 
   /// Whether a path is that of a composite attribute.
@@ -231,7 +239,7 @@ package struct EntityStorage: Sendable {
   }
 }
 
-/// What a store keeps: entities by number, indexes by position. Copying one costs a single reference.
+/// The schema of a store: entities by number, indexes by position. A copy retains one reference.
 package struct StoreSchema: Sendable {
   private final class Storage: Sendable {
     let entities: [EntityStorage?]
@@ -243,7 +251,7 @@ package struct StoreSchema: Sendable {
     let hasEntityProperty: Bool
     let hasCopies: Bool
     let asksForCanonical: Bool
-    /// By entity number, then by name.
+    /// The search columns, by entity number and name.
     let searchColumns: [[String: SearchColumn]]
 
     init(_ entities: [EntityStorage], _ indexes: [IndexDefinition]) {
@@ -267,12 +275,13 @@ package struct StoreSchema: Sendable {
 
   private let storage: Storage
 
-  /// - Parameter entities: Where several have a name (JoinedStore.swift), that means the first of them.
+  /// - Parameter entities: If several have one name (JoinedStore.swift), it refers to the first of
+  ///   them.
   package init(entities: [EntityStorage], indexes: [IndexDefinition]) {
     storage = Storage(entities, indexes)
   }
 
-  /// The entities by number; places without one are nil.
+  /// The entities by number; nil for unused numbers.
   package var entities: [EntityStorage?] { storage.entities }
   package var indexes: [IndexDefinition] { storage.indexes }
   /// How rows are checked, by entity number.
@@ -287,11 +296,11 @@ package struct StoreSchema: Sendable {
   /// Whether any entity has a derived attribute that copies the value at the end of a path.
   var hasCopies: Bool { storage.hasCopies }
 
-  /// Whether any index can serve, or has a condition that may follow from, what is said about a text without case and
-  /// marks.
+  /// Whether any index has a canonical text or a condition. Only then does planning derive bounds
+  /// of canonical texts from comparisons that ignore case and marks.
   var asksForCanonical: Bool { storage.asksForCanonical }
 
-  /// The property of an entity that is the whole key of an index; nil when there is none of that name.
+  /// The property with this name that is the whole key of an index; nil if there is none.
   func searchColumn(_ name: String, ofEntity number: UInt16) -> SearchColumn? {
     Int(number) < storage.searchColumns.count ? storage.searchColumns[Int(number)][name] : nil
   }
@@ -314,16 +323,16 @@ package struct StoreSchema: Sendable {
   /// The index with a name, or nil.
   package func index(named name: String) -> StoreIndex? { storage.positions[name] }
 
-  /// What a slot of an entity reads as in rows of layouts that do not know it; the same in all its
-  /// sub-entities.
+  /// The value that rows read for a slot of an entity if their layout does not have it; the same in
+  /// all its subentities.
   package func standIn(_ slot: Int, of entity: EntityStorage) -> Value {
     let layouts = entity.layouts ?? entity.concrete.lazy.compactMap { self.entity($0).layouts }.first
     return layouts?.standIns[slot] ?? .null
   }
 }
 
-/// The layouts of all entities in raw memory, for scans that touch no reference count.
-// Unchecked: the pointers lead into `owners`, which live as long as this object.
+/// The layouts of all entities in raw memory, for scans that change no reference count.
+// Unchecked: the pointers are to memory of `owners`, which live as long as this object.
 package final class RowChecks: @unchecked Sendable {
   private let owners: [RowLayouts?]
   private let table: UnsafeBufferPointer<UnsafeBufferPointer<RowLayouts.Entry>>
@@ -349,7 +358,8 @@ package final class RowChecks: @unchecked Sendable {
     Int(number) < owners.count ? owners[Int(number)] : nil
   }
 
-  /// Checks the row of an object. Any bytes and any reference give a view or an error.
+  /// Checks the row of an object. For any bytes and any reference, the result is a view or an
+  /// error.
   @inline(__always)
   package func view(
     _ bytes: UnsafeRawBufferPointer, of reference: ObjectReference

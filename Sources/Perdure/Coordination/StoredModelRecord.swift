@@ -14,14 +14,14 @@ struct StoredModelRecord {
     (self.meta, self.store, self.decode) = (meta, store, decode)
   }
 
-  /// The model that an opening uses, and its bytes where they have to be written.
+  /// The model that an opening uses, and its bytes if they must be written.
   struct Adoption {
     let model: StoredModel
     let bytes: [UInt8]?
   }
 
-  /// The stored model, brought up to date with the program's. A reader uses the program's where the two differ in
-  /// nothing that rows depend on.
+  /// The model for an opening: the stored model, updated with the program's model. A reader uses
+  /// the program's model if rows do not depend on the differences.
   func adoption(of model: ManagedObjectModel?, isReadOnly: Bool) throws -> Adoption {
     let snapshot = store.snapshot()
     let stored = try Self.stored(in: snapshot, meta, decode: decode)
@@ -34,7 +34,7 @@ struct StoredModelRecord {
       at: store.path)
   }
 
-  /// What a commit puts for the bytes of a model.
+  /// The record with the bytes of a model, for a commit.
   func value(_ bytes: [UInt8]) -> (value: [UInt8], key: [UInt8], keyspace: Keyspace) {
     (bytes, Self.key, meta)
   }

@@ -1,16 +1,16 @@
-// Rows as a store hands them out.
+// Rows that a store returns.
 //
-// The bytes of a `StoredRow` are borrowed. A reader that keeps its rows (`StateReader.keepsRows`)
-// has them mapped or in memory as long as it lives. Other readers hand out copies, which end with
-// the call that receives them. Code that needs a row for longer leases it: `LeasedRow` borrows
-// mapped bytes and copies the others.
+// The bytes of a `StoredRow` are borrowed. If a reader keeps its rows (`StateReader.keepsRows`),
+// they are mapped or in memory as long as the reader lives. Other readers pass copies, which are
+// valid only during the call that receives them. Code that needs a row for longer uses a
+// `LeasedRow`: it borrows kept bytes, and copies others.
 //
-// Rows are decoded by the schema of the reader that gives them (`StateReader.schema`). A `KeptRow`
-// was decoded before: it can be read beside rows of other schemas.
+// Rows are decoded with the schema of their reader (`StateReader.schema`). A `KeptRow` is already
+// decoded, so it can be read together with rows of other schemas.
 
 internal import PerdurePredicates
 
-/// The version of a row: changes with every write of the row, also if the bytes stay the same.
+/// The version of a row. It changes with every write of the row, even if the bytes stay the same.
 package struct RowVersion: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt64
 
@@ -19,8 +19,8 @@ package struct RowVersion: RawRepresentable, Hashable, Sendable {
   }
 }
 
-/// A row of a store. Borrowed: the bytes are valid during the call that receives the row, and as
-/// long as the reader if it keeps its rows.
+/// A row of a store. The bytes are borrowed: they are valid during the call that receives the row,
+/// and as long as the reader if it keeps its rows.
 package struct StoredRow {
   package let bytes: UnsafeRawBufferPointer
   package let version: RowVersion
@@ -31,7 +31,7 @@ package struct StoredRow {
   }
 }
 
-/// A row that stays valid as long as both the lease and the reader that gave the row.
+/// A row that is valid as long as this value and the reader of the row both live.
 struct LeasedRow {
   let row: StoredRow
   /// nil if the reader keeps the bytes.
@@ -64,8 +64,8 @@ struct LeasedRow {
   }
 }
 
-/// A decoded row that stays valid as long as this value, and as long as the reader if that keeps
-/// its rows. Its context keeps the layout (`ViewState.rows`).
+/// A decoded row that is valid as long as this value lives, and only as long as the reader if the
+/// reader keeps its rows. Its context retains the layout (`ViewState.rows`).
 struct KeptRow {
   let version: RowVersion
   private let row: RowView
@@ -99,7 +99,7 @@ struct KeptRow {
   func copied() -> KeptRow { copy == nil ? KeptRow(row, version: version) : self }
 }
 
-/// Bytes of a row in memory of their own.
+/// A copy of the bytes of a row.
 private final class RowCopy {
   let bytes: UnsafeRawBufferPointer
 

@@ -1,29 +1,30 @@
-// Sums that a store keeps for the objects of a relationship (`IndexDefinition.Kind.sums`).
+// Sums that a store maintains for the objects of a relationship (`IndexDefinition.Kind.sums`).
 
 internal import PerdureLog
 internal import PerdureNumbers
 package import PerdurePredicates
 
-/// An exact sum of numbers: what comes and goes leaves no trace, and what it comes to is what adding up anew gives.
+/// An exact sum of numbers. It depends only on the numbers in it, not on numbers that were added
+/// and removed.
 package struct StoredSum: Sendable {
   private var sum: GroupSum
 
-  /// The sum of nothing.
+  /// Makes an empty sum.
   ///
-  /// - Parameter isReal: Whether real numbers are summed, and not whole ones and decimals.
+  /// - Parameter isReal: True for real numbers; false for whole numbers and decimals.
   package init(isReal: Bool) { sum = GroupSum(of: Self.kind(isReal: isReal)) }
 
   init(_ sum: GroupSum) { self.sum = sum }
 
-  /// What a store sums.
+  /// The kind of the numbers that a store sums.
   static func kind(isReal: Bool) -> GroupSum.Kind { isReal ? .integersAndDoubles : .integersAndDecimals }
 
-  /// Puts a value in; nothing unless it is a number.
+  /// Adds a value. Ignores values that are not numbers.
   package mutating func add(_ value: Value) {
     if let term = SumTerm(value, sum.kind) { sum.add(term) }
   }
 
-  /// Takes a value out that is in it.
+  /// Removes a value that was added.
   package mutating func remove(_ value: Value) {
     if let term = SumTerm(value, sum.kind) { sum.remove(term) }
   }
@@ -31,7 +32,7 @@ package struct StoredSum: Sendable {
   /// Adds the difference between two sums of the same kind.
   mutating func add(_ difference: StoredSum) { sum.add(difference.sum) }
 
-  /// Whether adding it changes nothing.
+  /// Whether adding this sum changes nothing.
   var isZero: Bool { sum == GroupSum(of: sum.kind) }
 
   /// The exact sum.
@@ -39,7 +40,7 @@ package struct StoredSum: Sendable {
 }
 
 extension SumTerm {
-  /// A value as a number that is summed; nil for what is none.
+  /// A value as a term of a sum; nil if it is not a number.
   init?(_ value: Value, _ kind: GroupSum.Kind) {
     guard let term = ExactSum.Term(value, kind == .integersAndDoubles ? .binary : .decimal) else {
       return nil
