@@ -1,5 +1,5 @@
-// What a container has in the place of a store after it was closed. A task that asks for a context
-// while another one closes the container gets a context whose reads and saves throw.
+// Replaces a store in a container after the store was closed. If a task requests a context while
+// another task closes the container, the reads and saves of this context throw.
 
 internal import PerdurePredicates
 
@@ -8,7 +8,8 @@ final class ClosedStore: PersistentStore {
   let identifier: String
   private let sequence: UInt64
 
-  /// Takes over what is known of a store without reading it. Retains nothing of the store.
+  /// Copies the schema, the identifier and the sequence number of a store. Does not retain the
+  /// store.
   init(_ store: any PersistentStore) {
     schema = store.schema
     identifier = store.identifier

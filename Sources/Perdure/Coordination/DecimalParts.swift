@@ -1,12 +1,13 @@
-// Decimal numbers as sign, digits and exponent: the form that rows and keys are made from.
+// Decimal numbers as sign, mantissa and exponent. Rows and keys are encoded from this form.
 //
-// Foundation gives a decimal's parts only through arithmetic and text. Here the parts are taken from the text
-// form of its significand, which holds on every platform whatever the private layout is; decimals are rare
-// enough in keys for that.
+// Foundation provides the parts of a decimal only through arithmetic and text. The digits are read
+// from the text of the significand, which does not depend on Foundation's private layout. This is
+// slow, but decimals are rare in keys.
 //
-// In a row: u64 low and u64 high half of the mantissa | i32 exponent | u8 flags (1 negative, 2 not a number)
-// | three zero bytes. The mantissa has no trailing decimal zero unless the exponent is at its greatest, zero
-// is all zero bytes, and a number that is none has its flag alone: so equal numbers are equal bytes.
+// In a row: u64 low and u64 high half of the mantissa | i32 exponent | u8 flags (1 negative, 2 not
+// a number) | three zero bytes. The mantissa has no trailing decimal zero, unless the exponent is
+// `exponentMax`. Zero is 24 zero bytes, and NaN has only its flag. So equal numbers have equal
+// bytes.
 
 #if canImport(FoundationEssentials)
   package import FoundationEssentials
@@ -42,7 +43,7 @@ package struct DecimalParts: Hashable, Sendable {
     for digit in kept { appendDigit(digit) }
   }
 
-  /// The digits of the significand without leading zeros; none for zero.
+  /// The digits of the significand without leading zeros; empty for zero.
   private static func digits(of decimal: Decimal) -> [UInt8] {
     var digits: [UInt8] = []
     for byte in decimal.significand.description.utf8 where byte >= 0x30 && byte <= 0x39 {
@@ -60,7 +61,7 @@ package struct DecimalParts: Hashable, Sendable {
 
   package var isZero: Bool { low == 0 && high == 0 && !isNaN }
 
-  /// The digits of the mantissa, most significant first; none for zero.
+  /// The digits of the mantissa, most significant first; empty for zero.
   package var digits: [UInt8] {
     var high = high
     var low = low
@@ -76,7 +77,8 @@ package struct DecimalParts: Hashable, Sendable {
     return digits
   }
 
-  /// The number as Foundation's type. An exponent out of range, which no writer makes, gives NaN.
+  /// The number as Foundation's type. It is NaN if the exponent is out of range; no writer produces
+  /// such an exponent.
   package var decimal: Decimal {
     if isNaN || exponent < -128 || exponent > Self.exponentMax { return .nan }
     let significand = Decimal(high) * Self.twoTo64 + Decimal(low)
@@ -87,7 +89,7 @@ package struct DecimalParts: Hashable, Sendable {
 }
 
 extension DecimalParts {
-  /// Reads the 24 bytes of a row's field. Any bytes give a value.
+  /// Reads the 24 bytes of a row's field. Accepts any bytes.
   init(stored bytes: UnsafeRawPointer) {
     low = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
     high = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))

@@ -1,11 +1,11 @@
-// Derived attributes as stores and contexts know them: a name for an expression.
+// Derived attributes in stores and contexts. A derived attribute is a name for an expression.
 //
-//   D1. No row has a derived attribute. Asking for one is asking for its expression, of the row or of the object as a
-//       context shows it, so that it is never out of date.
-//   D2. A copy (a path without a function) means exactly the path: predicates and orders are planned and run with the
-//       path in the name's place (`StoreSchema.expanded`).
-//   D3. A sum may be a number that the kind of the attribute does not hold. Predicates and other sums take the exact
-//       sum. Properties, values by name and orders take the nearest number of the kind.
+// D1. Rows do not contain derived attributes. A read evaluates the expression on the row, or on the
+//     object as its context shows it. So the value is never outdated.
+// D2. A copy (a path without a function) is equivalent to its path. Predicates and orders are
+//     planned and run with the path instead of the name (`StoreSchema.expanded`).
+// D3. A sum may exceed the range of the attribute's kind. Predicates and other sums use the exact
+//     sum. Properties, values by name and orders use the nearest number of the kind.
 
 internal import PerdureModel
 package import PerdurePredicates
@@ -16,19 +16,19 @@ package import PerdurePredicates
   internal import Foundation
 #endif
 
-/// What a derived attribute of an entity stands for.
+/// The expression of a derived attribute of an entity.
 package struct DerivedStorage: Hashable, Sendable {
   /// The kind of the values.
   package let kind: FieldKind
-  /// The path that the value follows from, from the object on.
+  /// The path from the object to the source of the value.
   package let path: PropertyPath
-  /// The slots along the path, each in the entity that the ones before lead to.
+  /// The slots along the path. Each slot is one of the destination entity of the slot before it.
   package let slots: [Int]
-  /// What is done with the text at the end.
+  /// The function that is applied to the text at the end of the path; nil if there is none.
   package let function: FetchFunction?
-  /// The index that keeps the sum, if there is one.
+  /// The index that stores the sum, if there is one.
   package internal(set) var sums: StoreIndex?
-  /// All of it.
+  /// The whole expression: the path and the function.
   package let expression: FetchExpression
 
   /// - Parameter steps: The properties along the path.
@@ -51,25 +51,26 @@ package struct DerivedStorage: Hashable, Sendable {
     expression = function.map { [path] in .function($0, [.keyPath(path)]) } ?? .keyPath(path)
   }
 
-  /// Whether it is what stands at the end of a path, unchanged.
+  /// Whether the value is a copy of the value at the end of the path.
   package var isCopy: Bool { function == nil && path.aggregate == nil }
 
   /// The value for an object.
   ///
-  /// - Throws: What the source throws.
+  /// - Throws: The error of the source.
   func value(
     of source: some PropertySource
   ) throws(PredicateEvaluationError) -> Value {
     exact(try expression.value(with: source))
   }
 
-  /// A value in the attribute's kind. A number that the kind cannot hold stays as it is (D3).
+  /// Converts a value to the attribute's kind. A number that the kind cannot represent is returned
+  /// unchanged (D3). Any other such value becomes null.
   func exact(_ value: Value) -> Value {
     if let stored = value.stored(as: kind) { return stored }
     return kind.isNumeric && value.isNegative != nil ? value : .null
   }
 
-  /// What a property shows for an exact value: the nearest number that its kind holds (D3).
+  /// The value that a property returns for an exact value: the nearest number of its kind (D3).
   func shown(_ value: Value) -> Value {
     value.stored(as: kind) ?? value.isNegative.flatMap { kind.bound(isNegative: $0) } ?? .null
   }
@@ -86,8 +87,8 @@ extension FetchFunction {
 }
 
 extension FieldKind {
-  /// The end of the kind's range that is nearest to a number outside of it; nil for kinds that hold
-  /// every sum.
+  /// The limit of the kind's range that is nearest to a number outside of it; nil for kinds that
+  /// can represent every sum.
   fileprivate func bound(isNegative: Bool) -> Value? {
     switch self {
     case .int16: .integer(Int64(isNegative ? Int16.min : .max))
@@ -112,7 +113,7 @@ extension Value {
 }
 
 extension StoreSchema {
-  /// A path with the paths of copies in the place of their names.
+  /// Returns a path in which the names of copies are replaced by their paths.
   func expanded(_ path: PropertyPath, from start: EntityStorage) -> PropertyPath {
     if !hasCopies { return path }
     var names: [String] = []
@@ -136,7 +137,7 @@ extension StoreSchema {
 }
 
 extension FetchPredicate {
-  /// The predicate with the paths of copies in the place of their names.
+  /// Returns the predicate with the names of copies replaced by their paths.
   func replacingCopies(_ schema: StoreSchema, _ entity: EntityStorage) -> FetchPredicate {
     if !schema.hasCopies { return self }
     return mapChildren(

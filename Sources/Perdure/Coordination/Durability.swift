@@ -1,4 +1,4 @@
 public import PerdureLog
 
-/// The durability of a save once it has returned: the engine's levels.
+/// How durable a save is when it returns. These are the levels of the engine.
 public typealias Durability = PerdureLog.Durability

@@ -1,4 +1,4 @@
-// Which fields of rows hold the values of an attribute.
+// The kind of row field for each type of attribute.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -6,7 +6,7 @@ internal import PerdurePredicates
 extension FieldKind {
   init(_ type: AttributeType) {
     switch type {
-    // No row has such a field.
+    // Rows have no field for such an attribute.
     case .undefined: self = .absent
     case .boolean: self = .bool
     case .int16: self = .int16

@@ -1,8 +1,8 @@
-// What a field of a row holds, and how many bytes of the fixed section it takes.
+// The kinds of fields in a row, and their sizes in the fixed section.
 
-/// The form in which one property lies in a row. The order of cases is not stored anywhere.
+/// The form of one property in a row. The order of the cases is not stored.
 @usableFromInline package enum FieldKind: UInt8, Sendable, CaseIterable {
-  /// The layout has no such property: it reads as its default.
+  /// The layout does not contain the property. Reading the property returns its default.
   case absent
   case bool
   case int16
@@ -26,7 +26,7 @@
     unsafeBitCast(left, to: UInt8.self) == unsafeBitCast(right, to: UInt8.self)
   }
 
-  /// Bytes in the fixed section; 0 for what lies in the variable section.
+  /// Bytes in the fixed section; 0 for kinds in the variable section.
   package var fixedSizeBytes: Int {
     switch self {
     case .absent, .string, .data, .url: 0

@@ -1,5 +1,5 @@
-// Whether a store of the engine holds an object graph. A store of keys and values may have
-// keyspaces and keys with the names of a graph's.
+// Determines whether a store of the engine contains an object graph. A store of keys and values can
+// have keyspaces and keys with the same names as those of a graph.
 
 internal import PerdureLog
 internal import PerdureModel
@@ -8,19 +8,19 @@ enum GraphRecognition {
   /// The record of the stored model.
   private enum Record {
     case absent
-    /// The record exists, and is damaged.
+    /// The record exists, but is damaged.
     case unreadable
     case value([UInt8])
   }
 
-  /// Whether a store with these keyspaces holds a graph.
+  /// Whether a store with these keyspaces contains a graph.
   ///
-  /// Its keyspace `meta` must be of byte strings and have the record of the stored model. A value
-  /// with the header of a stored model proves the graph, also if the rest cannot be read. Any other
-  /// value is a damaged model if the store has keyspaces of rows, and else a value of another
-  /// program.
+  /// The keyspace `meta` must have the kind `.bytes`, and contain the record of the stored model. A
+  /// record with the header of a stored model proves a graph, even if the rest cannot be read. Any
+  /// other record is a damaged model if the store has keyspaces of rows. Otherwise the record
+  /// belongs to another program.
   ///
-  /// - Parameter value: Reads the record's value; nil if it is absent.
+  /// - Parameter value: Reads the value of the record; nil if it is absent.
   /// - Throws: The errors of `value`, except damage.
   static func isGraph(_ keyspaces: [Keyspace], value: (Keyspace) throws -> [UInt8]?) throws -> Bool {
     let meta = keyspaces.first { $0.name == LogKeyspaces.metaName && $0.kind == .bytes }
@@ -43,9 +43,9 @@ enum GraphRecognition {
     }
   }
 
-  /// Checks that an open store holds a graph.
+  /// Checks that an open store contains a graph.
   ///
-  /// - Throws: `StoreError`: `.notAStore` if it holds none, and errors of reading.
+  /// - Throws: `StoreError` with code `.notAStore` if it contains no graph; errors of reading.
   static func check(_ store: Store) throws {
     let isGraph = try isGraph(store.keyspaces) { meta in
       try store.snapshot().value(key: StoredModelRecord.key, in: meta)

@@ -1,4 +1,4 @@
-// Ids for new rows, given out once, also over crashes (LogPersistentStore, L2).
+// Reserves ids for new rows. No id is assigned twice, even after a crash (LogPersistentStore, L2).
 
 internal import PerdureFileIO
 internal import PerdureLog
@@ -8,11 +8,11 @@ final class IDReservations: @unchecked Sendable {
   private let lock = Lock()
   private let store: Store
   private let keyspaces: LogKeyspaces
-  /// By entity number: reserved and not yet given out.
+  /// The ids that are reserved but not yet assigned, by entity number.
   private var free: [UInt16: Range<UInt64>] = [:]
 
-  /// How many ids a reservation takes at least: one small commit in so many insertions, and so many numbers lost
-  /// at the end of a program, out of 2^48.
+  /// The minimum number of ids in a reservation. Each reservation is a small commit. When the
+  /// program ends, the unassigned ids of a reservation are lost, out of 2^48.
   private static let blockLength: UInt64 = 65_536
   /// Ids have 48 bits.
   private static let idMax: UInt64 = 1 << 48 - 1
@@ -24,7 +24,7 @@ final class IDReservations: @unchecked Sendable {
 
   func take(_ count: Int, of entity: UInt16) throws -> Range<UInt64> {
     precondition(count > 0, "Take at least one id.")
-    // In a forked child a thread that it does not have may hold the lock for ever.
+    // In a forked child, the lock may be held forever by a thread that exists only in the parent.
     try store.checkProcess()
     return try lock.withLock {
       var range = free[entity] ?? 0..<0
@@ -54,7 +54,7 @@ final class IDReservations: @unchecked Sendable {
     Array("ids".utf8) + withUnsafeBytes(of: entity.bigEndian) { Array($0) }
   }
 
-  /// What is no number must not count as none: ids would be given out twice.
+  /// Throws if the record is not a number. If it counted as absent, ids would be assigned twice.
   private static func number(_ bytes: [UInt8]) throws -> UInt64 {
     let number = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard bytes.count == 8, number <= idMax else {

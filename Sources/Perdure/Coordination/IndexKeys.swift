@@ -1,8 +1,8 @@
-// From a row to its keys in an index: pure, the same for every store.
+// Computes the index keys of a row. The functions are pure, and the same for every store.
 
 internal import PerdurePredicates
 
-/// Takes the keys of one index out of rows of one concrete entity.
+/// Computes the keys of one index from the rows of one concrete entity.
 package struct IndexKeys: Sendable {
   private enum Shape: Sendable {
     case relation(slot: Int)
@@ -18,7 +18,7 @@ package struct IndexKeys: Sendable {
     }
   }
 
-  /// A component, found in the rows of the entity.
+  /// A component of the key, with its slot in the rows of the entity.
   private struct Part {
     let slot: Int
     let function: TextFunction?
@@ -28,15 +28,15 @@ package struct IndexKeys: Sendable {
   private let shape: Shape
   private let layouts: RowLayouts
   private let condition: RowCondition?
-  /// The slot whose reference is the whole key, where that is so.
+  /// The slot whose reference is the whole key; nil for other keys.
   let relationSlot: Int?
-  /// What of a row the keys follow from, the condition included.
+  /// The columns that determine the keys, including those of the condition.
   let parts: RowParts
 
   /// The number of slots in the rows.
   var slotCount: Int { layouts.current.slotCount }
 
-  /// nil when rows of the entity do not feed the index.
+  /// Returns nil if rows of the entity have no entries in the index.
   package init?(_ index: IndexDefinition, entity: EntityStorage, in schema: StoreSchema) {
     guard index.entities.contains(entity.number), let layouts = entity.layouts else { return nil }
     self.layouts = layouts
@@ -69,13 +69,14 @@ package struct IndexKeys: Sendable {
     self.parts = parts
   }
 
-  /// The key of a row, or nil when the row has no entry.
+  /// The key of a row; nil if the row has no entry.
   package func key(of row: RowView) -> [UInt8]? {
     var key = OrderedKey()
     return append(keyOf: row, to: &key) ? key.bytes : nil
   }
 
-  /// Appends the key of a row; false, and perhaps a part of it appended, when the row has no entry.
+  /// Appends the key of a row. Returns false if the row has no entry; a part of a key may be
+  /// appended then.
   func append(keyOf row: RowView, to key: inout OrderedKey) -> Bool {
     switch shape {
     case .sums: return false
@@ -95,7 +96,8 @@ package struct IndexKeys: Sendable {
     return true
   }
 
-  /// What a row adds to the sum of its owner, null where nothing; nil for other indexes and without an owner.
+  /// The owner of a row, and the number that the row adds to the owner's sum (null if none). Nil
+  /// for other indexes, and for rows without an owner.
   func term(of row: RowView) -> (owner: ObjectReference, number: Value)? {
     guard case .sums(let owner, let attribute) = shape, row.isPresent(row.fields[owner]) else { return nil }
     return (row.reference(row.fields[owner]), row.value(attribute))

@@ -1,4 +1,5 @@
-// A change of several stores: taken apart, judged by all, committed one after the other (J3).
+// Commits a change of several stores: splits it, checks all parts, then commits them one by one
+// (J3).
 
 internal import PerdurePredicates
 
@@ -33,7 +34,7 @@ extension JoinedStore {
     try check(parts(of: change, view))
   }
 
-  /// Asks every store; what several refuse for is one conflict.
+  /// Checks each part in its store. The conflicts of several stores are thrown as one conflict.
   private func check(_ parts: [StoreChange?]) throws {
     var conflict = StoreConflict()
     for (place, part) in parts.enumerated() {
@@ -47,9 +48,10 @@ extension JoinedStore {
     if !conflict.failed.isEmpty || !conflict.duplicates.isEmpty { throw conflict }
   }
 
-  // MARK: Taking apart
+  // MARK: Splitting
 
-  /// What each store has to do with a change, in its own numbers; nil where that is nothing.
+  /// The part of the change for each store, in the numbers of that store; nil for stores without a
+  /// part.
   private func parts(of change: StoreChange, _ view: JoinedView) -> [StoreChange?] {
     var parts = [StoreChange?](repeating: nil, count: members.count)
     func withPart(_ place: Int, _ body: (inout StoreChange, StoreOffset) -> Void) {
@@ -114,9 +116,9 @@ extension JoinedStore {
     }
   }
 
-  // MARK: Answers
+  // MARK: Errors
 
-  /// What a store has thrown, in the numbers of all.
+  /// Converts the error of a store to the numbers of the joined store.
   private func raised(_ error: any Error, of place: Int) -> any Error {
     guard let conflict = error as? StoreConflict else { return error }
     let offset = places.offsets[place]

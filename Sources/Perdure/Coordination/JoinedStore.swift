@@ -1,48 +1,51 @@
-// Several stores as one: what a context of a container with several stores sees.
+// Joins several stores into one, for contexts of a container with several stores.
 //
-// Each store goes on counting its entities, properties and indexes from 1, in its files too. A joined store gives them
-// numbers that are unique among all: those of the store and an offset (`StoreOffset`). They are translated here, where
-// references, index ranges and changes pass, and in the field tables of the joined schema's layouts, by which
-// references are read from rows and written into them (`RowField.entityOffset`): rows themselves pass as they are. An
-// entity that several stores have is one entity for each; a fetch asks them in turn (Fetching/FetchParts.swift).
-// The context above knows one `PersistentStore` either way, and a container with a single store has none of this.
+// Each store has its own numbers of entities, properties and indexes, also in its files. A joined
+// store makes them unique by adding an offset for each store (`StoreOffset`). References, index
+// ranges and changes are translated here. References in rows are translated when they are read or
+// written, by the field tables of the joined schema's layouts (`RowField.entityOffset`). So rows
+// pass unchanged.
+//
+// If several stores have an entity, the joined schema has one entity for each of them. A fetch
+// queries them in turn (Fetching/FetchParts.swift). Contexts always use one `PersistentStore`. A
+// container with a single store has no joined store.
 //
 // Invariants:
-//   J1. No reference leads from one store to another: a save that would make one is refused before it gets here
-//       (StoreAssignment.swift). So every change, range and link belongs to one store.
-//   J2. A view has a view of each store. They were taken one after the other: each is a consistent state, and all of
-//       them together need not be one that ever was.
-//   J3. A commit over several stores is first judged by all of them, with nothing written. Then they commit in their
-//       order; what one of them refuses after that, because somebody was faster or its medium is full, leaves what came
-//       before committed, and `IncompleteCommit` says so.
+// J1. No reference crosses stores: a save that would create such a reference is rejected earlier
+//     (StoreAssignment.swift). So every row, range and link belongs to one store.
+// J2. A view contains a view of each store. They were taken one after the other. Each is a
+//     consistent state, but all of them together may never have existed at one time.
+// J3. A commit to several stores is first checked by all of them, and nothing is written. Then the
+//     stores commit in their order. One can still fail, because of a concurrent commit or a full
+//     disk. The commits before it remain, and `IncompleteCommit` reports them.
 
 internal import PerdurePredicates
 
-/// A commit of which a part was made.
+/// A commit to several stores failed after some of them had committed.
 struct IncompleteCommit: Error {
-  /// The places of the stores that have committed.
+  /// The positions of the stores that have committed.
   let committed: [Int]
-  /// The place of the store that has not, and after which none was asked.
+  /// The position of the store that failed. The stores after it were not called.
   let failed: Int
-  /// What to go on with: the new states of those that have committed, and the others as they were seen before.
+  /// The view to continue with: new states of the committed stores, previous states of the others.
   let view: any StoreView
-  /// Why, in the numbers of the joined store.
+  /// The error of the failed store, in the numbers of the joined store.
   let cause: any Error
 }
 
-/// Some stores could not be moved on; the others were.
+/// Some stores could not be refreshed; the others were.
 struct JoinedRefreshFailure: Error {
   let causes: [(place: Int, cause: any Error)]
 }
 
-/// Where the numbers of a joined store belong.
+/// Maps the numbers of a joined store to its members.
 struct JoinedPlaces: Sendable {
   let offsets: [StoreOffset]
-  /// By entity number.
+  /// The position of the store of each entity, by entity number.
   private let placesOfEntities: [UInt8]
-  /// By index.
+  /// The position of the store of each index, by index.
   private let placesOfIndexes: [UInt8]
-  /// By index, whether its keys are references.
+  /// For each index, whether its keys begin with a reference (`IndexDefinition.hasBareReferences`).
   private let haveBareReferences: [Bool]
 
   init(_ parts: [StoreSchema], _ offsets: [StoreOffset]) {
@@ -54,7 +57,7 @@ struct JoinedPlaces: Sendable {
     haveBareReferences = parts.flatMap { $0.indexes.map(\.hasBareReferences) }
   }
 
-  /// The place of the store that has an entity, whose number may come from anywhere.
+  /// The position of the store that has an entity; nil if the number is unknown.
   func place(ofEntity number: UInt16) -> Int? {
     Int(number) < placesOfEntities.count ? Int(placesOfEntities[Int(number)]) : nil
   }
@@ -63,18 +66,19 @@ struct JoinedPlaces: Sendable {
 
   func hasBareReferences(_ index: StoreIndex) -> Bool { haveBareReferences[index.rawValue] }
 
-  /// A range of an index, as its store has it.
+  /// Converts a range of an index to the numbers of its store.
   func lowered(_ range: KeyRange, of index: StoreIndex) -> KeyRange {
     let offset = offsets[place(of: index)].entity
     guard hasBareReferences(index), offset > 0 else { return range }
     guard let lower = Self.lowered(range.lower, by: offset) else {
-      // It begins before all references of the store.
+      // The range begins before all references of the store.
       return KeyRange(lower: [], upper: range.upper.map { Self.lowered($0, by: offset) ?? [] })
     }
     return KeyRange(lower: lower, upper: range.upper.map { Self.lowered($0, by: offset) ?? [] })
   }
 
-  /// A bound of references with smaller entity numbers; nil where it is before all of them.
+  /// Subtracts the offset from the entity number of a bound; nil if the bound is before all
+  /// references.
   private static func lowered(_ bound: [UInt8], by offset: UInt16) -> [UInt8]? {
     var bound = bound
     while bound.count < 2 { bound.append(0) }
@@ -83,7 +87,7 @@ struct JoinedPlaces: Sendable {
     return head(of: number - offset) + bound.dropFirst(2)
   }
 
-  /// A range that a store names, in the numbers of all.
+  /// Converts a range of a store to the numbers of the joined store.
   func raised(_ range: KeyRange, of index: StoreIndex) -> KeyRange {
     let offset = offsets[place(of: index)].entity
     guard hasBareReferences(index), offset > 0 else { return range }
@@ -100,13 +104,13 @@ struct JoinedPlaces: Sendable {
   }
 }
 
-/// Several stores as one.
+/// Joins several stores into one.
 package final class JoinedStore: PersistentStore {
-  /// One of the stores.
+  /// One of the joined stores.
   package struct Member: Sendable {
     let store: any PersistentStore
     let durability: Durability
-    /// Whether nothing new goes into it.
+    /// Whether the store is open only for reading.
     let isReadOnly: Bool
 
     package init(_ store: any PersistentStore, durability: Durability, isReadOnly: Bool) {
@@ -121,9 +125,9 @@ package final class JoinedStore: PersistentStore {
   let places: JoinedPlaces
   private let schemas: JoinedSchemas
 
-  /// - Parameter members: In the order in which they are asked. Among those that have an entity, its name means that
-  ///   of the first which can be written.
-  /// - Returns: nil when the numbers do not suffice for all entities and properties.
+  /// - Parameter members: The stores, in the order in which they are queried. If several have an
+  ///   entity, its name refers to the entity of the first writable one.
+  /// - Returns: nil if there are too many stores, entities or properties.
   package init?(_ members: [Member]) {
     let parts = members.map(\.store.schema)
     var offsets: [StoreOffset] = []
@@ -141,7 +145,7 @@ package final class JoinedStore: PersistentStore {
     schemas = JoinedSchemas(parts, offsets, order: order)
   }
 
-  /// Of no use as a name: each member has its own.
+  /// Not part of any id, because each member has its own identifier.
   package var identifier: String { members.map(\.store.identifier).joined(separator: "+") }
 
   package func view() -> any StoreView { joined(members.map { $0.store.view() }) }

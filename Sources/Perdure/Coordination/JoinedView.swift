@@ -1,11 +1,11 @@
-// A view of each of several stores, as one.
+// Joins views of several stores into one.
 
 internal import PerdurePredicates
 
 final class JoinedView: StoreView {
   let views: [any StoreView]
   let places: JoinedPlaces
-  /// The schemas of the views as one.
+  /// The joined schema of the views.
   let schema: StoreSchema
   /// The sum of the sequences of the stores.
   let sequence: UInt64
@@ -24,7 +24,7 @@ final class JoinedView: StoreView {
     for view in views { try view.checkIsOpen() }
   }
 
-  /// The view that an object is in, and what the object is called there.
+  /// The view that contains an object, and the object's reference in that view.
   private func part(_ reference: ObjectReference) -> (view: any StoreView, reference: ObjectReference)? {
     places.place(ofEntity: reference.entityNumber).map { place in
       (views[place], reference.lowered(by: places.offsets[place].entity))
@@ -71,7 +71,7 @@ final class JoinedView: StoreView {
     try view.visitReferences(entity: entity - offset, from: first) { try body($0.raised(by: offset)) }
   }
 
-  /// Store by store.
+  /// Reads the rows store by store.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
     var positions = [[Int]](repeating: [], count: views.count)
     for (position, reference) in references.enumerated() {
@@ -93,7 +93,7 @@ final class JoinedView: StoreView {
   func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
     let place = places.place(of: index)
     let range = places.lowered(range, of: index)
-    // A range of references of another store may be upside down here.
+    // A range of references of another store may be empty in the numbers of this store.
     if range.isEmpty { return 0 }
     return try views[place].entryCount(index.lowered(by: places.offsets[place]), range)
   }
@@ -117,7 +117,7 @@ final class JoinedView: StoreView {
     }
   }
 
-  /// Hands out a key that begins with a reference, with the entity number that it has among all stores.
+  /// Passes a copy of a key to `body`. The reference at the start of the copy is in joined numbers.
   private static func withRaised<R>(
     _ key: UnsafeRawBufferPointer, by offset: UInt16, _ body: (UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
@@ -160,7 +160,7 @@ final class JoinedView: StoreView {
 
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
     let place = places.place(of: index)
-    // Nothing in that store leads to an owner in another one: there is nothing to add up.
+    // No object in that store refers to an owner in another store, so there is no sum.
     guard places.place(ofEntity: owner.entityNumber) == place else { return nil }
     let offset = places.offsets[place]
     return try views[place].sum(index.lowered(by: offset), of: owner.lowered(by: offset.entity))
@@ -180,7 +180,7 @@ final class JoinedView: StoreView {
       under: owner.lowered(by: offset.entity), in: index.lowered(by: offset), to: &found)
   }
 
-  /// One request if all owners are of the store that has the index.
+  /// Makes one request if all owners are in the store of the index.
   func appendReferences(
     _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
     rows: (ObjectReference, StoredRow) throws -> Void
@@ -215,7 +215,8 @@ final class JoinedView: StoreView {
       in: index.lowered(by: offset))
   }
 
-  /// Store by store: references that stand together mostly are of one.
+  /// Makes one request for each run of references to one store. Neighbouring references are mostly
+  /// of one store.
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void

@@ -1,12 +1,14 @@
-// Ranges of index keys: half-open, bytewise. The engine has a type of its own for the same thing: contexts and
-// fetches compute with ranges and must not know the engine (`LogStoreView` translates).
+// Half-open ranges of index keys, compared by bytes. The engine has its own type for key ranges.
+// Contexts and fetches do not depend on the engine, so they use this type. `LogStoreView` converts
+// it.
 
 package import PerdurePredicates
 
-/// The keys from `lower` on and before `upper`, compared as unsigned bytes, a prefix before what it begins.
+/// The keys from `lower` up to, but not including, `upper`. Keys are compared as unsigned bytes,
+/// and a prefix sorts before longer keys.
 package struct KeyRange: Hashable, Sendable {
   package var lower: [UInt8]
-  /// The first key that is out of the range; nil when there is no end.
+  /// The first key after the range; nil if the range has no end.
   package var upper: [UInt8]?
 
   package init(lower: [UInt8], upper: [UInt8]?) {
@@ -25,12 +27,12 @@ package struct KeyRange: Hashable, Sendable {
     KeyRange(lower: bytes, upper: bytes.afterPrefix())
   }
 
-  /// This key alone: no key lies between a key and itself followed by a zero byte.
+  /// Only this key: no other key sorts between `key` and `key + [0]`.
   package static func equal(_ key: [UInt8]) -> KeyRange {
     KeyRange(lower: key, upper: key + [0])
   }
 
-  /// The entries whose key is a bare reference.
+  /// The entries whose key is this reference, without a mark for null.
   package static func owner(_ reference: ObjectReference) -> KeyRange {
     var key = OrderedKey()
     key.append(bare: reference)
@@ -62,7 +64,7 @@ package struct KeyRange: Hashable, Sendable {
 }
 
 extension [UInt8] {
-  /// The least key that is greater than every key beginning with these bytes; nil when there is none.
+  /// The smallest key that is greater than all keys with this prefix; nil if there is none.
   package func afterPrefix() -> [UInt8]? {
     var bytes = self
     while let last = bytes.popLast() {

@@ -1,8 +1,8 @@
-// Where in the engine the parts of a graph are: keyspaces, and indexes of their names.
+// The keyspaces and indexes of the engine that contain the parts of a graph.
 
 internal import PerdureLog
 
-/// Finds the keyspaces and indexes of a store, or makes them.
+/// Finds or creates the keyspaces and indexes of a store.
 protocol GraphCatalog {
   mutating func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace
   mutating func defineIndex(_ definition: PerdureLog.IndexDefinition) throws -> DerivedIndex
@@ -10,7 +10,7 @@ protocol GraphCatalog {
 
 extension CatalogChange: GraphCatalog {}
 
-/// The catalog of a store that is only read: what it lacks is an error.
+/// The catalog of a read-only store. A missing keyspace or index is an error.
 struct FoundCatalog: GraphCatalog {
   private let store: Store
 
@@ -23,7 +23,7 @@ struct FoundCatalog: GraphCatalog {
   }
 }
 
-/// What in the engine belongs to what in the schema.
+/// Maps the entities and indexes of a schema to keyspaces and indexes of the engine.
 struct LogKeyspaces: Sendable {
   static let metaName = "meta"
 
@@ -36,16 +36,16 @@ struct LogKeyspaces: Sendable {
     name.hasPrefix(rowsPrefix) && UInt16(name.dropFirst(rowsPrefix.count)).map(rowsName) == name
   }
 
-  /// Where the entries of a `StoreIndex` are.
+  /// The location of the entries of a `StoreIndex`.
   enum Place: Sendable {
     case derived(DerivedIndex)
     case links(Keyspace)
   }
 
   let meta: Keyspace
-  /// By entity number; nil for abstract entities.
+  /// The keyspaces of rows, by entity number; nil for abstract entities.
   private(set) var rows: [Keyspace?]
-  /// By position of the `StoreIndex`.
+  /// The location of each `StoreIndex`, by its position.
   private(set) var places: [Place] = []
 
   init(_ schema: StoreSchema, _ meta: Keyspace, in catalog: inout some GraphCatalog) throws {
@@ -111,7 +111,8 @@ struct LogKeyspaces: Sendable {
         source: .records(keyspaces: [keyspace], extractor: SliceExtractor.name, parameters: slices)))
   }
 
-  /// Groups are counted in derived indexes only: links get a forward one when somebody orders by their count.
+  /// Only derived indexes can be counted. So links get a derived forward index if a count index
+  /// needs it.
   private func countable(_ counted: StoreIndex, in catalog: inout some GraphCatalog) throws -> DerivedIndex {
     switch places[counted.rawValue] {
     case .derived(let index): return index

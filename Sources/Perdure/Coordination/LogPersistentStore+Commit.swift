@@ -1,4 +1,4 @@
-// A change of the graph as a commit of the engine, and its refusals back.
+// Commits a change of the graph in the engine, and converts the conflicts that the engine reports.
 
 internal import PerdureLog
 internal import PerdurePredicates
@@ -15,19 +15,23 @@ extension LogPersistentStore {
     return view()
   }
 
-  /// Whether a commit that failed may be in the log. A store that an earlier failure has poisoned refuses before it
-  /// writes; only where nobody has committed meanwhile can that be told from a sync of this commit that failed.
+  /// Whether a commit that failed may be in the log.
+  ///
+  /// `.poisoned` has two causes: an earlier failure, after which the store refuses commits before
+  /// it writes, or a failed sync of this commit. If the sequence number is unchanged, this commit
+  /// was not written.
   private func isUnsettled(_ error: StoreError, _ change: StoreChange) -> Bool {
     error.code == .io || error.code == .poisoned && view().sequence != change.view.sequence
   }
 
-  /// The engine judges the preconditions, and that the store is open and may be written.
+  /// Commits only the preconditions of a change. So the engine checks them, and also that the store
+  /// is open and writable.
   package func check(_ change: StoreChange) throws {
     if !unjudged.isEmpty { try checkJudgeable(change) }
     var conditions = StoreChange(view: change.view, schema: schema, durability: .relaxed)
     conditions.preconditions = change.preconditions
     do { _ = try commit(conditions) } catch let error as UnsettledCommit {
-      // Of this change nothing was to be written.
+      // This commit had no content, so nothing is unsettled.
       throw error.cause
     }
     let duplicates = try change.duplicates(in: view())
@@ -56,7 +60,7 @@ extension LogPersistentStore {
     }
   }
 
-  /// L3.
+  /// Throws if the uniqueness of a row cannot be checked (L3).
   private func checkJudgeable(_ change: StoreChange) throws(StoreError) {
     for reference in change.puts.references {
       guard let constraint = unjudged[reference.entityNumber] else { continue }
@@ -118,7 +122,7 @@ extension StoreLink {
 }
 
 extension KeyRange {
-  /// The range of whole link keys: a source has its targets behind it.
+  /// Converts a range of sources to link keys. A link key is the source followed by the target.
   fileprivate var inLinks: PerdureLog.KeyRange {
     if upper == lower + [0] { return .prefix(lower) }
     return inLog

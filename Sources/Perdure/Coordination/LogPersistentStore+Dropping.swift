@@ -1,24 +1,25 @@
-// Indexes that no longer follow from the model.
+// Drops indexes that the model no longer has.
 
 internal import PerdureLog
 
 extension LogKeyspaces {
-  /// How the names of indexes begin that follow from models.
+  /// The prefixes of the names of indexes that are made for models.
   private static let prefixes = ["rel/", "linkrev/", "attr/", "uniq/", "count/", "sums/", "forward link/"]
 
-  /// Drops the indexes of earlier models, without touching a row (L5). What a program has made beside the graph stays.
+  /// Drops the indexes of earlier models (L5). Writes no rows. Keeps other indexes that the program
+  /// has defined.
   func dropIndexesOfOthers(in catalog: inout CatalogChange) throws {
     let indexes = catalog.indexes
     let kept = kept(indexes)
     let dropped = indexes.filter { entry in
       !kept.contains(entry.index.name) && Self.prefixes.contains { entry.index.name.hasPrefix($0) }
     }
-    // What is made from others goes before them.
+    // Remove indexes that are made from other indexes first.
     for entry in dropped where entry.definition.isMade { try catalog.removeIndex(entry.index) }
     for entry in dropped where !entry.definition.isMade { try catalog.removeIndex(entry.index) }
   }
 
-  /// The names of the indexes that follow from the model, and of those that they are made from.
+  /// The names of the model's indexes, and of the indexes from which these are made.
   private func kept(
     _ indexes: [(index: DerivedIndex, definition: PerdureLog.IndexDefinition)]
   ) -> Set<String> {
@@ -32,7 +33,7 @@ extension LogKeyspaces {
 }
 
 extension PerdureLog.IndexDefinition {
-  /// Whether the index is made from another one.
+  /// Whether the index is made from another index.
   fileprivate var isMade: Bool {
     if case .groupCounts = source { true } else { false }
   }

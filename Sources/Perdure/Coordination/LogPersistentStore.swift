@@ -1,27 +1,33 @@
-// The store of an object graph on the log engine. What reads, plans, fetches and saves knows
-// `PersistentStore` alone; that there is an engine below is known here, where a container chooses it, and to
-// verification.
+// The store of an object graph on the log engine. Code that reads, plans, fetches or saves depends
+// only on `PersistentStore`. Only this store, the code that opens stores, and verification depend
+// on the engine.
 //
-//   what                     keyspace or index of the engine
+//   content                  keyspace or index of the engine
 //   stored model             keyspace "meta", key "model"
-//   ids given out            keyspace "meta", key "ids" and the entity's number, 2 bytes big-endian
+//   last reserved id         keyspace "meta", key "ids" and the entity's number, 2 bytes big-endian
 //   rows of an entity        dense keyspace "rows/<entity number>"
-//   links                    byte-string keyspace "link/<property>": source, target, 8 bytes big-endian each
-//   places in an order       byte-string keyspace "order/<property>": owner, member, 8 bytes big-endian each; its order key
+//   links                    byte-string keyspace "link/<property>", key: source, target
+//   order keys               byte-string keyspace "order/<property>", key: owner, member
 //   every other StoreIndex   a derived index of the same name
 //
+// Each reference in a key has 8 bytes, big-endian.
+//
 // Invariants
-//  L1  The model in "meta" is written before any row that needs it, so replay finds it. It is written in one commit with
-//      the keyspaces and indexes that follow from it: after a power cut a store has all of a model or nothing.
-//  L2  Ids are reserved in blocks by a commit of their own, before any of them is handed out. Commits keep
-//      their order through a crash, so a row is never there without its reservation.
-//  L3  No row is written whose uniqueness cannot be judged, because the index of the constraint could not be made
-//      when the store was opened (a row in a file of its own is damaged or gone). The engine refuses to read such an
-//      index, and to write rows after a commit has found that their unique index lacks entries.
-//  L4  A store that only reads shows states of the model that it was opened with alone: rows and indexes of
-//      another one could not be read. `shown` is the newest of them; where the store may be written it is nil.
-//  L5  A writer with a model of its own keeps the indexes that follow from it and no others. Earlier versions took several
-//      commits for that: an opening makes what a cut between them left out.
+//  L1  The model is written before any row that needs it, so replay finds it. One commit writes the
+//      model with its keyspaces and indexes. So after a power cut, a store has a complete model or
+//      none of it.
+//  L2  Ids are reserved in blocks by separate commits, before any of them is assigned. A crash
+//      keeps the order of commits, so no row exists without its reservation.
+//  L3  No row is written if its uniqueness cannot be checked. This happens if the index of the
+//      constraint could not be built when the store was opened, because a row in a separate file is
+//      damaged or missing. The engine refuses to read such an index. It also refuses to write rows
+//      after a commit has found that their unique index lacks entries.
+//  L4  A read-only store shows only states with the model with which it was opened: it cannot read
+//      rows and indexes of another model. `shown` is the newest of these states; nil if the store
+//      is writable.
+//  L5  A writer with its own model keeps exactly the indexes of this model. Earlier versions of
+//      Perdure needed several commits for that. An opening completes what a crash between these
+//      commits left incomplete.
 
 internal import PerdureFileIO
 package import PerdureLog
@@ -30,7 +36,7 @@ internal import PerdurePredicates
 
 package final class LogPersistentStore: PersistentStore {
   package let schema: StoreSchema
-  /// The model, with the numbers that this store gave it.
+  /// The model, with the numbers that this store has assigned.
   package let model: StoredModel
   package let store: Store
   let keyspaces: LogKeyspaces
@@ -39,19 +45,21 @@ package final class LogPersistentStore: PersistentStore {
   private let permission: ReadPermission
   /// Reads the stored model.
   let factory: RowIndexExtractor.Factory
-  /// Constraints that cannot be judged (L3), by the number of an entity whose objects they are about.
+  /// The names of constraints that cannot be checked (L3), by the number of each entity that they
+  /// apply to.
   let unjudged: [UInt16: String]
   private let shown: Guarded<Snapshot>?
 
   package var identifier: String { store.identifier }
 
-  /// Opens the store of a graph, or makes one.
+  /// Opens the store of a graph, or creates it.
   ///
   /// - Parameters:
-  ///   - model: The program's model; nil takes the one that is stored. A stored model that differs by additions only
-  ///     is brought up to date.
-  ///   - extractors: What stands before the maker of index entries, for a store that is wrong on purpose.
-  /// - Throws: `StoreError`; `ModelError` when the stored model differs by more, with every difference.
+  ///   - model: The program's model; nil uses the stored model. If the program's model only has
+  ///     additions, the stored model is updated.
+  ///   - extractors: Wraps the factory of index extractors. Tests use it to build wrong indexes.
+  /// - Throws: `StoreError`; `ModelError` with all differences if the stored model differs by more
+  ///   than additions.
   package convenience init(
     at path: String, model: ManagedObjectModel?, options: StoreOptions = StoreOptions(),
     extractors: (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }
@@ -97,7 +105,7 @@ package final class LogPersistentStore: PersistentStore {
   }
 
   package func view() -> any StoreView {
-    // A forked child may lack the thread that holds the lock, so it does not wait for it.
+    // A forked child may lack the thread that holds the lock, so it does not wait for the lock.
     let shown = store.isOwn ? shown?.withLock { $0 } : nil
     return LogStoreView(shown ?? store.snapshot(), schema, keyspaces, permission)
   }
@@ -113,7 +121,7 @@ package final class LogPersistentStore: PersistentStore {
         "Another process has given the store a new model. Contexts still read the state before that. To read the "
           + "newest state, open the store with a container that has the new model.")
     }
-    // Somebody else may have been faster, and have seen more.
+    // Another thread may have stored a newer state meanwhile.
     shown.withLock { shown in
       if shown.sequence < newest.sequence { shown = newest }
     }

@@ -1,4 +1,4 @@
-// A snapshot of the engine as the graph sees it.
+// A snapshot of the engine, as a view of the graph.
 
 internal import PerdureLog
 internal import PerdurePredicates
@@ -23,7 +23,7 @@ final class LogStoreView: StoreView {
   @inline(__always)
   func checkIsOpen() throws { try permission.check() }
 
-  /// Rows lie in the mapped log, which the snapshot keeps.
+  /// Rows are in the mapped log, which the snapshot retains.
   var keepsRows: Bool { true }
   var answersAtOnce: Bool { true }
 
@@ -76,7 +76,7 @@ final class LogStoreView: StoreView {
     }
   }
 
-  /// In batches by entity, each read in the order of the log.
+  /// Reads the rows in one batch for each entity, in the order of the log.
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
     try checkIsOpen()
     if references.count == 1 { return try body(0, storedRow(references[0])) }
@@ -157,7 +157,7 @@ extension LogStoreView {
   }
 }
 
-// MARK: - Walking
+// MARK: - Members
 
 extension LogStoreView {
   func appendReferences(
@@ -194,7 +194,8 @@ extension LogStoreView {
     }
   }
 
-  /// Entity by entity: references that stand in order are together already.
+  /// Makes one request for each run of references of one entity. Sorted references have one run for
+  /// each entity.
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void
@@ -223,12 +224,12 @@ extension LogStoreView {
 }
 
 extension KeyRange {
-  /// The range as the engine takes it.
+  /// The range in the type of the engine.
   var inLog: PerdureLog.KeyRange { .init(lower: lower, upper: upper) }
 }
 
 extension [Keyspace?] {
-  /// The keyspace of an entity number, which may come from anywhere.
+  /// The keyspace of an entity number; nil if the number is unknown.
   fileprivate subscript(checked entity: UInt16) -> Keyspace? {
     Int(entity) < count ? self[Int(entity)] : nil
   }

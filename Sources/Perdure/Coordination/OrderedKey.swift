@@ -1,31 +1,34 @@
 // Keys whose byte order is the order of values.
 //
-// A key is a run of components, each written so that comparing two keys as unsigned bytes compares their
-// values one after the other. The encodings are fixed for ever: indexes are stored in them.
+// A key is a sequence of components. Comparing two keys as unsigned bytes compares the values of
+// their components in order. The encodings never change, because indexes are stored in them.
 //
 //     null         00
 //     otherwise    01, then
 //       integer    8 bytes big-endian, sign bit flipped
-//       double     8 bytes big-endian; negative: all bits flipped, else the sign bit flipped. -0.0 is 0.0,
-//                  every NaN is 0, before all numbers. Floats and dates are written so too
+//       double,    8 bytes big-endian. For negative numbers, all bits are flipped, otherwise only
+//       float,     the sign bit. -0.0 is written as 0.0. Every NaN is written as 0, before all
+//       date       numbers
 //       bool       1 byte, 0 or 1
 //       uuid       its 16 bytes
-//       decimal    class 0 (not a number), 1 (negative), 2 (zero), 3 (positive); for 1 and 3 then the place
-//                  of the first digit (u16 big-endian, biased), the digits in pairs plus 1, and 00; all of
-//                  these flipped for negatives
-//       string     the canonical decomposition as UTF-8, 00 written as 00 FF, then 00 00; URLs are written
-//                  so too
-//       data       its bytes, escaped and ended in the same way, without decomposition
+//       decimal    class 0 (not a number), 1 (negative), 2 (zero) or 3 (positive). Classes 1 and 3
+//                  continue with the position of the first digit (u16 big-endian, biased), the
+//                  digits in pairs plus 1, and 00; all of these are flipped for negative numbers
+//       string,    the canonical decomposition as UTF-8, with 00 written as 00 FF, then 00 00
+//       URL
+//       data       its bytes, escaped and ended like a string, without decomposition
 //       reference  8 bytes big-endian
 //
-// A function of text (`canonical:`, `lowercase:`, `uppercase:`) is written as the string that it gives.
+// The result of a function of text (`canonical:`, `lowercase:`, `uppercase:`) is written as a
+// string.
 //
-// A descending component is the same bytes, all flipped; so null comes last there.
+// In a descending component, all bytes are flipped. So null is last.
 //
 // Invariants:
-//   K1. No encoded component is a proper prefix of another one of its kind: components can be chained.
-//   K2. An encoded string without its 00 00 is a prefix of the encodings of exactly the strings whose
-//       decomposition begins with its decomposition.
+//   K1. No encoded component is a proper prefix of another one of its kind. So components can be
+//       concatenated.
+//   K2. An encoded string A without its 00 00 is a prefix of an encoded string B if and only if the
+//       decomposition of A is a prefix of the decomposition of B.
 
 package import PerdurePredicates
 
@@ -50,13 +53,14 @@ package struct OrderedKey: Hashable, Sendable {
     if descending { invert(from: start) }
   }
 
-  /// Appends the bytes that every string with this prefix begins with (K2), as an ascending component.
+  /// Appends the bytes with which all strings with this prefix begin (K2), as an ascending
+  /// component.
   package mutating func appendPrefix(ofText text: String) {
     bytes.append(1)
     appendDecomposed(text)
   }
 
-  /// Appends what a row holds in a slot, or what a function makes of the text there.
+  /// Appends the value of a slot of a row, or the result of a function of the text in the slot.
   package mutating func append(
     _ row: RowView, _ slot: Int, default value: Value, function: TextFunction? = nil, descending: Bool = false
   ) {
@@ -165,7 +169,8 @@ extension OrderedKey {
     appendEnd()
   }
 
-  /// The eight bytes, as a number, of what a row holds in a field; nil for kinds that are written otherwise.
+  /// The 8 encoded bytes of a field that is present, as a number; nil for all kinds except
+  /// integers, floats, doubles and dates.
   @inline(__always)
   static func word(_ row: RowView, _ field: RowField) -> UInt64? {
     switch field.kind {
@@ -240,7 +245,7 @@ extension OrderedKey {
 }
 
 extension Value {
-  /// What a function makes of a text; anything else is not text and stays.
+  /// The result of a function of a text. Other values are returned unchanged.
   func applying(_ function: TextFunction) -> Value {
     if case .string(let text) = self { .string(function.applied(to: text)) } else { self }
   }

@@ -1,23 +1,23 @@
-// The seam between the object graph and what keeps its rows.
+// The interface between the object graph and the store of its rows, called the seam (D25).
 //
-// Above the seam, everything is references, rows, index ranges and preconditions. Below it, any
-// engine that keeps these promises will do, a server at the end of a network included. No type of
-// an engine occurs above the seam, and nothing above it asks which store it reads.
+// Above the seam, there are references, rows, index ranges and preconditions. Below it, any engine
+// can be used that keeps the promises in this file, also a server in a network. Code above the seam
+// uses no type of an engine, and does not depend on which store it reads.
 //
-// A store answers few required requests (`StateReader` and `PersistentStore` list them first). What
-// else it can do better than by these requests are its capabilities: each has a default that uses
-// the required requests, so a store without capabilities is slower and gives the same answers.
+// `StateReader` and `PersistentStore` list their few required requests first. The other requests
+// are capabilities: a store can often implement them faster. Each has a default that uses the
+// required requests. So a store without capabilities is slower, but returns the same results.
 //
 // Promises of a store:
-//   S1. A view is one consistent state that never changes. A store may give up old states: then
-//       their views throw `StoreViewExpired`.
-//   S2. A commit is atomic: its rows, removals and links become visible together, or none does.
-//   S3. The store derives indexes from rows and links, in the same commit: in every view, indexes
-//       agree with rows.
-//   S4. A commit is judged by its preconditions against the newest state, not against
-//       `change.view`.
-//   S5. Entries of an index are ordered bytewise by key, then by reference.
-//   S6. A request that fails changes nothing, and may be repeated.
+// S1. A view is one consistent state that never changes. A store may discard old states. Their
+//     views then throw `StoreViewExpired`.
+// S2. A commit is atomic: its rows, removals and links become visible together, or none does.
+// S3. The store derives indexes from rows and links, in the same commit. So in every view, indexes
+//     agree with rows.
+// S4. The preconditions of a commit are checked against the newest state, not against
+//     `change.view`.
+// S5. Entries of an index are ordered by the bytes of the key, then by reference.
+// S6. A request that fails changes nothing, and may be repeated.
 
 /// One index (or link keyspace) of a store: its position in `StoreSchema.indexes`.
 ///
@@ -30,50 +30,47 @@ package struct StoreIndex: RawRepresentable, Hashable, Sendable {
   }
 }
 
-/// A place where the rows of an object graph are kept. Any thread may call any method.
+/// A store of the rows of an object graph. Any thread may call any method.
 package protocol PersistentStore: AnyObject, Sendable {
-  /// The indexes that the store maintains, and what feeds them.
+  /// The indexes that the store maintains, and their sources.
   var schema: StoreSchema { get }
 
-  /// Names the store for ever; part of the URI form of object ids.
+  /// The permanent identifier of the store. It is part of the URI form of object ids.
   var identifier: String { get }
 
-  /// The newest state, of a store that only reads the one that it was opened on or last refreshed
-  /// to. O(1).
+  /// A view of the newest state. In a read-only store: of the state at the opening or at the last
+  /// refresh. O(1).
   func view() -> any StoreView
 
-  /// Goes on to what another process has committed since, in a store that only reads; elsewhere,
-  /// and when the store is closed, nothing happens.
+  /// Advances a read-only store to the newest state that another process has committed. Does
+  /// nothing if the store is writable or closed.
   ///
-  /// - Throws: the store's error when the newest state cannot be read or has another model. The
-  ///   views that are taken then are those that were taken before.
-  /// - Complexity: a look at a few files when nothing has been committed, otherwise as opening the
-  ///   store.
+  /// - Throws: The store's error if the newest state cannot be read or has another model. New views
+  ///   then show the same state as before.
+  /// - Complexity: Checks a few files if nothing was committed. Otherwise as opening the store.
   func refresh() throws
 
-  /// Applies a change atomically (S2) and returns a view at or after it.
+  /// Applies a change atomically (S2). Returns a view of the state after it, or of a later state.
   ///
-  /// - Throws: `StoreConflict` when a precondition failed or a unique key is taken, the store's own
-  ///   error when it cannot write: nothing of the change is visible, now or later.
-  ///   `UnsettledCommit` when a write or a sync has failed and the change may be there, now or
-  ///   later.
+  /// - Throws: `StoreConflict` if a precondition failed or a unique key exists. The store's own
+  ///   error if it cannot write. In both cases, nothing of the change is visible, now or later.
+  ///   `UnsettledCommit` if a write or a sync failed, and the change may be visible, now or later.
   func commit(_ change: StoreChange) throws -> any StoreView
 
-  /// Judges a change as `commit` would now, and makes none of it. What is judged well may still be
-  /// refused, by a medium without room or because somebody else commits in between.
+  /// Checks a change as `commit` would, but does not apply it. The commit can still fail later,
+  /// because of a full disk or another commit in between.
   ///
-  /// - Throws: as `commit`.
+  /// - Throws: As `commit`.
   func check(_ change: StoreChange) throws
 
-  /// Reserves ids for new rows of one concrete entity. Ids start at 1 and are never handed out
-  /// twice, also not after a crash.
+  /// Reserves ids for new rows of one concrete entity. Ids start at 1. No id is assigned twice,
+  /// even after a crash.
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64>
 
-  /// Makes all views throw, those taken earlier too. Called before the container closes the store.
+  /// Makes all views throw, including earlier ones. Called before the container closes the store.
   func endReading()
 
-  /// Ends the use of the store. Views taken earlier stay readable, unless `endReading()` was
-  /// called.
+  /// Closes the store. Earlier views stay readable, unless `endReading()` was called.
   func close() throws
 }
 

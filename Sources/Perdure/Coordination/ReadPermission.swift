@@ -1,8 +1,8 @@
 internal import PerdureLog
 internal import Synchronization
 
-/// Whether the views of a store may be read: until the container closes its stores. The engine
-/// itself lets snapshots of a closed store be read.
+/// Allows reads of a store's views until the container closes its stores. The engine itself allows
+/// reads of snapshots of a closed store.
 final class ReadPermission: Sendable {
   private let isEnded = Atomic(false)
   private let path: String

@@ -1,13 +1,13 @@
-// What a process has computed from the same input before, such as the checked model of a container's
-// classes. A program that opens its store many times, or many stores with one model, computes it
-// once.
+// A cache of values that a process has computed, such as the checked model of a container's
+// classes. A program that opens a store many times, or many stores with one model, computes the
+// value once.
 
 internal import PerdureFileIO
 
-/// The values of the keys that were asked for last. Any thread may use it.
+/// Caches the values of the most recently used keys. Any thread may use it.
 ///
-/// A key is compared with all others, so there are few. Keys are compared and values are computed
-/// outside of the lock.
+/// A lookup compares the key with all cached keys, so there are few of them. Keys are compared and
+/// values are computed outside of the lock.
 final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
   private final class Entry: Sendable {
     let key: Key
@@ -20,7 +20,7 @@ final class RecentValues<Key: Equatable & Sendable, Value: Sendable>: Sendable {
   }
 
   private let countMax: Int
-  /// The one that was asked for last is the last.
+  /// The most recently used entry is the last.
   private let entries = Guarded<[Entry]>([])
 
   init(countMax: Int) { self.countMax = countMax }

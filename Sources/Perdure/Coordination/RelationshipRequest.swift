@@ -1,13 +1,13 @@
 package import PerdurePredicates
 
-/// A request for the objects at the other end of a relationship of some owners.
+/// A request for the objects at the other end of a relationship, for some owners.
 package struct RelationshipRequest {
   package let owners: [ObjectReference]
   /// The index of the relationship, whose keys are bare references.
   package let index: StoreIndex
   /// The order of the references of an owner; nil for the order of S5.
   package let order: OrderIndexes?
-  /// The number of references after which no other owner is wanted.
+  /// The request ends after the owner with which more than this number of references was found.
   package let countMax: Int
   /// Whether the rows of the references are wanted too.
   package let wantsRows: Bool
