@@ -1,5 +1,5 @@
-// A program that imports Perdure sees models and predicates too: they are parts of the same
-// vocabulary.
+// Perdure exports PerdureModel and PerdurePredicates, because its functions use models and
+// predicates.
 
 @_exported public import PerdureModel
 @_exported public import PerdurePredicates

@@ -4,14 +4,14 @@
 // property and the type of the variable. Macros and generated code write the list.
 //
 //   1. Each name is a property of the entity.
-//   2. A variable has the type of its attribute. Whether it is optional is the choice of the class:
-//      a variable that is not optional reads as the zero of its type if there is no value.
-//   3. A `Double` may stand for a date, by its seconds since the reference date.
+//   2. A variable has the type of its attribute. The class may declare the variable as optional or
+//      not. A variable that is not optional returns the zero of its type if there is no value.
+//   3. A `Double` variable may represent a date, as seconds since the reference date.
 //   4. A derived number may be read as any type of numbers.
 //   5. A variable of `@Accessors` for an attribute with a value transformer is marked with
 //      `.transformed(by:)`. Otherwise it would read and write the bytes.
-//   6. A variable leads to one object or to many, as its relationship does. Only an ordered
-//      relationship can be an `OrderedToMany`.
+//   6. The variable of a to-one relationship has one object, and the variable of a to-many
+//      relationship is a collection. Only an ordered relationship can be an `OrderedToMany`.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -22,7 +22,7 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// The accessors of one class, and the entity whose objects it has.
+/// Checks the accessors of one class against the entity of its objects.
 struct AccessorCheck {
   let type: ManagedObject.Type
   let schema: EntitySchema
@@ -30,7 +30,7 @@ struct AccessorCheck {
   /// The names of the fetched properties, including inherited ones.
   let fetchedProperties: Set<String>
 
-  /// The problems, one sentence for each wrong accessor, in the order of the names.
+  /// The problems, one message for each wrong accessor, in the order of the names.
   var problems: [String] {
     let accessors = type._propertyNamesByKeyPath.map { (name: $0.value, keyPath: $0.key) }
     return accessors.sorted { $0.name < $1.name }.compactMap { problem($0.name, $0.keyPath) }
@@ -118,7 +118,7 @@ struct AccessorCheck {
   }
 }
 
-/// The type of a variable that leads to many objects.
+/// The type of the variable of a to-many relationship.
 private protocol RelationshipCollection {
   static var isOrdered: Bool { get }
 }

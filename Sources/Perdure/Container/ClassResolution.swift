@@ -9,17 +9,17 @@
 //   3. a given class that describes the entity; of several, the last one;
 //   4. the class of the parent entity; for a root, `ManagedObject` (GraphSchema.swift).
 //
-// A class with a description accesses properties by position. So it serves only entities that have
-// its properties at the same positions: its own entity, one with the same description, and their
-// subentities. The accessors of any class must suit the properties by name and type
-// (AccessorCheck.swift).
+// A class with a description accesses properties by position. So it can be used only for entities
+// that have its properties at the same positions: its own entity, an entity with the same
+// description, and their subentities. The accessors of any class must match the properties in name
+// and type (AccessorCheck.swift).
 
 internal import PerdureModel
 internal import PerdurePredicates
 
 /// Pairs the classes of a container with the entities of its model.
 struct ClassResolution {
-  /// What the classes of a container depend on.
+  /// The input that determines the classes of a container.
   private struct Input: Equatable, Sendable {
     let model: ManagedObjectModel
     let given: [ObjectIdentifier]

@@ -9,7 +9,7 @@
 public struct LoadedStore: Sendable, Hashable {
   /// The permanent identifier of the store. It is part of the URI form of its objects' ids.
   public let identifier: String
-  /// Its path, and its options.
+  /// The path and the options of the store.
   public let persistentStoreDescription: PersistentStoreDescription
 
   init(identifier: String, _ description: PersistentStoreDescription) {
@@ -17,12 +17,12 @@ public struct LoadedStore: Sendable, Hashable {
     persistentStoreDescription = description
   }
 
-  /// The configuration that it was opened with; nil for all entities.
+  /// The configuration with which the store was opened; nil for all entities.
   public var configurationName: String? { persistentStoreDescription.configuration }
 
-  /// Whether it is only read.
+  /// Whether the store is open only for reading.
   public var isReadOnly: Bool { persistentStoreDescription.isReadOnly }
 
-  /// Its directory as a file URL, if it is in one.
+  /// The directory of the store as a file URL; nil if the store is in memory.
   public var url: URL? { persistentStoreDescription.url }
 }

@@ -105,15 +105,15 @@ public final class PersistentContainer: Sendable {
   ///
   /// If several stores have an entity, the program sees one entity. A fetch reads all of these
   /// stores. A new object is saved in the first writable one, unless
-  /// `ManagedObjectContext.assign(_:to:)` chooses another. No relationship leads from one store to
-  /// another.
+  /// `ManagedObjectContext.assign(_:to:)` chooses another. A relationship cannot connect objects of
+  /// different stores.
   ///
   /// - Parameters:
   ///   - name: The name of the container, for messages.
   ///   - model: The entities of all stores, with the configurations that the descriptions name.
   ///   - classes: The classes of the objects, as for one store.
   ///   - classesByEntityName: The classes of particular entities.
-  ///   - storeDescriptions: At least one.
+  ///   - storeDescriptions: The descriptions of the stores; at least one.
   ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   public convenience init(
@@ -263,17 +263,17 @@ extension PersistentContainer {
     ManagedObjectContext(loadedSource(file: file, line: line), ownership: .local)
   }
 
-  /// The main actor's context, for programs with a user interface. If nothing serves the main
-  /// queue, use `newContext()`.
+  /// The main actor's context, for programs with a user interface. If the program does not run the
+  /// main queue, use `newContext()`.
   ///
   /// The first access creates the context. The container replaces it after stores were added,
   /// removed, closed or loaded again. A context with unsaved changes is kept while one of its
   /// stores is open; the next context has the stores that were added. Changes for a removed store
   /// can never be saved, so such a context is kept until it is rolled back.
   ///
-  /// A new context takes over the settings of the previous one, such as `mergePolicy` and
-  /// `automaticallyMergesChangesFromParent`. It also takes over the observers and the sequences of
-  /// events. It is not pinned to a state.
+  /// A new context copies the settings of the previous one, such as `mergePolicy` and
+  /// `automaticallyMergesChangesFromParent`. It also gets the observers, the sequences of events
+  /// and the undo manager. It is not pinned to a state.
   @MainActor public var viewContext: ManagedObjectContext {
     if let made = madeViewContext {
       let store = made.core.store
@@ -297,7 +297,7 @@ extension PersistentContainer {
     BackgroundContext(loadedSource(file: file, line: line))
   }
 
-  /// Runs a task in a new context, off the caller's isolation.
+  /// Runs a task in a new context, outside the caller's isolation.
   ///
   /// The task has its own thread. At most `backgroundTaskLimit` tasks run at once. Others wait in
   /// order, without a thread, and then see the newest state of the store. So `body` must not wait
@@ -324,8 +324,8 @@ extension PersistentContainer {
   /// Default: four for each processor, and at least 16. Why: running tasks block threads, and saves
   /// that wait for the disk at the same time share a sync. The numbers are chosen, not measured.
   ///
-  /// Range: 1 or more. Visible at once: a greater limit admits waiting tasks, a smaller one lets
-  /// running tasks end. May be set from any thread.
+  /// Range: 1 or more. A greater limit admits waiting tasks immediately. A smaller limit does not
+  /// stop running tasks. May be set from any thread.
   public var backgroundTaskLimit: Int {
     get { backgroundTasks.limit }
     set {

@@ -34,8 +34,9 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// The configuration of the model whose entities the store contains; nil for all entities.
   ///
   /// Objects of other entities cannot be inserted or fetched, unless another store of the container
-  /// has them. No relationship of the configuration may lead out of it. A store that was created
-  /// with a configuration accepts a larger one, or all entities, but no smaller one.
+  /// has them. A relationship of the configuration may not have a destination outside of it. A
+  /// store that was created with a configuration accepts a larger one, or all entities, but no
+  /// smaller one.
   public var configuration: String?
   /// Whether loading the store creates missing folders above it. They are durable before the store
   /// is created. False by default, because a missing folder is often a wrong path.
@@ -118,7 +119,7 @@ public struct PersistentStoreDescription: Sendable, Hashable {
 }
 
 extension PersistentStoreDescription {
-  /// Whether both mean the same store, opened in the same way; `configuresEngine` is not compared.
+  /// Whether both describe the same store and options; `configuresEngine` is not compared.
   public static func == (left: Self, right: Self) -> Bool { left.compared == right.compared }
 
   /// Hashes the compared properties.

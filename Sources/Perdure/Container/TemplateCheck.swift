@@ -1,5 +1,5 @@
-// Compares the parameters of functions with `@FetchTemplate` with the variables of their templates,
-// when a store is loaded.
+// When a store is loaded, compares the parameters of `@FetchTemplate` functions to the variables of
+// their templates.
 //
 // The model infers the types of variables from the predicate. A parameter of a type whose values
 // can never equal the other operand is a mistake. Types whose values may have several types in a
@@ -7,12 +7,12 @@
 
 internal import PerdureModel
 
-/// The templates of one class, and the model that has them.
+/// Checks the templates of one class in a model.
 struct TemplateCheck {
   let type: ManagedObject.Type
   let model: ManagedObjectModel
 
-  /// The problems, one sentence for each wrong parameter, in the order of the names.
+  /// The problems, one message for each wrong parameter, in the order of the names.
   var problems: [String] {
     let parameters = type._fetchTemplateParameters
     return type._fetchTemplates.flatMap { template -> [String] in

@@ -14,10 +14,10 @@
 //   G7  an object with an entry in an ordered relationship is a member of it, and the entry's value
 //       is an order key
 //
-// RelationshipChecks.swift checks G5 and G6, and OrderChecks.swift checks G7. That the indexes
-// match the rows, including derived counts, is an invariant of the engine (V4 of its verification).
-// G4 is an invariant of the engine too (V5). The engine reports index and key, and this check
-// reports objects, properties and values.
+// RelationshipChecks.swift checks G5 and G6, and OrderChecks.swift checks G7. The engine checks
+// that the indexes match the rows, including derived counts (V4 of its verification). It also
+// checks G4 (V5): the engine reports index and key, and this check reports objects, properties and
+// values.
 
 internal import PerdureLog
 internal import PerdurePredicates
@@ -40,7 +40,7 @@ public struct GraphVerificationReport: Sendable {
   /// The findings; empty for an intact graph.
   public internal(set) var findings: [Finding] = []
   /// The number of members of ordered relationships without an order key. They follow the other
-  /// members and are not damaged.
+  /// members. This is not damage.
   public internal(set) var membersWithoutPlace = 0
   /// The number of rows that were read, of all entities.
   public internal(set) var rows = 0

@@ -31,12 +31,12 @@ public struct InspectedObject: Sendable {
     case list([Property])
   }
 
-  /// The name of its entity.
+  /// The name of the object's entity.
   public let entity: String
-  /// Its number among the objects of the entity.
+  /// The number of the object in its entity.
   public let id: UInt64
-  /// The values of its row, in the order of the model: attributes, and the to-one relationships
-  /// stored there.
+  /// The values in the object's row, in the order of the model: attributes, and the to-one
+  /// relationships stored there.
   public let properties: [(name: String, value: Property)]
   /// The reason why the row cannot be read; nil for a readable row. An unreadable object has no
   /// properties.
@@ -113,7 +113,7 @@ extension InspectedObject.Property {
   /// The value of a default; none for a default that is made for each object.
   package init(_ value: DefaultValue) { self.init(plain: value.value) }
 
-  /// A value that names no object.
+  /// A value that is not a reference to an object.
   fileprivate init(plain value: Value) {
     self =
       switch value {

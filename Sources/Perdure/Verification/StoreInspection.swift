@@ -4,7 +4,7 @@ internal import PerdurePredicates
 
 /// Read-only access to the store of a graph from outside its program, as in the `perdure` command.
 ///
-/// It opens the store for reading only, by the model that is stored in it.
+/// Opens the store only for reading, with the model that is stored in it.
 public struct StoreInspection: Sendable {
   let store: LogPersistentStore
 
@@ -24,7 +24,7 @@ public struct StoreInspection: Sendable {
 
   var schema: StoreSchema { store.schema }
 
-  /// The engine below.
+  /// The engine's store, which contains the graph.
   public var engine: Store { store.store }
 
   /// The number of objects of each entity, in the order of the model, without abstract entities.
