@@ -1,14 +1,15 @@
 // A request with the class of its objects as a value.
 //
-// Code that is generic over a class of the program is not specialized there. Every array, closure
-// and iterator then looks up its metadata at run time, which took a third of a fetch. Therefore
-// only the public functions are generic. The functions that they call use classes as values.
+// The compiler does not specialize this module's generic functions for a class of the program.
+// Every array, closure and iterator then looks up its metadata at run time, which took a third of a
+// fetch. Therefore only the public functions are generic. The functions that they call use classes
+// as values.
 
 /// A request and the class of its objects.
 struct ClassedRequest {
   let request: FetchRequest<ManagedObject>
   let objectClass: ManagedObject.Type
-  /// Whether objects of a class also have the class of the request.
+  /// Whether a class is the class of the request, or a subclass of it.
   let accepts: (ManagedObject.Type) -> Bool
 
   init<T: ManagedObject>(_ request: FetchRequest<T>) {

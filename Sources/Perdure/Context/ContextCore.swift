@@ -2,17 +2,18 @@
 //
 //   ManagedObjectContext   the handle that programs retain
 //   ContextCore            makes the parts; the handles call them
-//   State/                 the state of a context: instances, view, unsaved changes, transient state,
-//                          observers
-//   Reading/               the objects as the context shows them: rows, links, siblings, layer, derived
-//                          values
-//   Editing/               edits: objects, links, positions, delete rules, rebase onto a newer state
+//   State/                 the state of a context: instances, view, unsaved changes, transient
+//                          state, observers
+//   Reading/               the objects as the context shows them: rows, links, siblings, layer,
+//                          derived values
+//   Editing/               edits: objects, links, positions, delete rules, rebase onto a newer
+//                          state
 //   Saving/                validation, the commit, merging, changes of children, undo
-//   Operations/            what the program calls: events, undo, refresh, rollback, merges, fetches,
-//                          saves
+//   Operations/            the functions that the program calls: events, undo, refresh, rollback,
+//                          merges, fetches, saves
 //
-// Each folder uses only those above it, and each part only those before it in its folder
-// (`ContextReading`, `ContextEditing`, `ContextSaving`, `ContextOperations`). No part uses
+// Each folder uses only those above it in this list, and each part only those before it in its
+// folder (`ContextReading`, `ContextEditing`, `ContextSaving`, `ContextOperations`). No part uses
 // ContextCore. A test checks this (PartDirectionTests).
 //
 // Invariants (C1 is in ObjectRegistry.swift, C2 in PendingChanges.swift, C3 in PendingRebase.swift,
@@ -57,16 +58,16 @@ final class ContextCore {
   var transientState: TransientState { reading.transientState }
 
   /// Called when the handle is freed. Unsaved changes will not be saved, so they no longer retain
-  /// their objects. Objects must not retain each other, and so the context, by the values of
-  /// transient attributes.
+  /// their objects. Transient values are dropped too. Otherwise objects could retain each other
+  /// through them, and also the context.
   func abandon() {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
     registry.isAbandoned = true
     transientState.abandon(registry)
     // The handle may be freed outside of the context's isolation, so no observer of the undo
-    // manager is called. Its groups may have the last reference to a value of a transient
-    // attribute, so it is released last.
+    // manager is called. The manager's groups may have the last reference to a transient value. So
+    // the manager is released last.
     let undoManager = editing.undoGroups.replaceManager(nil)
     undoManager?.abandon()
     defer { withExtendedLifetime(undoManager) {} }
@@ -75,8 +76,8 @@ final class ContextCore {
     registry.releaseRetained()
   }
 
-  /// Takes over the settings, observers and event sequences of another context, which keeps them
-  /// too.
+  /// Copies the settings of another context, and shares its observers and event sequences. Moves
+  /// its undo manager to this context.
   func takeOverSettings(of old: ContextCore) {
     saving.mergeRules.mergePolicy = old.saving.mergeRules.mergePolicy
     reading.rows.deletesInaccessibleFaults = old.reading.rows.deletesInaccessibleFaults

@@ -1,7 +1,7 @@
 internal import Dispatch
 
-/// The places where a context may be used. The compiler keeps contexts in their isolation. Debug
-/// builds also check uses that the compiler cannot see: clients in older language modes, and
+/// The isolation in which a context may be used. The compiler keeps contexts in their isolation.
+/// Debug builds also check uses that the compiler cannot see: clients in older language modes, and
 /// objects passed as `Any`.
 enum ContextOwnership: Sendable {
   /// Anywhere: the owner decides, and no check is possible.

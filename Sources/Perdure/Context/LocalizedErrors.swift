@@ -1,5 +1,5 @@
 // The errors of contexts and containers in Foundation's form. `localizedDescription` equals
-// `description`. The engine's errors: Container/EngineErrors.swift.
+// `description`. Container/EngineErrors.swift does the same for the errors of the engine.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -22,12 +22,12 @@ extension FetchTemplateError: LocalizedError {
   public var errorDescription: String? { description }
 }
 
-/// Reaches programs as the `cause` of a `PerdureError`.
+/// Programs see this error as the `cause` of a `PerdureError`.
 extension RowError: LocalizedError {
   package var errorDescription: String? { description }
 }
 
-/// Reaches programs as the `cause` of a `PerdureError`.
+/// Programs see this error as the `cause` of a `PerdureError`.
 extension StoreViewExpired: LocalizedError {
   package var errorDescription: String? { description }
 }

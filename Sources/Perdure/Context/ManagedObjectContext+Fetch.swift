@@ -8,10 +8,10 @@ extension ManagedObjectContext {
   /// Objects whose rows the fetch has read are loaded; others are faults. Registered objects keep
   /// their unsaved changes. Pending delete rules are applied first.
   ///
-  /// - Throws: `FetchError` when the request does not fit the model; `PredicateEvaluationError`
-  ///   when its predicate has no answer for some object; `PerdureError` with code 134060 when the
+  /// - Throws: `FetchError` if the request does not match the model; `PredicateEvaluationError` if
+  ///   its predicate cannot be evaluated for an object; `PerdureError` with code 134060 if the
   ///   store cannot be read.
-  /// - Complexity: that of the plan; see `explain(_:)`.
+  /// - Complexity: That of the plan; see `explain(_:)`.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
     core.checkOwner()
     let objects = try logged(.fetch, subject(request), count: \.count) {
@@ -93,8 +93,8 @@ extension ManagedObjectContext {
 
   /// Describes the plan of a request in words, for each of the stores.
   ///
-  /// If several stores have the entity, an index with a reference and other components serves only
-  /// the first store of the container.
+  /// If several stores have the entity, an index with a reference and other components is used only
+  /// for the first store of the container.
   ///
   /// - Throws: `FetchError` when the request does not fit the model.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {

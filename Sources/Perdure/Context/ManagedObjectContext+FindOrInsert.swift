@@ -1,4 +1,4 @@
-// Finding an object by a unique key, or inserting it.
+// Finds an object by a unique key, or inserts it.
 
 internal import PerdurePredicates
 
@@ -9,8 +9,8 @@ extension ManagedObjectContext {
   ///       ann.salary += 100
   ///     }
   ///
-  /// Finds what a fetch of `email == "ann@acme.com"` finds, also unsaved objects of this context,
-  /// and costs less: no request is created. Pending delete rules are applied first.
+  /// Finds the same object as a fetch of `email == "ann@acme.com"`, also if it is unsaved. It costs
+  /// less, because it creates no request. Pending delete rules are applied first.
   ///
   /// - Parameters:
   ///   - type: The class. Objects of subentities are found too.
@@ -52,9 +52,10 @@ extension ManagedObjectContext {
   ///   - type: The class. Objects of subentities are found too; the class's own entity is inserted.
   ///   - keyPath: The attribute. It must be the only one of a uniqueness constraint.
   ///   - value: The key. It becomes the value of the attribute of an inserted object.
-  ///   - initialize: Called with an inserted object, which has its key, and not with an object that
-  ///     was found. If it throws, the inserted object is removed with its links. No delete rule and no
-  ///     `prepareForDeletion` applies, so objects that the closure has linked to it stay.
+  ///   - initialize: Called for an inserted object, which already has its key. It is not called if
+  ///     an object was found. If it throws, the inserted object is removed with its links. Delete
+  ///     rules and `prepareForDeletion` do not apply, so objects that the closure has linked to the
+  ///     new object stay.
   /// - Returns: The object that was found or inserted.
   /// - Throws: `FetchError` with the code `notUnique` for another attribute; as `fetch(_:)`; the
   ///   error of `initialize`. Then no object was inserted.

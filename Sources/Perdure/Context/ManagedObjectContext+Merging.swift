@@ -1,4 +1,4 @@
-// The API of merges of other contexts' saves. Their implementation: ForeignMerging.swift.
+// The API for merging the saves of other contexts. ForeignMerging.swift has the implementation.
 
 internal import Dispatch
 

@@ -54,7 +54,7 @@ public struct PerdureError: Error, Sendable {
     public static let objectNotFound = Code(rawValue: 133_000)
     /// An id belongs to another store or to an entity that the model does not have.
     public static let unknownObjectID = Code(rawValue: 133_010)
-    /// A relationship would lead from an object of one store to an object of another store.
+    /// A relationship would connect objects of different stores.
     public static let externalRelationship = Code(rawValue: 133_010)
     /// Another context has changed, deleted or linked the objects of this save.
     public static let mergeConflict = Code(rawValue: 133_020)

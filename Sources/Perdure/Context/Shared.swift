@@ -1,7 +1,7 @@
-/// A value in one place, which several parts of a context retain together.
+/// A value that several parts of a context share.
 ///
 /// A group of parts is a structure with a reference to each part. A copy of it retains all of them.
-/// Parts that a context seldom uses share one copy, so that a context costs less to create.
+/// Parts that a context rarely uses share one copy. So a context costs less to create.
 @propertyWrapper @dynamicMemberLookup
 struct Shared<Value> {
   private final class Box {

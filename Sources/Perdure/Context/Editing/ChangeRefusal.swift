@@ -73,8 +73,8 @@ final class ChangeRefusal {
   }
 
   /// Whether an object that is about to be connected is new or has a row. If another context has
-  /// removed the row, the object is removed here too: a link to it would have no target. If the
-  /// store cannot be read, returns false, and the next save throws the error.
+  /// removed the row, the object is removed from this context too, because a link to it would have
+  /// no target. If the store cannot be read, returns false, and the next save throws the error.
   func isThere(_ object: ManagedObject) -> Bool {
     // A new object has unsaved columns, so it is never ready (H1). A discarded object is new.
     if object.header.pointee.isReady { return true }

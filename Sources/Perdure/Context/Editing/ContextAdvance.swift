@@ -2,9 +2,9 @@
 //
 // An advance replaces the view and begins an epoch. It visits no object. At its next access, an
 // instance compares the version of its row with the view, and becomes a fault only if the row has
-// changed. Unsaved changes stay, over the newest row. They keep the version on which they are
-// based, until a refresh changes it or no other context has changed the same columns. So a save
-// detects conflicts with earlier saves of other contexts.
+// changed. Unsaved changes stay, and are shown over the newest row. If other contexts have changed
+// the same columns, the changes keep the version on which they are based, until a refresh changes
+// it. So a save detects conflicts with earlier saves of other contexts.
 
 internal import PerdurePredicates
 

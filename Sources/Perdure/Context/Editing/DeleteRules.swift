@@ -7,7 +7,7 @@
 //
 //   cascade   the targets are deleted too, and visited in turn
 //   nullify   the links of the targets to the object are removed
-//   deny      no effect here: the save refuses while a target is left that is not deleted too
+//   deny      no effect here: a save refuses the deletion while it has a target that is not deleted
 //   no action rows of targets keep their references. Link entries belong to the object and are
 //             removed
 //
@@ -136,7 +136,7 @@ final class DeleteRules {
         activity.preparing.insert(target)
         activity.callProgram { object.prepareForDeletion() }
         activity.preparing.remove(target)
-        // Also if the target is no longer connected.
+        // This also applies if the target is no longer connected.
         if activity.deletedInPreparation.remove(target) != nil, !object.header.pointee.isGone {
           objectEditor.markDeleted(target)
         }
@@ -220,8 +220,9 @@ final class DeleteRules {
     for (overlay, row) in zip(settled, rows) { reading.retirement.retireNew(overlay, row) }
   }
 
-  /// Removes the links of an object that is about to be removed, also those to deleted objects,
-  /// which delete rules leave: the deletion of the other object may be cancelled.
+  /// Removes the links of an object that is about to be removed. Delete rules keep links to deleted
+  /// objects. This function removes them too, because the deletion of the other object may be
+  /// cancelled.
   func disconnectTargets(of overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       for target in reading.links.targets(of: overlay.reference, relationship) {

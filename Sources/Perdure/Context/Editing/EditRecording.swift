@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// Records the contents of places that an edit will change.
+/// Records the content of each place (`EditedPlace`) that an edit will change.
 final class EditRecording {
   private let registry: ObjectRegistry
   private let graph: GraphSchema

@@ -13,9 +13,10 @@
 //                                                                   └──────┘
 //
 // Invariants
-//   W1. The row of a `drowsy` object is shut (`ObjectHeader.shut`).
-//   W2. While a save is planned (`isPlanning`), no hook is called: its changes would be in no row,
-//       but would count as saved. Objects stay `drowsy`.
+//   W1. The row of a `drowsy` object is shut (`ObjectHeader.shut`): accessors cannot read it
+//       directly.
+//   W2. While a save is planned (`isPlanning`), no hook is called. The changes of a hook would be
+//       in no row, but would count as saved. Objects stay `drowsy`.
 //   W3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`. Each of the two
 //       hooks is called once, even if a hook makes the object a fault again.
 //

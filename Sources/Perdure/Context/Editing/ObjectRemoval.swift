@@ -31,7 +31,7 @@ final class ObjectRemoval {
     self.activity = activity
   }
 
-  /// Marks an object for deletion, which the program requests.
+  /// Marks an object for deletion by the program.
   func delete(_ object: ManagedObject) {
     // A hook may delete objects whose delete rules delete this object too.
     if pending.isDeleted(object.reference) {
@@ -53,8 +53,8 @@ final class ObjectRemoval {
     if recording.recorder?.hasTaskGroups == true { deleteRules.propagateDeletes() }
   }
 
-  /// Removes objects with their current links, as an edit that an undo can revert. An object that
-  /// was saved is marked as deleted: its links are gone, so no delete rule has an effect.
+  /// Removes objects with their current links, as an edit that an undo can revert. A saved object
+  /// is marked as deleted. Its links are removed first, so no delete rule has an effect.
   func takeAway(_ references: [ObjectReference]) {
     let existing = references.filter(reading.contents.exists)
     disconnectOneWayLinks(to: Set(existing))
@@ -98,11 +98,12 @@ final class ObjectRemoval {
     }
   }
 
-  /// The unsaved links to objects in relationships without inverse. Only unsaved links can lead to
+  /// The unsaved links to objects in relationships without inverse. Only unsaved links can refer to
   /// a new object.
   ///
-  /// - Complexity: O(number of changed objects with such relationships), and O(k log k) for each
-  ///   such relationship with k targets of both kinds, added and given, whichever are fewer.
+  /// - Complexity: O(n) for n changed objects with such relationships. In addition O(k log k) for
+  ///   each of these relationships, where k is the smaller of two numbers: added targets and given
+  ///   targets.
   func unsavedOneWayLinks(to targets: Set<ObjectReference>) -> [OneWayLink] {
     if !targets.contains(where: { !graph.shape(of: $0).incoming.isEmpty }) { return [] }
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }

@@ -68,8 +68,8 @@ final class PendingRebase {
     }
   }
 
-  /// The row of the view, if it has the version on which the changes are based. Takes no request if
-  /// the instance has a copy of it.
+  /// The row of the view, if it has the version on which the changes are based. Makes no request if
+  /// the instance has a copy of the row.
   func baseRow(of overlay: ObjectOverlay, _ version: RowVersion) throws -> KeptRow? {
     if let header = registry.identityMap.object(overlay.reference)?.header, header.pointee.isCurrent,
       !header.pointee.wakefulness.contains(.rewritten), let row = header.pointee.row(ofVersion: version)
@@ -84,9 +84,9 @@ final class PendingRebase {
     }
   }
 
-  /// As `keepBase`, for a deletion. If other contexts have written the row with the same bytes, it
-  /// becomes a deletion of the newest row. This happens for all unsaved changes of a parent that a
-  /// child reads, when the parent is saved.
+  /// As `keepBase`, for a deletion. If other contexts have written the row with the same bytes, the
+  /// deletion becomes one of the newest row. This happens for all unsaved changes of a parent that
+  /// a child reads, when the parent is saved.
   ///
   /// - Complexity: as `keepBase`.
   func keepDeletion(_ overlay: ObjectOverlay, before newest: any StoreView) {
@@ -130,7 +130,7 @@ final class PendingRebase {
     }
   }
 
-  /// The columns of an object in a state by slot; nil if it has no row there.
+  /// The columns of an object in a view, by slot; nil if the view has no row of the object.
   private func columns(of overlay: ObjectOverlay, in view: any StoreView) throws -> [Int: Value]? {
     let rows = view.schema.rows
     return try view.withRow(overlay.reference) { stored in
@@ -312,7 +312,7 @@ final class PendingRebase {
 
   // MARK: Discarding
 
-  /// Discards the unsaved changes of one object, at the other ends too.
+  /// Discards the unsaved changes of one object, also at the other ends.
   func discard(_ overlay: ObjectOverlay) {
     let wasDeleted = overlay.isDeleted
     overlay.isDeleted = false
@@ -328,8 +328,8 @@ final class PendingRebase {
           viewState.hasVanished(overlay.reference) ? pairedPartner(overlay.reference, relationship) : nil
         linkEditor.setColumn(overlay.reference, relationship, stored)
         if let partner { restorePair(partner.owner, partner.relationship) }
-        // If it is deleted, its delete rules have removed its link to this object and must be
-        // applied again.
+        // If the stored target is deleted, its delete rules have removed its link to this object
+        // and must be applied again.
         if let stored { linkEditor.propagateAgain(stored) }
       case .links, .transient:
         guard let delta = overlay.delta(relationship.slot) else { continue }
@@ -367,7 +367,7 @@ final class PendingRebase {
 
   /// Restores the stored pair of an object, after the unsaved link that replaced it was removed.
   /// The program did not request the change, and another context may have made the pair since. Does
-  /// nothing if the stored partner has another partner here.
+  /// nothing if the stored partner has another partner in this context.
   private func restorePair(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let overlay = pending[owner], !overlay.isNew, !overlay.isDeleted else { return }
     if let stored = viewState.storedColumn(owner, relationship.slot) {

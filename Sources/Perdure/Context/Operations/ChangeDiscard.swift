@@ -90,7 +90,7 @@ struct ChangeDiscard {
     pending.allocator.forgetProvisional()
   }
 
-  /// Forgets what belongs to unsaved changes, after they were dropped.
+  /// Drops the state that belongs to unsaved changes, after the changes were dropped.
   private func forgetChanges() {
     layerFollower.dropLayer()
     viewState.vanished = []

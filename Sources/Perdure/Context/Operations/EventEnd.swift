@@ -23,7 +23,8 @@ final class EventEnd {
     self.activity = activity
   }
 
-  /// What is changed from now on belongs to another event (`changedValuesForCurrentEvent`).
+  /// Ends the current event. Later changes belong to another event
+  /// (`changedValuesForCurrentEvent`).
   ///
   /// - Parameter prepare: Called when the changes of the event are known, before the observers.
   func endEvent(beforeTelling prepare: () -> Void = {}) {
@@ -43,10 +44,10 @@ final class EventEnd {
     eventHub.tell(news)
   }
 
-  /// The overlays that were edited in the current event, in order of reference. The others are as
-  /// they were at its end.
+  /// The overlays that were edited in the current event, in order of reference. The others have not
+  /// changed since the end of the previous event.
   ///
-  /// - Complexity: O(k log k) for k of them; at the first event O(pending changes).
+  /// - Complexity: O(k log k) for k edited overlays; at the first event O(pending changes).
   private func editedInEvent() -> [ObjectOverlay] {
     let edits = registry.memory.pointee.eventEdits
     guard edits.isComplete else { return pending.ordered.flatMap { $0 } }
@@ -70,13 +71,13 @@ final class EventEnd {
   func runSaveOfChild(_ body: () -> Void) {
     undoGroups.begin("")
     body()
-    // Observers are called afterwards: their edits are not of the child.
+    // Observers are called afterwards, because their edits do not belong to the child's save.
     undoGroups.end()
     endEventOfOperation()
   }
 
   /// Ends the event together with a group or with the save of a child, unless a hook or an observer
-  /// has made the group or saved the child.
+  /// has begun the group or saved the child.
   private func endEventOfOperation() {
     if activity.operationsEndEvents { endEvent() }
   }

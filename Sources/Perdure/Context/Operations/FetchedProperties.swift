@@ -27,8 +27,8 @@ struct FetchedProperties {
     self.fetching = fetching
   }
 
-  /// The objects of a fetched property. After an error, there are none, and the next fetch or save
-  /// throws it.
+  /// The objects of a fetched property. If the fetch fails, there are none, and the next fetch or
+  /// save throws the error.
   ///
   /// - Parameter classed: Makes the request for objects of the class that the caller expects.
   func objects(

@@ -36,7 +36,8 @@ final class ForeignMerging {
     self.activity = activity
   }
 
-  /// - Parameter wake: Called after a save of another context; nil if nothing merges by itself.
+  /// - Parameter wake: Called after a save of another context; nil if only the owner can use the
+  ///   context.
   func mergeAutomatically(_ merges: Bool, wake: (@Sendable () -> Void)?) {
     guard merges != (eventHub.inbox != nil) else { return }
     guard merges else { return eventHub.stopMerging() }
@@ -81,7 +82,7 @@ final class ForeignMerging {
       advancing.move(to: newest)
     }
     let changes = foreignSaves.newsOfMerge(known, Set(news.updated), since: before)
-    // Changes of an object that was removed may end with the merge.
+    // The merge may discard the unsaved changes of a removed object.
     let changed = Set(news.updated + news.deleted)
     let concerned =
       isComplete

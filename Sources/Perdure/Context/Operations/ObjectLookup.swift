@@ -1,4 +1,4 @@
-// The instances of ids.
+// Lookups of objects by their ids.
 
 internal import PerdurePredicates
 
@@ -30,8 +30,8 @@ final class ObjectLookup {
     guard let reference = graph.reference(of: id) else {
       stop("\("\(id)".shortened) \(Self.isUnknown) existingObject(with:) throws instead.")
     }
-    // The first read of an object that is not in the view removes its instance for good. Therefore
-    // the save that inserted the object is merged before the program gets an instance.
+    // The first read of an object that is not in the view removes its instance permanently.
+    // Therefore the save that inserted the object is merged before the program gets an instance.
     if let inbox = eventHub.inbox,
       !inbox.isEmpty || viewState.isChild && registry.identityMap.object(reference) == nil
     {

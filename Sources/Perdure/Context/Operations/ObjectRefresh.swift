@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// Gives objects the values of the newest state.
+/// Updates objects to the newest state.
 final class ObjectRefresh {
   private let registry: ObjectRegistry
   private let pending: PendingChanges
@@ -35,7 +35,7 @@ final class ObjectRefresh {
     eventHub.tell(news)
   }
 
-  /// Refreshes an object without a report.
+  /// Refreshes an object without notifying observers.
   private func refreshQuietly(_ object: ManagedObject, mergeChanges: Bool) {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
@@ -44,8 +44,8 @@ final class ObjectRefresh {
     recording.excludingFromUndo { refreshInView(object, mergeChanges: mergeChanges) }
   }
 
-  /// Refreshes an object in the current view, without a report. The caller keeps dropped transient
-  /// values (T3).
+  /// Refreshes an object in the current view, without notifying observers. The caller defers the
+  /// release of dropped transient values (`keepDropped`; T3 in TransientValues.swift).
   func refreshInView(_ object: ManagedObject, mergeChanges: Bool = true) {
     guard registry.has(object) else { return }
     registry.forgetFetched(of: object.reference)
@@ -70,8 +70,8 @@ final class ObjectRefresh {
   func refreshAllObjects() {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
-    // Keeps the error of a failed read: unsaved changes that are based on that read stay, and other
-    // changes may have been refused because of it.
+    // The error of a failed read is not cleared. Unsaved changes that depend on that read stay, and
+    // other changes may have been refused because of it.
     advancing.advance()
     registry.cachedFetches = [:]
     let ended = hooks.willTurnIntoFaults(registry.identityMap.objects.filter { $0.overlay == nil })

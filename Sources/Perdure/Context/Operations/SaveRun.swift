@@ -2,15 +2,15 @@
 // are merged with the unsaved changes, and the steps of the save are repeated.
 //
 //   M1. The conflicts are compared with one newest state, object by object, by pure functions
-//       (ObjectMerge, PropertyMergeRule). Nothing has changed yet. All remaining conflicts are
-//       thrown from there (MergeRound).
+//       (ObjectMerge, PropertyMergeRule). Nothing has changed yet. Conflicts that remain are thrown
+//       at this point (MergeRound).
 //   M2. Then the context advances to that state and applies the decisions (MergeStep). The save
 //       begins again with the delete rules, so hooks and validation see the values that will be
 //       saved.
-//   M3. If the save fails for any reason, the context is restored to its state before the first try
-//       (PendingCopy). So a save that fails changes nothing, and can be repeated.
-//   M4. No lock is held meanwhile, so other contexts may save again. After some rounds the save
-//       throws.
+//   M3. If the save fails for any reason, the context is restored to its state before the first
+//       attempt (PendingCopy). So a save that fails changes nothing, and can be repeated.
+//   M4. No lock is held meanwhile, so other contexts may save again. After `mergeRoundsMax` rounds,
+//       the save throws.
 
 internal import PerdurePredicates
 

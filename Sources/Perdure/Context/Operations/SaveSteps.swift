@@ -8,8 +8,9 @@
 //   4. the commit              SavePlan: rows, links and preconditions
 //   5. the store's result      one atomic commit, or a conflict and no change (C4). Each of several
 //                              stores commits separately, after all have checked (JoinedStore, J3)
-//   6. merging                 after a conflict, the merge policy decides, and all steps are repeated;
-//                              or the context is restored and the error is thrown (SaveRun)
+//   6. merging                 after a conflict, the merge policy decides, and all steps are
+//                              repeated; or the context is restored and the error is thrown
+//                              (SaveRun)
 //   7. the context follows     overlays are dropped, instances get their saved rows, and the view
 //                              becomes the state of the commit
 //   8. didSave                 its changes are unsaved changes

@@ -1,8 +1,9 @@
 // Undoes and redoes a group of edits.
 //
-// An undo sets each place to its content before the group. These changes are ordinary edits: the
-// recorder adds them to a new group, and a redo undoes that group. So undo and redo are one
-// function. A redo reverts all changes of the undo, also those by delete rules. The steps:
+// An undo sets each place (`EditedPlace`) to its content before the group. These changes are
+// ordinary edits: the recorder adds them to a new group, and a redo undoes that group. So undo and
+// redo are one function. A redo reverts all changes of the undo, also those by delete rules. The
+// steps:
 //
 //   1. objects that the group has removed   inserted again with their attributes
 //   2. columns                              to-one relationships with their other ends
