@@ -1,4 +1,4 @@
-// Reads the contents of places of the graph, for undo groups.
+// Reads the contents of places of the graph (`EditedPlace`), for undo groups.
 
 internal import PerdurePredicates
 

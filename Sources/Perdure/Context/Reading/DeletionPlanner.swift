@@ -1,4 +1,4 @@
-// The effects of the delete rules without a deletion. Follows indexes and deltas as
+// Determines the effects of delete rules without a deletion. Follows indexes and deltas as
 // DeleteRules.swift does, but writes a plan instead of overlays.
 
 internal import PerdureModel
@@ -86,8 +86,8 @@ struct DeletionPlanner {
     if relationship.deleteRule == .deny { return plan.denied.append(link(owner, relationship, target)) }
     guard let inverse = reading.graph.inverse(of: relationship, at: target) else { return }
     let link = link(target, inverse, owner)
-    // No rule clears a reference in the row of the other end. A link that is stored elsewhere is
-    // removed with its owner.
+    // With the rule no action, the row of the other end keeps its reference. A link that is stored
+    // elsewhere is removed with its owner.
     if relationship.deleteRule == .noAction, inverse.form == .column, !reading.pending.isNew(owner) {
       plan.leftBehind.append(link)
     } else {
@@ -124,7 +124,7 @@ struct DeletionPlanner {
     return overlay.delta(relationship.slot)?.removed.contains(target) != true
   }
 
-  /// As above, for unsaved links.
+  /// Finds the objects with an unsaved link to a deleted object in a relationship without inverse.
   private mutating func findPendingOneWay() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
     for overlay in reading.pending.ordered(where: isOneWay) where !goes(overlay.reference) {

@@ -83,8 +83,8 @@ final class DerivedReader {
     }
   }
 
-  /// Records the error of a failed read, which blocks saves. An expression without a value is no
-  /// such error.
+  /// Records the error of a failed read, which blocks saves. An expression that cannot be evaluated
+  /// is not such an error.
   private func noteFailure(_ error: any Error, _ reference: ObjectReference) {
     let evaluation = error as? PredicateEvaluationError
     if let evaluation, evaluation.code != .sourceFailed { return }

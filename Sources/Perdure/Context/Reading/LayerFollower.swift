@@ -152,8 +152,8 @@ final class LayerFollower {
     try builder.update(reference, edit(of: overlay, gap, members, builder))
   }
 
-  /// - Parameter known: Has the rows of the previous layer. A row that has not changed keeps its
-  ///   version.
+  /// - Parameter known: The builder with the rows of the previous layer. A row that has not changed
+  ///   keeps its version.
   private func enter(
     _ overlay: ObjectOverlay, _ builder: LayerBuilder, _ known: LayerBuilder?
   ) throws {
@@ -229,7 +229,7 @@ final class LayerFollower {
     }
   }
 
-  /// The columns of a new object, for its instance after the object is gone.
+  /// The columns of a new object, for its instance after the object was removed.
   func lastRow(of overlay: ObjectOverlay) -> KeptRow? {
     guard let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number),
       let bytes = row(of: overlay, base: nil)
@@ -314,8 +314,8 @@ final class LayerFollower {
     return delta?.hidden[member] == nil ? nil : .removed
   }
 
-  /// Removes the places of a deleted object's members, and its own places among the members of
-  /// others.
+  /// Removes the order keys of a deleted object's members, and its own order keys in the
+  /// relationships of other objects.
   private func removePlaces(
     _ owner: ObjectReference, _ relationship: RelationshipShape, from contribution: inout ObjectContribution
   ) {

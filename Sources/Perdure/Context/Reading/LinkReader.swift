@@ -235,7 +235,8 @@ final class LinkReader {
     }
   }
 
-  /// The place with the last order key; nil if there is none, or if finding it needs more work.
+  /// The member with the last order key; nil if there is none, or if the last stored member was
+  /// moved or removed.
   func lastPlace(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> OrderPlace? {

@@ -1,5 +1,5 @@
-// Objects as a context shows them, as input of the reference evaluator. It evaluates fetches over
-// unsaved changes and derived attributes.
+// Objects as a context shows them, as input of the predicate evaluator. It evaluates derived
+// attributes, and fetches over unsaved changes.
 
 internal import PerdurePredicates
 

@@ -37,9 +37,10 @@ final class RowLoader {
     return fireFault(object)
   }
 
-  /// Drops a loaded row that differs from the view's row, also under unsaved changes. Unchanged
-  /// properties show the values in the view; otherwise the two ends of a relationship could differ.
-  /// The overlay has the version on which its changes are based, so the save detects a conflict.
+  /// Drops a loaded row that differs from the view's row, also if the object has unsaved changes.
+  /// Unchanged properties show the values in the view; otherwise the two ends of a relationship
+  /// could differ. The overlay has the version on which its changes are based, so the save detects
+  /// a conflict.
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
     guard header.pointee.row != nil, !header.pointee.isReady else { return }

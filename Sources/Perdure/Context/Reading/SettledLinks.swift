@@ -60,7 +60,8 @@ final class SettledLinks {
     return storedEntryCount(index, owner)
   }
 
-  /// The stored owners of links to an object in a relationship, if the store has an index of them.
+  /// The objects that have a stored link of `relationship` to `target`; empty if the store has no
+  /// index of these links.
   func storedSources(of target: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     let index = relationship.form == .column ? relationship.index : relationship.owners
     return index.map { storedEntries($0, target) } ?? []

@@ -190,7 +190,7 @@ final class SiblingReader {
     return read
   }
 
-  /// The positions of the siblings whose relationship the store can be asked for.
+  /// The positions of the siblings whose relationship the store may contain.
   private func owners(
     _ relationship: RelationshipShape, _ positions: Range<Int>, in group: SiblingGroup
   ) -> [Int] {
@@ -212,7 +212,7 @@ final class SiblingReader {
   }
 
   /// Reads a relationship of a block of siblings. Returns nil for the first read of each
-  /// relationship: the program may read no other sibling's.
+  /// relationship, because the program may not read the relationship of any other sibling.
   private func askedRelation(
     _ relationship: RelationshipShape, _ block: Int, of group: SiblingGroup
   ) -> SiblingRelation? {

@@ -2,13 +2,13 @@
 //
 //   1. changes of rows: compared with the row that the child read, so that other changes here stay
 //   2. new objects, with their attributes and without links
-//   3. columns: a to-one relationship with its other end
+//   3. columns; for a to-one relationship, its other end is updated too
 //   4. links, and positions in orders
 //   5. transient values in the instances, and transient links
 //   6. deletions, with the delete rules; the child has applied most of them itself
 //
-// Changes nothing before everything has been read (C4). Calls no hook of the objects: the hooks of
-// the child's instances were called.
+// No change is made before everything has been read (C4). No hook of the objects is called, because
+// the hooks of the child's instances were called.
 
 internal import PerdurePredicates
 
@@ -78,7 +78,7 @@ final class ChildIntake {
 
   /// - Parameter row: The row that the child has written.
   /// - Parameter seen: The state that the child has seen.
-  /// - Parameter rows: How the rows of that state are decoded.
+  /// - Parameter rows: The layouts with which the rows of that state are decoded.
   private func change(
     _ reference: ObjectReference, _ row: RowView, since seen: any StoreView, _ rows: RowChecks
   ) throws -> ChildChange {
@@ -147,9 +147,9 @@ final class ChildIntake {
     }
   }
 
-  /// Disconnects objects that the child has deleted from all objects that it has not deleted. The
-  /// rows of deleted objects do not say which links the child has removed, and such a link must not
-  /// deny the deletion or cascade here.
+  /// Removes the links between objects that the child has deleted and objects that it has not
+  /// deleted. The row of a deleted object does not show which links the child has removed. The
+  /// delete rule of such a link must not prevent the deletion, or cascade, in this context.
   func letGo(of removals: [ObjectReference]) {
     let removed = Set(removals)
     for reference in removals {
@@ -213,7 +213,7 @@ final class ChildIntake {
   }
 
   /// Applies the transient links of a child. The next save of this context refuses a link to an
-  /// object that it no longer has.
+  /// object that the context no longer has.
   func takeLinks(_ changed: ChangedTransients) {
     // If the relationship has an inverse, the other end reports the links.
     guard reading.contents.exists(changed.reference) else { return }
@@ -233,7 +233,7 @@ final class ChildIntake {
     }
   }
 
-  /// The value for this context: an object of the child becomes this context's instance of it.
+  /// Converts a value of the child: an object becomes this context's instance of it.
   func own(_ held: TransientValues.Held) -> TransientValues.Held {
     guard case .object(let value) = held, let object = value as? ManagedObject,
       object.header.pointee.memory != registry.memory

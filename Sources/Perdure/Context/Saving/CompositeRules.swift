@@ -1,6 +1,6 @@
-// The parts of composite attributes that must have a value: a required element, if the composite
-// that contains it has a value. An optional composite may be absent as a whole. If any of its
-// elements has a value, the rules of all its elements apply.
+// Rules for required elements of composite attributes. A required element must have a value if the
+// composite that contains it has a value. An optional composite may be absent as a whole. If any of
+// its elements has a value, the rules of all its elements apply.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -32,8 +32,8 @@ extension EntitySchema {
     }
   }
 
-  /// Whether a save requires the value of a required leaf. For a leaf of a composite, only if the
-  /// composite has a value; for an attribute of its own, always.
+  /// Whether a save requires the value of a required leaf. A leaf of a composite needs a value only
+  /// if the composite has one. Any other attribute always needs a value.
   ///
   /// - Parameter value: Whether a slot has a value.
   func isRequired(_ slot: Int, _ value: (Int) -> Bool) -> Bool {

@@ -115,7 +115,7 @@ final class MergeApplication {
       }
     }
     for (slot, delta) in old.deltas { overlay.changeDelta(slot) { $0 = delta } }
-    // Their positions are no longer those of the store (OrderEditor.reconcileOrders).
+    // The store no longer has the positions in these orders (OrderEditor.reconcileOrders).
     for (slot, delta) in old.orders { overlay.setOrder(delta, slot) }
     overlay.takeOver(from: old)
     (overlay.transientsBefore, overlay.transientsAtEvent) = (old.transientsBefore, old.transientsAtEvent)
@@ -126,7 +126,7 @@ final class MergeApplication {
     viewState.vanished.remove(old.reference)
   }
 
-  /// Sets a to-one relationship to the stored target; to nil if that no longer exists.
+  /// Sets a to-one relationship to the stored target; to nil if the target no longer exists.
   private func setBack(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     let stored = pending.isNew(owner) ? nil : viewState.storedColumn(owner, relationship.slot)
     editing.linkEditor.setColumn(owner, relationship, stored.flatMap { reading.rows.hasRow($0) ? $0 : nil })
@@ -183,8 +183,8 @@ final class MergeApplication {
     settleOnNewestRow(reference)
   }
 
-  /// Drops unsaved changes. If they include a deletion, also drops the deletions that it has
-  /// cascaded to.
+  /// Drops unsaved changes. If they include a deletion, also drops the deletions that it has caused
+  /// by cascades.
   private func takeStored(_ reference: ObjectReference, _ taken: [ObjectReference: [ObjectOverlay]]) {
     // No recursion: a chain of delete rules may exceed the stack.
     var waiting = [reference]

@@ -35,7 +35,7 @@ enum PropertyRules {
     )
   }
 
-  /// The violation of a value of a wrong type, which does not stop the program.
+  /// The violation by a value of a wrong type. Such a value does not stop the program.
   static func unfit(_ value: Any) -> Violation {
     let argument = (value as? any PredicateArgument)?.predicateValue
     return (
@@ -199,7 +199,8 @@ final class RuleValidation {
         property: overlay.shape.propertyName(slot), value: violation.value, rule: violation.rule))
   }
 
-  /// Only an instance has transient values that were set, and a new object has an instance.
+  /// Adds the rules that a transient attribute violates. Only an instance has transient values that
+  /// were set, and a new object has an instance.
   func addBrokenRules(
     ofTransient slot: Int, _ isOptional: Bool, _ overlay: ObjectOverlay,
     to details: inout [PerdureError.Detail]
@@ -261,7 +262,7 @@ final class RuleValidation {
 
   /// Whether a property of a changed object may have become invalid: all properties of a new
   /// object, all columns of a row that is written, and other properties only if they have changed.
-  /// So a required transient attribute does not refuse a change of a row.
+  /// So a required transient attribute does not prevent a change of a row.
   func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
     if overlay.isNew { return true }
     if case .transient = overlay.shape.properties[slot] {
@@ -289,7 +290,7 @@ final class RuleValidation {
     }
   }
 
-  /// Adds the composites around a leaf that must have a value and would lose the last of it.
+  /// Adds the required composites around a leaf that have no value without this leaf.
   func addAbsentComposites(
     of object: ManagedObject, without slot: Int, to details: inout [PerdureError.Detail]
   ) {
@@ -334,7 +335,8 @@ final class RuleValidation {
     if !details.isEmpty { throw .validation(details) }
   }
 
-  /// Adds the links of a changed object that lead to another store (JoinedStore, J1).
+  /// Adds a violation for each link of a changed object to an object of another store (JoinedStore,
+  /// J1).
   func addLinksAcrossStores(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     let place = graph.place(ofEntity: overlay.reference.entityNumber)
     func check(_ target: ObjectReference, _ slot: Int) {

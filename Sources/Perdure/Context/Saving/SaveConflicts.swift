@@ -1,4 +1,4 @@
-// Conversion of the store's refusals to errors that name objects.
+// Converts conflicts and errors of the store to errors that name objects.
 
 internal import PerdurePredicates
 
@@ -125,7 +125,7 @@ extension ObjectOverlay {
     !isDeleted && shape.columnSlots.contains { reference($0) == other }
   }
 
-  /// Whether an unsaved link leads from the object to another one.
+  /// Whether the object has an unsaved link to another object.
   func links(to other: ObjectReference) -> Bool {
     if isDeleted { return false }
     return refers(to: other)

@@ -1,4 +1,4 @@
-// The hooks of a save: classes change values, refuse the save, and are called after it.
+// Calls the hooks of a save: classes can change values before it, refuse it, and react to it.
 //
 // Before anything is written, the hooks of all objects with unsaved changes are called, in order of
 // entity and id:
@@ -7,10 +7,10 @@
 //       `willSave` is called again. So each object's `willSave` runs after all changes that other
 //       hooks made to it.
 //   S2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`.
-//       If these change anything, S1 is repeated for the changed objects, and then validation for
-//       all objects: a rule may read several objects, including objects without hooks. The methods
-//       of an object without a required target (1570) are not called, because reading such a
-//       property stops the program.
+//       If these change anything, S1 is repeated for the changed objects. Then validation is
+//       repeated for all objects, because a rule may read several objects, including objects
+//       without hooks. The methods of an object without a required target (1570) are not called,
+//       because reading such a property stops the program.
 //   S3. After 1,000 rounds of S1 and S2 together, the save throws an error with the objects that
 //       still change.
 //   S4. No hooks are called for objects that were inserted and deleted since the last save, nor for
@@ -123,7 +123,7 @@ final class SaveHookCaller {
   }
 
   /// Loads a row without recording a failure: the commit that removes the row must not be refused
-  /// for it.
+  /// because of it.
   private func loadQuietly(_ object: ManagedObject) {
     let before = viewState.readFailure
     _ = reading.rows.loadRow(of: object)

@@ -2,22 +2,23 @@
 //
 // Preconditions detect conflicting saves of other contexts:
 //
-//   a row that is written or removed    has the version on which the changes are based
-//   the target of a changed column      exists, unless this save inserts it
-//   both ends of an added link          exist, unless this save inserts them
-//   a row that is removed               no relation or link index has gained or lost an entry with it
-//                                       as key: the delete rules have seen all links
-//   the target of a one-to-one column   the same for the relation index: no other object refers to it
-//   a to-many with count limits         the same for its own index: the validated count is current.
-//                                       Needed only if links are added under a maximum, removed
-//                                       under a minimum, or if fewer than the minimum are added to
-//                                       an optional relationship (`isLimited`)
-//   a to-many with a rule of a          the same: the merged set is current
-//   merge policy
-//   a row that is inserted again        does not exist: no other context has inserted it again
-//   after another context removed it
-//   a place that is changed             the same for its entry in the order: no other context has
-//                                       moved or removed the member
+//   - A row that is written or removed has the version on which the changes are based.
+//   - The target of a changed column exists, unless this save inserts it.
+//   - Both ends of an added link exist, unless this save inserts them.
+//   - For a row that is removed, no relation or link index has gained or lost an entry with the row
+//     as key. So the delete rules have seen all links.
+//   - For the target of a one-to-one column, the same holds for the relation index. So no other
+//     object refers to it.
+//   - For a to-many relationship with count limits, the same holds for its own index. So the
+//     validated count is current. The condition is needed only if links are added under a maximum,
+//     removed under a minimum, or if fewer than the minimum are added to an optional relationship
+//     (`isLimited`).
+//   - For a to-many relationship with a rule of a merge policy, the same holds. So the merged set
+//     is current.
+//   - A row that is inserted again after another context removed it does not exist. So no other
+//     context has inserted it again.
+//   - For a changed order key, the stored entry is unchanged. So no other context has moved or
+//     removed the member.
 //
 // Adding a link changes no row, so two contexts may add links to one object at the same time.
 
@@ -89,7 +90,8 @@ struct SavePlan {
     }
   }
 
-  /// Removes the places of an object's members, and its own places among the members of others.
+  /// Removes the order keys of an object's members, and its own order keys in the relationships of
+  /// other objects.
   private mutating func removePlaces(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     if let order = relationship.order {
       for member in reading.settledLinks.storedMembers(of: owner, order) {
@@ -171,8 +173,8 @@ struct SavePlan {
     }
   }
 
-  /// Writes the unsaved order of a relationship. The precondition of a changed or removed place is
-  /// its stored entry. A new place needs its link: this save adds the link, or the links of the
+  /// Writes the unsaved order of a relationship. The precondition of a changed order key is its
+  /// stored entry. A new order key needs its link: this save adds the link, or the links of the
   /// owner must be unchanged.
   private mutating func writePlaces(_ overlay: ObjectOverlay, _ slot: Int, _ delta: OrderDelta) {
     let relationship = overlay.shape.relationship(slot)

@@ -1,4 +1,5 @@
-// The stores of new objects, in contexts with several stores, and stores that are only read.
+// Assigns new objects to stores, in contexts with several stores, and refuses changes of read-only
+// stores.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -103,7 +104,7 @@ final class StoreAssignment {
     if overlay.hasDeltas || overlay.shape.columnSlots.contains(where: { overlay.reference($0) != nil }) {
       return true
     }
-    // This end does not record one-way links, and only unsaved links can lead to a new object.
+    // This end does not record one-way links, and only unsaved links can refer to a new object.
     return !overlay.shape.incoming.isEmpty && pending.contains { $0.links(to: overlay.reference) }
   }
 
@@ -201,7 +202,8 @@ extension ManagedObjectContext {
   ///   already connected, or if the store is not one of this context's stores, is open for reading
   ///   only, or has no id for the object (for example after its removal); 134020 if the store's
   ///   configuration does not have the entity.
-  /// - Complexity: O(1); O(unsaved changes) if a relationship without inverse leads to the entity.
+  /// - Complexity: O(1); O(unsaved changes) if the entity is the destination of a relationship
+  ///   without inverse.
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
     core.checkOwner()
     try core.saving.stores.assign(object, toStore: store.identifier)

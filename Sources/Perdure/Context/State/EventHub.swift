@@ -54,7 +54,7 @@ final class EventHub {
   private var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
   /// The sequences of the context's events.
   private(set) var streams = EventStreams()
-  /// Whether another context has taken over the event sequences.
+  /// Whether another context shares the event sequences.
   private var hasSuccessor = false
   /// Reports the saves of all contexts of the store.
   let saves: SaveBroadcast
@@ -78,14 +78,14 @@ final class EventHub {
     logSwitch = source.log
   }
 
-  /// Takes over the observers and event sequences of another context, which keeps them too.
+  /// Shares the observers and event sequences of another context.
   func takeOver(_ old: EventHub) {
     observers = old.observers
     streams = old.streams
     old.hasSuccessor = true
   }
 
-  /// Ends the observers and sequences that no other context has taken over.
+  /// Ends the observers, and the sequences that no other context shares.
   func abandon() {
     stopMerging()
     if !hasSuccessor { streams.finish() }

@@ -13,10 +13,11 @@ struct IDAllocator {
     var nextSize = firstBlock
   }
 
-  /// By entity number.
+  /// The blocks, by entity number.
   private var blocks: [Block] = []
   private static let firstProvisional: UInt64 = 0xFFFF_FFFF_FFFF
-  /// Descends. Used if the store cannot reserve ids. Objects with these ids are never saved.
+  /// The next provisional id, in descending order. Provisional ids are used if the store cannot
+  /// reserve ids. Objects with these ids are never saved.
   private var provisional = firstProvisional
   /// The errors of the reservations, by provisional id. There are few, because the next save fails.
   private var failures: [UInt64: any Error] = [:]
@@ -43,8 +44,8 @@ struct IDAllocator {
   /// Whether the context may have an unsaved object with a provisional id.
   var hasFailed: Bool { !failures.isEmpty }
 
-  /// The error of the reservation if the id is provisional, else nil. The ids of a store never get
-  /// as high as provisional ones.
+  /// The error of the reservation if the id is provisional, else nil. A store never assigns ids
+  /// that are as high as provisional ids.
   func failure(of reference: ObjectReference) -> (any Error)? { failures[reference.id] }
 
   /// Forgets the errors. Called when no unsaved object has a provisional id.

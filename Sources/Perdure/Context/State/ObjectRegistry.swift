@@ -143,7 +143,8 @@ final class ObjectRegistry {
 
   // MARK: Siblings
 
-  /// The siblings of an object. If it came from a walk that did not record siblings, records them.
+  /// The siblings of an object. If the object came from a walk (an iteration of a relationship)
+  /// that did not record siblings, records them.
   func siblingGroup(of object: ManagedObject) -> SiblingGroup? {
     if let group = siblingGroups.group(of: object.header) { return group }
     guard object.header.pointee.isKept, let walk = memory.pointee.recentWalks.walk(at: object.reference),

@@ -23,7 +23,7 @@ final class PendingChanges {
   var graph: GraphSchema { registry.graph }
   private var memory: UnsafeMutablePointer<ObjectMemory> { registry.memory }
   // The exclusivity of accesses is not checked at run time: see `remove`.
-  /// By entity number.
+  /// The overlays, by entity number.
   @exclusivity(unchecked) private var groups: [Group] = []
   @exclusivity(unchecked) private var table = ReferenceTable<ObjectOverlay>()
   /// Whether any object has been marked as deleted since the last save.

@@ -1,5 +1,5 @@
-// The links of transient relationships, as the last save left them. This table of the context
-// corresponds to the store's indexes of stored relationships.
+// The links of transient relationships after the last save. This table of the context corresponds
+// to the store's indexes of stored relationships.
 //
 // As for stored relationships, unsaved links are in the deltas of overlays. A save moves them into
 // the table. Therefore rollbacks, delete rules, changed values, validation and events do not use
@@ -8,11 +8,11 @@
 // Invariants:
 //   N1. A link of a relationship with an inverse is recorded at both of its ends; a link of a
 //       relationship without one, at its owner.
-//   N2. `leading` contains, for each object, exactly the ends that lead to it.
+//   N2. `leading` contains, for each object, exactly the ends with a link to it.
 //   N3. No end contains a new object: only a save moves links into the table. An end may contain an
-//       object that another context has removed, or belong to one. It is not shown
-//       (`TransientState.transientTargets`), and is removed when the object is retired or refreshed
-//       here.
+//       object that another context has removed, or may belong to such an object. These links are
+//       not shown (`TransientState.transientTargets`). They are removed when the object is retired
+//       or refreshed in this context.
 
 internal import PerdurePredicates
 
@@ -37,7 +37,7 @@ struct TransientLinks {
 
   func contains(_ end: End, _ target: ObjectReference) -> Bool { targets[end]?.contains(target) ?? false }
 
-  /// The ends that lead to an object.
+  /// The ends with a link to an object.
   func ends(leadingTo target: ObjectReference) -> Set<End> { leading[target] ?? [] }
 
   /// Applies a delta to an end.

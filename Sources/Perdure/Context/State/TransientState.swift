@@ -109,8 +109,8 @@ final class TransientState {
     viewState.linksChanged()
   }
 
-  /// Removes all links and values when the handle of the context is freed: they lead from one
-  /// object to another.
+  /// Removes all links and values when the handle of the context is freed, because they are
+  /// references between objects.
   func abandon(_ registry: ObjectRegistry) {
     removeAllLinks()
     viewState.linksChanged()

@@ -4,7 +4,7 @@
 // Accessors cannot throw. The error of a failed read is recorded here, and the next fetch or save
 // throws it.
 //
-// Invariants C5 and C6 are about `vanished`: LinkEditor.swift.
+// LinkEditor.swift has the invariants C5 and C6 of `vanished`.
 
 internal import PerdurePredicates
 
@@ -50,7 +50,7 @@ final class ViewState {
     }
   }
 
-  /// How the rows of the view are decoded.
+  /// The layouts with which the rows of the view are decoded.
   var rows: RowChecks { layouts.current }
 
   /// Whether the store is a parent context.
@@ -230,9 +230,9 @@ final class ViewState {
 /// The layouts of the rows that a context has loaded or kept. Such rows point to them, so they live
 /// as long as the context.
 private struct ShownLayouts {
-  /// Those of the view.
+  /// The layouts of the view.
   private(set) var current: RowChecks
-  /// Those of earlier views with other schemas.
+  /// The layouts of earlier views with other schemas.
   private var earlier: [RowChecks] = []
 
   init(_ current: RowChecks) {
