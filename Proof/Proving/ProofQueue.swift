@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// Distributes the numbers from 0 on to several tasks. Each number is used once, in the order of
-/// the requests.
+/// Distributes the numbers 0, 1, 2 and so on to several tasks. Each number is used once, in the
+/// order of the requests.
 final class ProofQueue: Sendable {
   /// The number of tasks that share a queue. It is slightly higher than the number of processors of
   /// a typical test machine, because tasks sometimes wait.

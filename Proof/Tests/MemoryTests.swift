@@ -4,7 +4,7 @@ import Testing
 
 #if os(Linux)
   /// Runs in separate processes, because parallel tests also allocate memory.
-  @Suite("The memory of a try")
+  @Suite("The memory limit for decoders")
   struct MemoryTests {
     /// The result of a campaign with a decoder that briefly allocates this many MiB.
     private static func run(_ mebibytes: Int) async throws -> CampaignResult {

@@ -5,7 +5,7 @@ import PerdureFormat
 // complete, and a repeated call completes the replacement.
 //
 //   RP1. The copy is written to a draft, `NAME.copy` (CopyDraft.swift). When the draft is complete
-//        and durable, it gets a second mark. Only then the old store is destroyed.
+//        and durable, it gets a second mark. The old store is destroyed only after that.
 //   RP2. If the path has no superblock, a draft with this mark is the store of the path. It is
 //        renamed to the path before the path is opened for writing, copied from or replaced.
 //   RP3. If the path has a superblock, the mark has no effect, because destroying has not begun.
@@ -136,9 +136,9 @@ struct Replacement {
   /// the path at the same time find the replacement (`checkIsNotPending`) and throw an error. They
   /// leave an empty directory, which is removed here.
   ///
-  /// - Throws: `StoreError` with code `.locked` if another process holds the path for a second;
-  ///   `FileIOError`, with code `.directoryNotEmpty` if the directory has other files. In both
-  ///   cases the draft is kept.
+  /// - Throws: `StoreError` with code `.locked` if another process still has the lock of the path
+  ///   after one second; `FileIOError`, with code `.directoryNotEmpty` if the directory has other
+  ///   files. In both cases the draft is kept.
   func take(_ held: CopyDraft) throws {
     var wait = LockWait(.seconds(1))
     while true {
@@ -194,7 +194,7 @@ struct Replacement {
       guard options.isReadOnly else { return try replacement.complete() }
       throw StoreError(
         .notAStore,
-        "A power cut interrupted the replacement of the store by a copy; open it for writing once, which completes that",
+        "The replacement of the store by a copy is incomplete; open the store for writing once to complete it",
         at: path)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")

@@ -96,14 +96,13 @@ public final class Store: Sendable {
   /// - Parameter body: Fills in the transaction, on this thread. No lock is held while it runs.
   /// - Returns: The result of `body`, and the commit's sequence number. If there was nothing to
   ///   write, it is the sequence number of the last commit.
-  /// - Throws: The errors of `body`, or a `StoreError`. Nothing is written after an error of `body`
-  ///   and after these codes: `.conflict`; `.invalidArgument`, for example for a keyspace of
-  ///   another store; `.indexUnavailable`, for a record whose unique index was found to lack
-  ///   entries; `.diskFull`. After `.indexUnavailable`, open the store again. After `.diskFull`,
-  ///   the store can still be used. After `.io`, the store is poisoned, unless the system only
-  ///   refused another file or more address space. After `.poisoned`, the commit was not written,
-  ///   or it was written and may not be durable. The other codes are `.closed`, `.readOnly` and
-  ///   `.forked`.
+  /// - Throws: The errors of `body`, or a `StoreError`. Nothing is written after an error of
+  ///   `body`, `.conflict`, `.invalidArgument`, `.indexUnavailable` or `.diskFull`. A keyspace of
+  ///   another store is an example of `.invalidArgument`. `.indexUnavailable` means that the unique
+  ///   index of a record was found to lack entries: open the store again. After `.diskFull`, the
+  ///   store can still be used. After `.io`, the store is poisoned, unless the system only refused
+  ///   another file or more address space. After `.poisoned`, the commit was not written, or it was
+  ///   written and may not be durable. The other codes are `.closed`, `.readOnly` and `.forked`.
   /// - Complexity: O(k log n) for k operations on n keys. It needs one write and at most one sync,
   ///   which concurrent commits share.
   @discardableResult

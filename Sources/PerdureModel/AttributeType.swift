@@ -34,7 +34,8 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
   /// have been deleted.
   case objectID = 2000
 
-  /// The type in Swift; nil for a type that the model does not know.
+  /// The Swift type of the values; nil for `undefined` and `transformable`, because the model does
+  /// not determine their types.
   package var swiftName: String? {
     switch self {
     case .int16: "Int16"

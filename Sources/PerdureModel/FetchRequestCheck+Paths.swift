@@ -1,7 +1,7 @@
 internal import PerdurePredicates
 
 extension FetchRequestCheck {
-  /// The kind at the end of a path, with its operator.
+  /// The kind of the value of a path, after its aggregate operator was applied.
   mutating func follow(_ path: PropertyPath, from start: Kind) -> Kind {
     let end = follow(path.names[...], from: start)
     switch path.aggregate {
@@ -29,7 +29,7 @@ extension FetchRequestCheck {
   /// an optional one. Elements of a collection are not absent.
   func canBeAbsent(_ path: PropertyPath, from start: Kind) -> Bool {
     guard path.aggregate == nil else { return false }
-    var walk = self  // The errors of the path are noted where its kind is determined.
+    var walk = self  // A copy, so that errors are not noted twice: `follow` notes them.
     var (here, isAbsent) = (start, false)
     for name in path.names {
       let property = declared(name, by: here.element)

@@ -1,8 +1,9 @@
 internal import PerdurePredicates
 
 extension ModelValidation {
-  /// Checks the predicate of a partial index. A stored predicate may need a later version: then the
-  /// index is not kept (`SchemaResolution`).
+  /// Checks the predicate of a partial index. A stored predicate is not checked: a later version of
+  /// Perdure may have written it. If this version cannot read it, the schema omits the index
+  /// (`SchemaResolution`).
   mutating func checkPartialPredicate(_ description: FetchIndexDescription, in index: Int) {
     if isStored { return }
     let entity = entities[index].name

@@ -108,16 +108,16 @@ extension Damage {
     (0..<count).lazy.map { .truncation($0) }
   }
 
-  /// Damages of each sector of a file. A damage is zeros, noise, the bytes of the neighbouring
-  /// sector, an exchange with another sector, a copy to another sector, or other bytes.
+  /// Damage to each sector of a file. The kinds are: zeros, noise, the bytes of the neighbouring
+  /// sector, an exchange with another sector, a copy to another sector, and other bytes.
   ///
-  /// Some damages change nothing, such as the exchange of a sector with itself. A test that counts
-  /// damages must compare the bytes.
+  /// Some elements change nothing, such as the exchange of a sector with itself. A test that counts
+  /// them must compare the bytes.
   ///
   /// - Parameters:
   ///   - count: The file's length.
   ///   - sector: The length of a sector: 512 or 4,096.
-  ///   - others: The source of other bytes. If empty, there is no such damage.
+  ///   - others: The source of other bytes. If empty, this kind is omitted.
   ///   - random: The source of all random choices.
   public static func sectors(
     of count: Int, sector: Int, others: [UInt8] = [], using random: inout SeededGenerator

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Row X2, changedValuesForCurrentEvent, and the end of an event in row X10.
+// `changedValuesForCurrentEvent`, and the end of an event.
 
 @Suite("Changes in the current event")
 struct EventChangeTests {

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Row X2: primitive values, in rollbacks and in the hooks of a save.
+// Primitive values, in rollbacks and in the hooks of a save.
 
 @Suite("Primitive values")
 struct PrimitiveValueTests {

@@ -2,8 +2,8 @@ import Foundation
 import Perdure
 import Testing
 
-// Row V1: the properties that a save passes to a class's validation, and the validation functions
-// of single properties.
+// The properties that a save passes to a class's validation, and the validation functions of single
+// properties.
 
 private enum Colour: String, AttributeValue, CaseIterable { case red, green }
 

@@ -1,7 +1,7 @@
 package import PerdureModelCode
 import PerdurePredicates
 
-/// A model whose code has the types of Xcode.
+/// A model whose generated code uses the same attribute types as Xcode's generated code.
 package enum DepotModelSource {
   package static let name = "Depot"
 

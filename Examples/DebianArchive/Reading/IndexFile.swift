@@ -13,7 +13,7 @@ public struct IndexFile: Hashable, Sendable {
   /// The size of the file on disk, possibly compressed.
   public var byteCount: Int
 
-  /// Makes a file with a label from apt's data.
+  /// Describes an existing file, with a label from apt's data.
   public init(path: String, label: String) {
     self.path = path
     self.label = label
@@ -21,14 +21,14 @@ public struct IndexFile: Hashable, Sendable {
     byteCount = size?.intValue ?? 0
   }
 
-  /// Makes a file with a label from its name.
+  /// Describes an existing file, with a label from its name.
   public init(path: String) {
     self.init(path: path, label: Self.label(forFileName: (path as NSString).lastPathComponent))
   }
 
   /// The label of a file. For `..._dists_bookworm_main_binary-amd64_Packages.lz4` it is
-  /// "bookworm/main amd64". For other files of apt it is the last part of their name, and for any
-  /// other file its name.
+  /// "bookworm/main amd64". Without `_dists_` in the name, it is the part after the last `_`, or
+  /// the whole name if there is no `_`.
   static func label(forFileName name: String) -> String {
     guard let dists = name.range(of: "_dists_", options: .backwards) else {
       return name.split(separator: "_").last.map(String.init) ?? name

@@ -24,7 +24,8 @@ package struct FailureCampaign: Campaign {
     let whole = Self.wholeCount(reports)
     let isAll = workloads.count == FailureWorkload.all.count && kinds.count == FailureKind.allCases.count
     if isAll, plan.scale >= 1, result.violations.isEmpty, whole < Self.wholeMin {
-      let what = "the proof is incomplete: only \(whole) programs met all kinds of failure"
+      let what =
+        "the proof is incomplete: all kinds of failure occurred in only \(whole) programs, not in \(Self.wholeMin)"
       result.violations = [ProofViolation(what, command: plan.command(for: self))]
     }
     return result
@@ -79,8 +80,9 @@ package struct FailureCampaign: Campaign {
     }
   }
 
-  /// Uses the program's number among all programs, even if only some programs are tried. So a part
-  /// names the same failure in both cases.
+  /// The failures to try for a program. Their seed depends on the program's position in
+  /// `FailureWorkload.all`, even if only some programs run. So a `FailurePart` selects the same
+  /// failure in a full run and in a run of one program.
   private func sweep(of workload: FailureWorkload, _ plan: ProofPlan) -> FailureSweep {
     let all = FailureWorkload.all
     let place = all.firstIndex { $0.name == workload.name } ?? all.count
@@ -92,8 +94,8 @@ package struct FailureCampaign: Campaign {
     return sweep
   }
 
-  /// The number of disks to build after a power cut. A full proof makes every call fail. A longer
-  /// proof checks more of the states that a power cut may leave after the failure.
+  /// The number of simulated disks to check after each power cut. It grows with the scale of the
+  /// proof, up to 64. So a longer proof checks more of the states that a power cut may leave.
   private static func disks(_ plan: ProofPlan) -> Int { min(64, Int(6 * max(1, plan.scale))) }
 
   /// The maximum number of runs to reproduce a single failure.
@@ -142,7 +144,7 @@ package struct FailureCampaign: Campaign {
     }
     return TextTable.lines([["program"] + kinds.map(\.rawValue)] + rows + [["all"] + sums.map(String.init)])
       + [
-        "\(sums.reduce(0, +)) runs in which a call failed; \(wholeCount(reports)) of \(reports.count) programs met all kinds of failure"
+        "\(sums.reduce(0, +)) runs in which a call failed; \(wholeCount(reports)) of \(reports.count) programs had all kinds of failure"
       ]
   }
 }

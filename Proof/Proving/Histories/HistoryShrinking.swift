@@ -66,7 +66,7 @@ extension HistoryStep {
   }
 }
 
-/// The lists without one of the elements, and the lists in which one element is simpler.
+/// Returns copies of a list. Each copy lacks one element, or has a simpler form of one element.
 private func simpler<Element>(_ list: [Element], _ parts: (Element) -> [Element]) -> [[Element]] {
   list.indices.flatMap { index -> [[Element]] in
     var without = list

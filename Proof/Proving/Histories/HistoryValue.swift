@@ -4,8 +4,8 @@ import PerdureTestSupport
 /// determine the bytes.
 ///
 /// The bytes begin with a group and a serial number, each big-endian with eight bytes. The
-/// remaining bytes have one of three styles. A value of less than 16 bytes is a prefix of this
-/// form.
+/// remaining bytes have one of three styles. A value of less than 16 bytes has only the first bytes
+/// of this layout.
 package struct HistoryValue: Hashable, Sendable {
   /// The style of the bytes after the head.
   package enum Style: UInt8, CaseIterable, Sendable {

@@ -61,7 +61,7 @@ package struct KillCampaign: Campaign {
         violations.append("no write was cut short: the injected library has no effect")
       }
       if tally.readers > 0, tally.idleReaders == tally.readers {
-        violations.append("no reader of \(tally.readers) has read anything")
+        violations.append("none of the \(tally.readers) readers has read a step")
       }
       switch volume {
       case .held:
@@ -119,7 +119,7 @@ package struct KillTally: Sendable {
       "\(idle) writers had made no step since the previous kill, and \(idleReaders) readers had read no step: these do not count",
       "\(verified) stores were verified",
       hasShim
-        ? "\(torn) writers were killed by a write that was cut short (\(missed) made too few writes), \(rough) had every other call interrupted"
+        ? "\(torn) writers were killed during a write; \(missed) made too few writes for this; in \(rough), every other call was interrupted"
         : "skipped: writes that are cut short, because this requires a C compiler",
     ]
     return result
@@ -236,12 +236,13 @@ private struct KillLane {
     }
   }
 
-  /// Checks that the store contains the rows after a step, with every acknowledged step.
+  /// Checks that the rows are those after some step, and that this step is not before the last
+  /// acknowledged step.
   private mutating func check(_ number: Int) throws {
     let store = try Store(at: KillChild.storePath(directory), options: KillChild.options(readOnly: false))
     let rows = try store.keyspace("rows", .dense)
     guard let found = KillModel(seed: seed, reading: try KillChild.contents(store.snapshot(), rows)) else {
-      throw Violation("the rows differ from the rows after every step")
+      throw Violation("the rows do not match the state after any step")
     }
     let acknowledged = try AcknowledgedStep(directory).get()
     guard found.count >= acknowledged, found.count >= model.count else {

@@ -14,7 +14,7 @@ package enum KillChild {
     let store = try Store(at: storePath(directory), options: options(readOnly: false))
     let rows = try store.keyspace("rows", .dense)
     guard var model = KillModel(seed: seed, reading: try contents(store.snapshot(), rows)) else {
-      throw Violation("the rows differ from the rows after every step")
+      throw Violation("the rows do not match the state after any step")
     }
     let note = try AcknowledgedStep(directory)
     var hasBegun = false

@@ -20,7 +20,8 @@ extension Engine {
   /// - Returns: Whether a checkpoint was written.
   func writeCheckpoint(with writer: inout CheckpointWriter) throws -> Bool {
     try directory.checkIsWriters()
-    // Otherwise the index file would use the space that was freed for removals and compaction.
+    // Refuses the checkpoint while the reserve is incomplete. Otherwise the index file would use
+    // the space that is reserved for removals and compaction.
     do { try checkRoom() } catch {
       retryLater()
       throw error

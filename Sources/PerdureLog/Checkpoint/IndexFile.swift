@@ -18,7 +18,7 @@ final class IndexFile: NodeSink {
   private(set) var writtenByteCount: UInt64 = 0
   /// Whether the file's name may be missing after a power cut.
   private(set) var needsDirectorySync = false
-  /// Called before each node. The result true cancels writing with `Cancelled`.
+  /// Called before each allocation of a node. If it returns true, `allocate` throws `Cancelled`.
   var isCancelled: () -> Bool = { false }
 
   // The bytes that are not written yet. They stay here when a write fails, and the next attempt
@@ -79,8 +79,8 @@ final class IndexFile: NodeSink {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Overwrites an obsolete root block before its units are reused. Then no opening uses a tree
-  /// with replaced parts, even if newer superblocks are lost.
+  /// Overwrites an obsolete root block before its units are reused. If newer superblocks are lost,
+  /// a later opening then rejects this root, and does not use a tree with overwritten nodes.
   func invalidate(rootAt slot: UInt32) throws(FileIOError) {
     let zeros = [UInt8](repeating: 0, count: IndexFileHeader.unitLength)
     try file.write(zeros, at: UInt64(slot) * UInt64(IndexFileHeader.unitLength))

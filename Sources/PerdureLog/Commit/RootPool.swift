@@ -38,7 +38,7 @@ struct RootPool: ~Copyable {
     // The capacity grows by a constant factor, so that n new keyspaces copy O(n) entries.
     let next = isLonger ? copy(root, keyspaceCapacity: count + count / 2 + 4) : copy(root)
     for id in first..<count {
-      // A root with a new layout makes all changes unknown.
+      // Publishing a root with a new layout discards all noted changes, so none is noted then.
       if !isLonger { changes.note(UInt32(id), indexes) }
       next.pointee.keyspaces[id] = KeyspaceRoot(mark: catalog.keyspaces[id].mark)
     }

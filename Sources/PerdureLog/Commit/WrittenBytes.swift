@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Counts bytes that any thread has written outside the log since the store was opened.
+/// Counts the bytes that compaction and blob files have caused since the store was opened, without
+/// the bytes of commits. Any thread may add to the counters.
 final class WrittenBytes: Sendable {
   private let compacted = Atomic<UInt64>(0)
   private let blobFiles = Atomic<UInt64>(0)

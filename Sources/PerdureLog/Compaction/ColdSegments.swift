@@ -1,4 +1,4 @@
-/// Decides which segments contain long-lived records. It only computes.
+/// Decides which segments contain long-lived records. It reads no file.
 ///
 /// Records that were kept in a rewriting usually stay live. Old records also usually stay live. The
 /// age of a segment is the number of segments written after it.
@@ -10,8 +10,8 @@ enum ColdSegments {
     generation > 0 || (count - 1 - place) * 4 >= count
   }
 
-  /// The expected length of the file of a segment in groups, in bytes. It assumes that the kept
-  /// frames compress as well as the current frames.
+  /// The expected file length, in bytes, of a segment whose frames are stored in groups. It assumes
+  /// that the kept frames compress as well as the current frames.
   ///
   /// - Parameter length: The file's length with the kept frames unpacked.
   /// - Parameter frames: The number of bytes of frames in `length`.

@@ -55,8 +55,8 @@ final class SegmentTable {
     case table(AnyObject)
     case segment(Segment)
 
-    /// The length of a file that has lost its name, in bytes. For a segment that was not rewritten,
-    /// it is an upper bound.
+    /// The length in bytes of an unlinked file that older roots still use. For a segment that was
+    /// not rewritten, it is an upper bound.
     var fileBytes: Int {
       switch self {
       case .table: 0
@@ -70,8 +70,8 @@ final class SegmentTable {
   private(set) var segments: [UInt64: Segment] = [:]
   /// The newest segment: commits write to it without a lookup in `segments`.
   // The compiler's check of exclusivity is off: while this property is changed, no function
-  // calls the table again. Unmanaged, because in each commit counting references would take longer
-  // than finding the segment. `segments` retains it.
+  // calls the table again. The reference is unmanaged: counting references would take longer than
+  // finding the segment, in each commit. `segments` retains the segment.
   @exclusivity(unchecked) private var newest: (number: UInt64, segment: Unmanaged<Segment>)?
 
   /// - Parameter number: The last known segment number, for which the table needs capacity.
@@ -98,7 +98,7 @@ final class SegmentTable {
     if let end { setEnd(Int(end), of: segment.number) }
   }
 
-  /// Checks that an address from outside leads to a segment of the log.
+  /// Checks that a record address that was read from a file is in a segment of the log.
   func check(_ address: RecordAddress) throws(FormatError) {
     guard segments[address.segment] != nil else {
       throw FormatError(.misplaced, in: "record address", at: 0)

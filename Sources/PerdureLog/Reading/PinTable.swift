@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// Invariants
 ///  PT1  A slot contains 0 (free) or a version. When a reader claims the slot, the slot contains
-///       the published version or an older one. After the slot is settled, it contains the version
-///       of the root that the reader loaded. That version may be newer.
+///       the published version or an older one. After the reader has settled the slot (PT3), it
+///       contains the version of the root that the reader loaded. That version may be newer.
 ///  PT2  A reader claims its slot before it loads the root. The writer publishes a root before it
 ///       scans the slots. All these steps are sequentially consistent. So either the writer sees
-///       the slot, or the reader sees the new root. An unsettled slot with version v protects every
-///       root of v or later.
+///       the slot, or the reader sees the new root. Until the reader has loaded the root, its slot
+///       with version v protects every root of v or later.
 ///  PT3  A slot is marked as unsettled until its reader has loaded the root. Then it contains
 ///       exactly that root's version, and protects that root alone. So the writer knows which roots
 ///       are held, except for a short time.
@@ -102,7 +102,7 @@ final class PinTable: Sendable {
     return Pin(slot: pin.slot, claimed: version)
   }
 
-  /// Releases the snapshots beside the slots. No snapshot of `withSnapshot` is in use. SR5
+  /// Releases the spare snapshots of all slots. No call of `withSnapshot` may be running. SR5
   func releaseSpares() {
     for chunk in 0..<chunkCount.load(ordering: .acquiring) {
       for i in 0..<Self.slotsAChunk {
@@ -153,9 +153,9 @@ final class PinTable: Sendable {
     released.claimed < awaited.load(ordering: .sequentiallyConsistent)
   }
 
-  /// Clears the request for a report. One report is enough until the pins are scanned again.
+  /// Resets `awaited`. The writer needs only one notification until it scans the pins again.
   ///
-  /// - Returns: Whether a report was requested.
+  /// - Returns: Whether the writer has requested a notification.
   func takeAwaited() -> Bool { awaited.exchange(0, ordering: .sequentiallyConsistent) != 0 }
 
   /// Whether any version is pinned.
@@ -211,8 +211,8 @@ struct Pin: @unchecked Sendable {
   let claimed: UInt64
 
   /// The spare snapshot of the slot, which the slot retains (Snapshot+Reuse.swift, SR2). It is in
-  /// the slot's cache line. The memory begins as zeros, which mean nil. Without counted references,
-  /// so that lending a spare changes no count.
+  /// the slot's cache line. The memory begins as zeros, which mean nil. The reference is unmanaged,
+  /// so lending a spare does not change a reference count.
   @inline(__always)
   var spare: UnsafeMutablePointer<Unmanaged<Snapshot>?> {
     UnsafeMutableRawPointer(slot + 1).assumingMemoryBound(to: Unmanaged<Snapshot>?.self)

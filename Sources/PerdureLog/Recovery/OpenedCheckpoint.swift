@@ -6,8 +6,8 @@ struct IndexUnusable: Error {
   /// The error in the index, and its location.
   let reason: String
   let place: String
-  /// True if there is no damage: the index has another version, its end is in a segment that was
-  /// rewritten later, or the checkpoint is void (FORMAT.md, T4).
+  /// True if the index is intact but outdated: it has another version, its end is in a segment that
+  /// was rewritten later, or its checkpoint is void (FORMAT.md, T4).
   var isOutdated = false
 
   init(_ reason: String, at place: String) {
@@ -64,7 +64,7 @@ extension OpenedCheckpoint {
       let store = superblock.current.store
       file = try directory.open(name, mode)
       isShared = try mode != .read && file.isShared()
-      // Bytes after the last unit that has a number are ignored.
+      // Units have 32-bit numbers. Bytes after the last such unit are ignored.
       let length = Int(min(try file.size(), NodeSlot.fileLengthMax))
       guard length > 0 else { throw FormatError(.incomplete, in: "index file header", at: 0) }
       mapping = try copiesFile ? Self.copy(of: file, length) : file.map(length)
@@ -84,8 +84,9 @@ extension OpenedCheckpoint {
     } catch let error as FormatError {
       throw IndexUnusable(error, name)
     } catch let error as FileIOError {
-      // If no descriptor is free, the opening fails, because the index may be intact. Lack of
-      // memory is different: it may be permanent, if damage has made the file too long.
+      // With too many open files, the opening fails, because the index may be intact. With all
+      // other errors, the index is rebuilt, also with lack of memory: damage may have made the file
+      // too long.
       if error.code == .tooManyOpenFiles { throw error }
       throw IndexUnusable("\(error)", at: name)
     } catch let error as StoreError {

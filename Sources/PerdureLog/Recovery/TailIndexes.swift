@@ -9,12 +9,12 @@ import PerdureFormat
 //
 // A replaced record is older than the tail, so this opening has not verified it. It must have the
 // same keyspace and key as the record that replaced it. If another record is read at its address,
-// the index would become wrong. Without a bound checksum, that other record can be another version
-// of the same key. Then an index usually lacks an entry of that version. So if an entry to remove
-// is missing, the checkpoint is not used.
+// the index would become wrong. If checksums are not bound to addresses (D20), that other record
+// can be an earlier record of the same key. The index usually has no entry of that record, so a
+// missing entry reveals the error. If an entry to remove is missing, the checkpoint is not used.
 //
-// Extractors are made once, from the values at the end of the log. The values that they look up
-// there do not change their results for older records (`IndexExtractorFactory`).
+// Extractors are made once, from the values at the end of the log. These values must not change the
+// entries that an extractor makes for older records (`IndexExtractorFactory`).
 //
 // An index is rebuilt from all records in four cases: the checkpoint does not have it; the
 // checkpoint has it incomplete; the tail redefines it; or a value that the update needs can no
@@ -31,7 +31,7 @@ struct TailIndexes {
   /// Whether replaced records are compared with their replacements
   /// (`StoreOptions.comparesReplacedRecords`).
   var comparesKeys = true
-  /// Indexes that begin with their trees in the checkpoint and are updated.
+  /// The indexes whose trees are taken from the checkpoint and then updated.
   private var kept: Set<UInt32> = []
 
   init(
@@ -77,8 +77,8 @@ struct TailIndexes {
   ///
   /// - Parameter live: The records of the tail that no later record of the tail replaced.
   /// - Returns: Conflicts for the keys that unique indexes contain twice because of the tail.
-  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, an index
-  ///   lacks an entry of it, or a sum is impossible.
+  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, if an index
+  ///   lacks its entry, or if a stored sum does not contain the numbers to subtract.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail, live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }

@@ -49,8 +49,8 @@ extension SalvageSource {
 
   /// Selects the files whose content does not match their names.
   ///
-  /// The evidence decides first. Then come the files without evidence: first those whose claimed
-  /// segment was found, because they can be only the segment of their name.
+  /// The evidence decides first. Then the undecided files are accepted. Those whose claimed segment
+  /// was found are first, because they can only be the segment of their name.
   private static func accept(
     _ claims: [Claim], _ chosen: inout [UInt64: SourceSegment], _ report: inout SalvageReport
   ) {
@@ -72,7 +72,7 @@ extension SalvageSource {
       report.add(.foreign, in: file.name, 0, file.size)
       chosen[claim.claimed] = file.renamed(claim.claimed)
     } else if chosen[file.number] == nil && (claim.own > .none || claim.other == .none) {
-      // The file is more than a copy of the other segment: the header was moved here.
+      // The file is not a copy of the other segment: only its header is from that segment.
       chosen[file.number] = file.withoutHeader
     } else {
       report.add(.foreign, in: file.name, 0, file.size)
@@ -83,8 +83,8 @@ extension SalvageSource {
 extension SalvageSource {
   /// The store that the frames identify. A store id is accepted if at least two sectors imply it,
   /// or if a frame that matches its records does. If there are several, the id from most sectors is
-  /// used. Bytes of values that look like frames each imply another id. The frames of one moved
-  /// sector imply the same id, and count once.
+  /// used. Values can contain bytes that look like frames, but each of these implies a different
+  /// id. The frames of one moved sector imply the same id, and count once.
   static func storeOfFrames(_ files: [SourceSegment], _ source: SalvageSource) throws -> StoreID? {
     var votes: [StoreID: (sectors: Int, isWhole: Bool)] = [:]
     for file in files {

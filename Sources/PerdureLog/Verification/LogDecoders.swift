@@ -61,8 +61,8 @@ package enum LogDecoders {
     return steps
   }
 
-  /// Writes the slot and the checksum into each node of a file, as far as its bytes look like
-  /// nodes.
+  /// Writes the slot and the checksum into each node of a file. Skips bytes that do not look like a
+  /// node.
   package static func sealNodes(in file: UnsafeMutableRawBufferPointer) {
     for isBlock in [true, false] {
       var offset = NodeSlot.unitByteCount

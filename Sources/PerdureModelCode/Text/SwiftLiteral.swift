@@ -37,7 +37,7 @@ enum SwiftLiteral {
     return array(entries.sorted { $0.key < $1.key }.map { "\(string($0.key)): \(string($0.value))" })
   }
 
-  /// The case of `DefaultValue`.
+  /// The value as an expression with a case of `DefaultValue`, such as `.integer(3)`.
   static func value(_ value: DefaultValue) -> String {
     switch value {
     case .now: ".now"

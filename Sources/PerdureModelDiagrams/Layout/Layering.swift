@@ -1,7 +1,7 @@
 /// Assigns the boxes of a graph without cycles to layers, from left to right.
 ///
-/// Each line leads to a layer further to the right. The height of a layer is at most about the
-/// width of the picture. So a box with many lines does not make one high column.
+/// Each line goes to a layer further to the right. The height of a layer is at most about the
+/// width of the picture. So the neighbours of a box with many lines are not all in one high layer.
 struct Layering {
   /// The space between two boxes of a layer.
   static let gap = 26
@@ -24,7 +24,7 @@ struct Layering {
     removeEmptyLayers()
   }
 
-  /// The boxes in an order in which each follows the boxes on its left.
+  /// The boxes in topological order: each box is after the boxes at the left ends of its lines.
   private static func order(_ graph: LayoutGraph) -> [Int] {
     var waits = Array(repeating: 0, count: graph.sizes.count)
     var right = Array(repeating: [Int](), count: graph.sizes.count)

@@ -37,7 +37,8 @@ package enum MermaidWriter {
     }
   }
 
-  /// A name that Mermaid reads as one word, for any name of the entity.
+  /// The identifier of a box. It does not contain the entity's name, because Mermaid requires a
+  /// single word.
   private static func identifier(_ number: Int) -> String { "E\(number)" }
 
   /// The text, with codes instead of characters that have a meaning in Mermaid.

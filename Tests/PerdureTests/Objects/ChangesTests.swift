@@ -2,7 +2,7 @@ import Perdure
 import PerdureModel
 import Testing
 
-// Row X2: changed, committed and primitive values.
+// Changed, committed and primitive values.
 
 @Suite("Changed and committed values")
 struct ChangesTests {

@@ -123,7 +123,7 @@ final class PerdureDesign: DesignEngine {
   }
 }
 
-/// OO7's T1 over objects.
+/// Traversal T1 of the OO7 benchmark, over Perdure's objects.
 struct PerdureWalk {
   private let size: DesignSize
   private let keepsObjects: Bool

@@ -11,7 +11,8 @@ struct CountingRun {
   /// Makes a store with the graph, counts each scenario on a copy, and removes all files.
   ///
   /// - Returns: A row for each scenario, in their order.
-  /// - Throws: `CountingError` with the first failure, after the scenarios that run have ended.
+  /// - Throws: `CountingError` with the first failure, after the scenarios in progress have
+  ///   ended.
   func rows(_ scenarios: [Scenario]) throws -> [CountRow] {
     // The name is the same in every run: the lengths of paths change counts by up to 2 %.
     let folder = Self.memory.appendingPathComponent("perdure-instructions")

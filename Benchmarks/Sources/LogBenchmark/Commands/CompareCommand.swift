@@ -8,8 +8,8 @@ struct CompareCommand: ParsableCommand {
     discussion: """
       Every engine does the same operations on the same records, must read the same values, and must end in the \
       same state. If an engine does not, the run fails at its end, and has no results of that engine. With all \
-      engines, commits that are not durable survive kill -9. Results replace those of the same engine, workload and \
-      records in log.json at once; other results stay.
+      engines, commits that are not durable survive kill -9. The results are written to log.json as soon as they \
+      are measured. They replace those of the same engine, workload and records.
       """)
 
   @Flag(help: "Few records and one round: tests the program, not its speed. Writes nothing.")
@@ -35,7 +35,7 @@ struct CompareCommand: ParsableCommand {
   @Option(help: "The number of runs of the part \"main\"; medians are shown.")
   var rounds: Int?
 
-  @Option(help: "The number of minutes after which no new turn begins.")
+  @Option(help: "The number of minutes after which no new group of trials begins.")
   var minutes = Double.infinity
 
   @Option(parsing: .upToNextOption, help: "The records to use: \(Self.list(Shape.allCases)).")

@@ -128,7 +128,7 @@ extension WalkingView {
 }
 
 protocol EngineWriter {
-  /// Makes all operations in one commit.
+  /// Applies all operations in one commit.
   mutating func commit(_ operations: UnsafeBufferPointer<log_operation>) throws
 
   mutating func end()

@@ -95,7 +95,7 @@ extension Measurement {
   func perRecord(_ detail: String) -> Double? { details[detail].map { $0 / Double(n) } }
 
   /// The bytes that write calls passed to the system, divided by the bytes that the caller
-  /// provided. The number of provided bytes is in the detail `unit`.
+  /// provided. `unit` is the name of the detail that has the number of provided bytes.
   func writeAmplification(_ unit: String) -> Double? {
     // The system does not count bytes that are stored into a map.
     guard engine != LMDBWriteMapEngine.name, let written = details["written_bytes"],

@@ -9,7 +9,7 @@ struct TrialPlan: Codable {
   /// The maximum number of single operations of a workload.
   var operations: Int
   var durableCommits: Int
-  /// The number of commits during the overwriting by another thread.
+  /// The number of durable commits that are measured while another thread overwrites records.
   var steadyCommits: Int
   var workloads: [Workload]
   /// The workload that fills the store.

@@ -17,8 +17,8 @@ struct ErrorStatuses<Context: RequestContext>: RouterMiddleware {
 }
 
 extension PerdureError {
-  /// The status of an error. The client must correct a broken rule. It must repeat a request that
-  /// met too many conflicts.
+  /// The status of an error. If a request breaks a rule, the client must correct the request. If a
+  /// request had too many conflicts, the client must repeat it.
   fileprivate var status: HTTPResponse.Status {
     if !details.isEmpty { return .badRequest }
     return isConflict ? .serviceUnavailable : .internalServerError
