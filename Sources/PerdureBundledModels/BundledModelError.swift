@@ -25,7 +25,7 @@ extension BundledModelError: CustomStringConvertible {
     case .noModel(let name, let bundle, let files):
       """
       The bundle \(bundle) has no \(name).xcdatamodeld. \(Self.words(for: files))
-      Declare the model as a resource of the target in Package.swift, and give the target's Bundle.module:
+      Pass the target's Bundle.module, and declare the model as a resource of the target in Package.swift:
         dependencies: [.product(name: "PerdureBundledModels", package: "perdure")],
         resources: [.copy("\(name).xcdatamodeld")]
       """

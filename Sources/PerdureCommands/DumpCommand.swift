@@ -20,19 +20,20 @@ struct NotInStore: Error, CustomStringConvertible {
 /// Prints the content of a store: the records by keyspace, or the objects of an entity.
 struct DumpCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
-    commandName: "dump", abstract: "Prints records: keyspace, key, commit, value; or objects.",
+    commandName: "dump", abstract: "Prints records (keyspace, key, commit, value) or objects of a store.",
     discussion: """
       Each record is one line with four columns, separated by tabs: keyspace, key, # with the sequence number of \
       the commit that wrote it, and value. Keys are text, or 0x and hexadecimal digits; ids are numbers. With \
       --json each line is a JSON object with the members keyspace, key, sequence and value; bytes that are not \
       UTF-8 are {"hex": "…"}. With --entity each line is an object of the graph; attributes of type Data are \
-      always {"hex": "…"}. To-many relationships are omitted: the objects at their other ends name this one, and \
-      many-to-many links are separate records, in keyspaces whose names begin with link/.
+      always {"hex": "…"}. To-many relationships are omitted. For a one-to-many relationship, each object at the \
+      other end contains a reference to this object. Many-to-many links are separate records, in keyspaces whose \
+      names begin with link/.
 
-      If a record or an object cannot be read, its line (with --json: the member problem) and the error stream \
-      contain the reason, and the next one follows. Exit codes: 0 all was read; 1 some could not be read; 2 the store could \
-      not be opened, does not have the keyspace or entity, or has a damaged index, so that the output is \
-      incomplete.
+      If a record or object cannot be read, its line and the error stream contain the reason. With --json, the \
+      reason is the member problem. The command then continues with the next one. Exit codes: 0 all was read; 1 some \
+      could not be read; 2 the store could not be opened, does not have the keyspace or entity, or has a damaged \
+      index, so that the output is incomplete.
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
@@ -66,7 +67,9 @@ struct DumpCommand: ConsoleCommand {
     guard limit ?? 0 >= 0, width >= 0 else {
       throw ValidationError("--limit and --width must not be negative")
     }
-    if prefix != nil, from != nil || to != nil { throw ValidationError("Give --prefix, or --from and --to") }
+    if prefix != nil, from != nil || to != nil {
+      throw ValidationError("--prefix cannot be combined with --from or --to")
+    }
     if entity != nil, !keyspace.isEmpty || prefix != nil {
       throw ValidationError("--entity can be combined only with --from, --to and --limit")
     }

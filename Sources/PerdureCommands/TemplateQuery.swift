@@ -166,9 +166,9 @@ extension FetchVariableType {
   }
 }
 
-/// The error if values on the command line do not fit the variables of a template.
+/// The error if values on the command line do not match the variables of a template.
 struct TemplateVariableError: Error, Equatable, CustomStringConvertible {
-  /// A variable whose values do not fit.
+  /// A variable whose values are missing or not valid, or that the template does not have.
   enum Problem: Error, Equatable {
     case missing(String, FetchVariableType)
     /// The template lacks this variable. The list has the variables of the template.
@@ -182,8 +182,10 @@ struct TemplateVariableError: Error, Equatable, CustomStringConvertible {
   let problems: [Problem]
 
   var description: String {
-    (["The variables of the fetch request template \"\(template)\" do not fit."] + problems.map { "- \($0)" })
-      .joined(separator: "\n")
+    ([
+      "The values on the command line do not match the variables of the fetch request template \"\(template)\"."
+    ] + problems.map { "- \($0)" })
+    .joined(separator: "\n")
   }
 }
 
@@ -197,7 +199,7 @@ extension TemplateVariableError.Problem: CustomStringConvertible {
         + "\(known.isEmpty ? "none" : known.map { "$\($0)" }.joined(separator: ", "))."
         + NearMisses.question(name, in: known)
     case .unreadable(let name, let text, let type):
-      "The value \(TextTable.cell(text, limit: 40)) of $\(name) does not fit. It is \(type): "
+      "The value \(TextTable.cell(text, limit: 40)) is not valid for $\(name). $\(name) is \(type): "
         + "--variable \(name)=\(type.example)"
     case .repeated(let name, let type):
       "$\(name) has several values. It is \(type): --variable \(name)=\(type.example)"

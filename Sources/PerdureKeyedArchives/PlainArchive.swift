@@ -152,6 +152,6 @@ struct PlainArchive {
   }
 
   private func damaged(_ what: String) -> KeyedArchiveError {
-    KeyedArchiveError("The archive has a \(what) without its parts.")
+    KeyedArchiveError("The archive has a damaged \(what): a part is absent or has another type.")
   }
 }

@@ -50,7 +50,7 @@ extension ModelCodeOptions {
   }
 }
 
-/// Why a file of choices for generated code cannot be used. No file was made.
+/// The reasons why a file of options for generated code cannot be used. No code was generated.
 public struct ModelCodeOptionsError: Error, Sendable, Hashable {
   /// The path of the file.
   public let file: String
@@ -60,7 +60,7 @@ public struct ModelCodeOptionsError: Error, Sendable, Hashable {
 }
 
 extension ModelCodeOptionsError: CustomStringConvertible {
-  /// One line for each problem, in the form of compilers.
+  /// One line for each problem, in the format of compiler diagnostics.
   public var description: String {
     problems.map { VisibleText.line("\(file): error: \($0)") }.joined(separator: "\n")
   }
@@ -80,7 +80,7 @@ private struct OptionsReader {
 
   init(options: ModelCodeOptions) { self.options = options }
 
-  /// - Returns: The options after the choices of a file.
+  /// - Returns: The options, with the settings of a file applied.
   mutating func read(_ bytes: [UInt8], file: String) throws(ModelCodeOptionsError) -> ModelCodeOptions {
     do {
       let members = try JSONDecoder().decode([String: OptionValue].self, from: Data(bytes))
@@ -102,12 +102,12 @@ private struct OptionsReader {
     case ("module", .text(let module)): options.module = module
     case ("imports", .list(let modules)): options.imports = modules
     case ("names", .truth(let isTrue)): options.hasNameConstants = isTrue
-    case ("module", _): problems.append("\"module\" is not a text. Write the name of the module.")
-    case ("imports", _): problems.append("\"imports\" is not a list of texts. Write [\"Module\"].")
+    case ("module", _): problems.append("\"module\" is not a string. Write the name of the module.")
+    case ("imports", _): problems.append("\"imports\" is not an array of strings. Write [\"Module\"].")
     case ("names", _): problems.append("\"names\" is neither true nor false. Write one of them.")
     default:
       problems.append(
-        "\"\(name)\" is not a choice.\(NearMisses.question(name, in: Self.members)) The choices are "
+        "\"\(name)\" is not an option.\(NearMisses.question(name, in: Self.members)) The options are "
           + "\(Self.members.joined(separator: ", ")).")
     }
   }

@@ -104,14 +104,14 @@ struct QueryTemplateTests {
     #expect(outcome.errors == "" && outcome.lines == ["name"] + names)
   }
 
-  @Test("An error names every variable whose values do not fit, its type and an example")
+  @Test("An error names every variable whose values are not valid, its type and an example")
   func misfits() throws {
     let outcome = try query("heavy", ["least=ten", "mots=1", "mots=2"])
     #expect(outcome.code == .failed && outcome.lines == [])
     #expect(
       outcome.errors == """
-        error: The variables of the fetch request template "heavy" do not fit.
-        - The value ten of $least does not fit. It is an int32: --variable least=1
+        error: The values on the command line do not match the variables of the fetch request template "heavy".
+        - The value ten is not valid for $least. $least is an int32: --variable least=1
         - $most has no value. It is a double: --variable most=1.5
         - The template has no variable $mots. It has $least, $most. Did you mean most?
 
@@ -122,7 +122,7 @@ struct QueryTemplateTests {
   }
 
   @Test(
-    "A value of another form does not fit",
+    "A value of another form is not valid",
     arguments: [
       ("dated", "built", "yesterday"), ("dated", "built", "2023-11-14T22:13:20Z."),
       ("dated", "afloat", "maybe"),
@@ -134,13 +134,13 @@ struct QueryTemplateTests {
     ])
   func unreadable(_ template: String, _ name: String, _ text: String) throws {
     let errors = try query(template, ["\(name)=\(text)"]).errors
-    #expect(errors.contains("The value \(text) of $\(name) does not fit."), "\(errors)")
+    #expect(errors.contains("The value \(text) is not valid for $\(name)."), "\(errors)")
   }
 
-  @Test("An object of another entity does not fit")
+  @Test("An object of another entity is not valid")
   func objects() throws {
     let outcome = try query("exact", ["key", "badge", "site", "port=Tug/p1"])
-    #expect(outcome.errors.contains("The value Tug/p1 of $port does not fit. It is a Harbour"))
+    #expect(outcome.errors.contains("The value Tug/p1 is not valid for $port. $port is a Harbour"))
   }
 
   @Test("An unknown template is an error with the nearest name")

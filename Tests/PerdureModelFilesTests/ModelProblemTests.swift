@@ -259,7 +259,7 @@ struct ModelProblemTests {
   }
 
   @Test(
-    "A composite that cannot be used is one problem at the attribute that uses it",
+    "An invalid composite is reported once, at the attribute that refers to it",
     arguments: [
       "<composite name='C'>\n<attribute name='c' attributeType='Composite' composite='C'/></composite>",
       """
@@ -302,7 +302,7 @@ struct ModelProblemTests {
         ].sorted())
   }
 
-  @Test("A problem is one line in the form of compilers")
+  @Test("Each problem is printed as one line in the format of compiler diagnostics")
   func description() throws {
     let text = "<model>\n<entity name='A'><attribute name='a' attributeType='Strnig'/></entity></model>"
     let error = #expect(throws: ModelFileError.self) {

@@ -101,7 +101,7 @@ struct ModelCodeOptionsFileTests {
     let error = #expect(throws: ModelCodeOptionsError.self) { try code() }
     let lines = "\(try #require(error))".split(separator: "\n")
     #expect(lines.count == 6 && lines.allSatisfy { $0.hasPrefix("\(file): error: ") })
-    #expect(lines.first?.contains("\"acces\" is not a choice. Did you mean access?") == true)
+    #expect(lines.first?.contains("\"acces\" is not an option. Did you mean access?") == true)
     #expect(lines.last?.hasSuffix("Write one of accessors, macros.") == true)
     for text in ["", "[]", "{", "{\"style\": \"macros\"} x"] {
       try write(text)
