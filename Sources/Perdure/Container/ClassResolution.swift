@@ -9,10 +9,10 @@
 //   3. a given class that describes the entity; of several, the last one;
 //   4. the class of the parent entity; for a root, `ManagedObject` (GraphSchema.swift).
 //
-// A class with a description accesses properties by position. So it can be used only for entities
-// that have its properties at the same positions: its own entity, an entity with the same
-// description, and their subentities. The accessors of any class must match the properties in name
-// and type (AccessorCheck.swift).
+// A class with a description accesses properties by position. So an entity must have the properties
+// of its class at the same positions. This is true for the class's own entity, for entities with
+// the same description, and for their subentities. The accessors of any class must match the
+// properties in name and type (AccessorCheck.swift).
 
 internal import PerdureModel
 internal import PerdurePredicates

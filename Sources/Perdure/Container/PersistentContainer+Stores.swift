@@ -37,9 +37,9 @@ extension PersistentContainer {
   /// Unfinished changes of a crash are rolled back, and every save that had returned is present. If
   /// the model only has additional entities, properties or indexes, a store adopts them.
   ///
-  /// - Throws: `PerdureError`. No further store is open then, and the call can be repeated: 134080
-  ///   with the store's error as `cause`, for example that another process is writing it; 134020
-  ///   when the model does not have the configuration; 134100 when the model differs by more than
+  /// - Throws: `PerdureError`. No further store is open then, and the call can be repeated. 134080
+  ///   has the store's error as `cause`, for example that another process is writing the store.
+  ///   134020: the model does not have the configuration. 134100: the model differs by more than
   ///   additions.
   /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is
   ///   new, or is built again. Blocks the caller's thread meanwhile.

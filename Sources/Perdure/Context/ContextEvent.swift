@@ -9,9 +9,9 @@ public enum ContextEventKind: Hashable, Sendable {
   case willSave
   /// A save has succeeded. The store, or the parent of a child context, has the reported changes.
   case didSave
-  /// An event with changes has ended, by `processPendingChanges()`, a save, a save of a child
-  /// context, a `perform`, the end of an `undoGroup`, an undo or a redo. In hooks and observers,
-  /// the end of an `undoGroup` and a save of a child do not end the event.
+  /// An event with changes has ended. These operations end an event: `processPendingChanges()`, a
+  /// save, a save of a child context, a `perform`, the end of an `undoGroup`, an undo and a redo.
+  /// In hooks and observers, the end of an `undoGroup` and a save of a child do not end the event.
   ///
   /// The context also posts it after a refresh, a rollback, a reset, or a save that merged and then
   /// failed. A merge posts it before `didMerge`: it reports the instances that other contexts have

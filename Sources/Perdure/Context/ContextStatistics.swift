@@ -8,11 +8,10 @@
 ///     #expect(requests <= (workers.count + 63) / 64 + 1)
 ///
 /// The row of a fault, the other end of a relationship and the number of its objects are requested
-/// for 64 siblings at a time.
-/// Siblings are the objects of one fetch (`FetchRequest.fetchBatchSize` sets another number), of
-/// one to-many relationship, or of the same relationship of siblings. For a relationship that is
-/// looked up in an index, the first lookup is for one object, and a request returns at most 4,096
-/// objects. Rows of more than 4 KiB are read one by one.
+/// for 64 siblings at a time. Siblings are the objects of one fetch (`FetchRequest.fetchBatchSize`
+/// sets another number), of one to-many relationship, or of the same relationship of siblings. For
+/// a relationship that is looked up in an index, the first lookup is for one object, and a request
+/// returns at most 4,096 objects. Rows of more than 4 KiB are read one by one.
 public struct ContextStatistics: Hashable, Sendable {
   /// The number of requests to the store for objects, ids, a count of objects, or a plan.
   public internal(set) var fetchRequestCount = 0
@@ -21,8 +20,8 @@ public struct ContextStatistics: Hashable, Sendable {
   public internal(set) var rowRequestCount = 0
   /// The number of rows that these requests returned, one for each object.
   public internal(set) var rowCount = 0
-  /// The number of rows read for objects without an instance: by delete rules and plans of
-  /// deletions, by saves that write or check them, and for changes of a relationship at its other
+  /// The number of rows read for objects without an instance. Delete rules, plans of deletions, and
+  /// saves that write or check such objects read them, as do changes of a relationship at its other
   /// end.
   public internal(set) var uninstantiatedRowCount = 0
   /// The number of index lookups of the other end of a relationship, each for one object or for

@@ -28,8 +28,8 @@ extension ManagedObjectContext {
   /// do not change: they are final from the insertion on, and never reused. Objects that have rows
   /// are skipped.
   ///
-  /// - Throws: `PerdureError`, and nothing has changed: 134030 with `objectIDs` if a store had no
-  ///   ids for them, or 134060 if the container is closed; 133010 with `objectIDs` for objects that
+  /// - Throws: `PerdureError`, and nothing has changed. 134030 with `objectIDs`: a store had no ids
+  ///   for these objects. 134060: the container is closed. 133010 with `objectIDs`: these objects
   ///   do not belong to this context.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws(PerdureError) {
     core.checkOwner()

@@ -12,12 +12,11 @@ public import PerdureModel
 
 /// Returns objects, tracks their changes, and saves all changes at once.
 ///
-/// A context sees one consistent state of the store, overlaid with its own changes. The state
-/// advances only when the context saves, rolls back, refreshes, merges or is set to a query
-/// generation, and at the start of each `perform`. Saves of other contexts in between are not
-/// visible.
+/// A context sees one consistent state of the store, overlaid with its own changes. These
+/// operations advance the state: a save, a rollback, a refresh, a merge, setting a query
+/// generation, and the start of each `perform`. Saves of other contexts in between are not visible.
 ///
-/// A context is not `Sendable` and stays in one isolation with its objects: it is local to a
+/// A context is not `Sendable` and stays in one isolation with its objects. It can be local to a
 /// function, a property of an actor, inside `BackgroundContext.perform`, or the main actor's
 /// `PersistentContainer.viewContext`.
 ///

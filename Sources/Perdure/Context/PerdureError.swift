@@ -2,8 +2,8 @@ public import PerdureModel
 public import PerdurePredicates
 
 /// The reason why an operation of a context or a container failed. Nothing has changed: unsaved
-/// changes are still unsaved. There are two exceptions: the outcome of a save whose write or sync
-/// failed is unknown (`isOutcomeUnknown`), and some of several stores may have saved
+/// changes are still unsaved. There are two exceptions. If a write or sync of a save failed, the
+/// outcome is unknown (`isOutcomeUnknown`). With several stores, some may have saved
 /// (`incompleteSave`).
 ///
 ///     do {

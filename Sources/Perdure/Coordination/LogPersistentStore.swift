@@ -15,13 +15,13 @@
 // Invariants
 //  L1  The model is written before any row that needs it, so replay finds it. One commit writes the
 //      model with its keyspaces and indexes. So after a power cut, a store has a complete model or
-//      none of it.
+//      no part of it.
 //  L2  Ids are reserved in blocks by separate commits, before any of them is assigned. A crash
 //      keeps the order of commits, so no row exists without its reservation.
 //  L3  No row is written if its uniqueness cannot be checked. This happens if the index of the
-//      constraint could not be built when the store was opened, because a row in a separate file is
-//      damaged or missing. The engine refuses to read such an index. It also refuses to write rows
-//      after a commit has found that their unique index lacks entries.
+//      constraint could not be built at the opening, because a row in a separate file is damaged or
+//      missing. The engine refuses to read such an index. It also refuses to write rows after a
+//      commit has found that their unique index lacks entries.
 //  L4  A read-only store shows only states with the model with which it was opened: it cannot read
 //      rows and indexes of another model. `shown` is the newest of these states; nil if the store
 //      is writable.

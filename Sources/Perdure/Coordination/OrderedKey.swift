@@ -27,8 +27,8 @@
 // Invariants:
 //   K1. No encoded component is a proper prefix of another one of its kind. So components can be
 //       concatenated.
-//   K2. An encoded string A without its 00 00 is a prefix of an encoded string B if and only if the
-//       decomposition of A is a prefix of the decomposition of B.
+//   K2. An encoded string without its 00 00 is a prefix of another encoded string if and only if
+//       the same holds for their decompositions.
 
 package import PerdurePredicates
 

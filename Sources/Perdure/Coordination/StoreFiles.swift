@@ -52,8 +52,8 @@ extension LogPersistentStore: MetadataKeeping {
     let snapshot = store.snapshot()
     let userInfo = try snapshot.value(key: Self.userInfoKey, in: keyspaces.meta)
       .map { try MetadataCoding.decode($0) }
-    // A read-only store may have been opened with a model that differs from the stored model, but
-    // only in details that rows do not depend on.
+    // A read-only store may have been opened with a model that differs from the stored model. Rows
+    // do not depend on the differences.
     let stored = try StoredModelRecord.stored(in: snapshot, keyspaces.meta, decode: factory.model)
     return PersistentStoreMetadata(
       storeIdentifier: identifier, stored: stored ?? model, userInfo: userInfo ?? [:])

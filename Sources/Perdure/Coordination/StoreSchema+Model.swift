@@ -196,8 +196,8 @@ private struct StoreSchemaBuilder {
     }
   }
 
-  /// The column of an element of an index. If the element is a derived attribute with a function of
-  /// a text of the same object, the column is this text, and the function is returned.
+  /// The column of an element of an index. For a derived attribute that is a function of a text of
+  /// the same object, the column is this text, and the function is returned.
   private func source(
     of property: PropertySchema, _ entity: EntitySchema
   ) -> (property: PropertySchema, function: TextFunction?) {

@@ -63,9 +63,9 @@ package struct IndexDefinition: Hashable, Sendable {
     /// Key: the number of entries in `counted` with an owner as key (bare count); reference: the
     /// owner. Owners without entries there have no entry here.
     case countOrder(property: UInt32, counted: StoreIndex)
-    /// For each target of the to-one column `relation`: the exact sum of the numbers in the column
-    /// `attribute` of the rows that refer to the target. `isReal`: the numbers are doubles or
-    /// floats. Only `StateReader.sum` reads the index.
+    /// For each target of the to-one column `relation`: the exact sum of the column `attribute` of
+    /// the rows that refer to the target. `isReal`: the numbers are doubles or floats. Only
+    /// `StateReader.sum` reads the index.
     case sums(relation: UInt32, attribute: UInt32, isReal: Bool)
   }
 

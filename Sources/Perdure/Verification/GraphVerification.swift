@@ -81,7 +81,8 @@ package struct GraphVerification {
       of: goesOn == nil ? 0 : Self.stepCount(view, schema, relationships.pairs), goesOn)
   }
 
-  /// The number of rows and of entries to check. Those that cannot be counted count as 0.
+  /// The number of rows and of entries to check. Rows and entries that cannot be counted count as
+  /// 0.
   private static func stepCount(
     _ view: any StateReader, _ schema: StoreSchema, _ pairs: [RelationshipChecks.Pair]
   ) -> Int {

@@ -14,7 +14,7 @@ package struct InspectionQuery: Sendable {
   /// The order; empty for no particular order.
   package var order: [FetchOrder] = []
   /// Paths of the values to read, such as `company.name` or `workers.@count`. The path `objectID`
-  /// gives the object itself. Empty for all values that are not to-many relationships.
+  /// returns the object itself. Empty for all values that are not to-many relationships.
   package var columns: [String] = []
   /// The maximum number of objects; nil for no limit.
   package var limit: Int?

@@ -1,9 +1,9 @@
 // Refused changes, which the next save reports.
 //
-// A property setter cannot throw. Without a report, two kinds of changes would be lost silently: a
-// change of an object that the context no longer has, and a value that an attribute cannot hold. A
-// new object that was deleted counts as one that the context no longer has. The context records
-// each of them, and the next save throws before it writes anything.
+// A property setter cannot throw. Without a report, two kinds of changes would be lost silently.
+// One is a change of an object that the context no longer has, such as a new object that was
+// deleted. The other is a value that an attribute cannot hold. The context records each of them,
+// and the next save throws before it writes anything.
 //
 // Invariants
 //   R1. While a refused change is recorded, `hasChanges` is true.

@@ -1,5 +1,5 @@
-// Connects and disconnects objects at both ends, by reference. Also finds objects that another
-// context has removed but that unsaved changes concern.
+// Connects and disconnects objects at both ends, by reference. Finds objects that another context
+// has removed, but that unsaved changes concern.
 //
 // Unsaved changes stay if their object's row or their target is removed, because the user's edits
 // must not be lost silently. But they are not shown: the object counts as deleted, no fetch finds
@@ -7,9 +7,10 @@
 // changes.
 //
 // Invariants:
-//   C5. `vanished` contains every reference that unsaved changes concern or link to, if the object
-//       is not new, not deleted here, and has no row in the view. It may also contain references to
-//       which this applied earlier. Ids are never reused, so a removed object stays removed.
+//   C5. `vanished` contains the references that unsaved changes concern or link to, if the object
+//       is not new, not deleted in this context, and has no row in the view. It may also contain
+//       references to which this applied earlier. Ids are never reused, so a removed object stays
+//       removed.
 //   C6. The deltas of columns contain no such reference at either end, even if the columns do.
 
 internal import PerdurePredicates
@@ -136,7 +137,7 @@ final class LinkEditor {
     setColumn(source, relationship, from: reading.rows.column(source, relationship.slot), to: target)
   }
 
-  /// As above, with the current reference in the column.
+  /// Like the function above, with the current reference in the column.
   func setColumn(
     _ source: ObjectReference, _ relationship: RelationshipShape, from old: ObjectReference?,
     to target: ObjectReference?

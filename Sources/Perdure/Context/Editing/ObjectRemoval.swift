@@ -3,8 +3,9 @@
 
 internal import PerdurePredicates
 
-/// Deletes objects, and removes objects as if they had never been inserted: an undo of their
-/// insertion, a merge of a new object into another one, and a failed initialization.
+/// Deletes objects, and removes objects as if they had never been inserted. The latter is needed
+/// for an undo of an insertion, a merge of a new object into another one, and a failed
+/// initialization.
 final class ObjectRemoval {
   private let graph: GraphSchema
   private let registry: ObjectRegistry

@@ -1,7 +1,7 @@
-// Fetches: planned and run on the view with the unsaved changes laid over it (LayeredView). So the
-// condition, the order and the window apply to the objects as the context shows them. (Core Data
-// first selects the window from the saved rows.) A fetch first merges the saves of other contexts,
-// if the context merges automatically.
+// Fetches are planned and run on the view with the unsaved changes over it (LayeredView). So the
+// condition, the order and the window apply to the objects as the context shows them. In contrast,
+// Core Data first selects the window from the saved rows. A fetch first merges the saves of other
+// contexts, if the context merges automatically.
 
 internal import PerdurePredicates
 

@@ -69,7 +69,7 @@ final class ForeignMerging {
     defer { transientState.releaseDropped() }
     var news = foreignSaves.folded(events)
     if !eventHub.observers.isEmpty {
-      // Of removed objects, only those with an instance are reported.
+      // Removed objects without an instance are not reported.
       for reference in news.deleted { news.objects[reference] = registry.identityMap.object(reference) }
     }
     let before = viewState.view

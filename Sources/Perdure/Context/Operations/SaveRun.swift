@@ -1,5 +1,5 @@
-// A save, with its repetitions: if it conflicts with earlier saves of other contexts, those saves
-// are merged with the unsaved changes, and the steps of the save are repeated.
+// Runs a save. If it conflicts with earlier saves of other contexts, merges those saves with the
+// unsaved changes, and repeats the steps of the save.
 //
 //   M1. The conflicts are compared with one newest state, object by object, by pure functions
 //       (ObjectMerge, PropertyMergeRule). Nothing has changed yet. Conflicts that remain are thrown

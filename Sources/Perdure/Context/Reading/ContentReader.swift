@@ -105,7 +105,7 @@ final class ContentReader: EditedContentReader {
 }
 
 extension RelationshipShape {
-  /// The place of a link that is not stored in a column. Both ends give the same place, so a link
+  /// The place of a link that is not stored in a column. Both ends have the same place, so a link
   /// is recorded once.
   func canonicalEnd(
     _ owner: ObjectReference, _ target: ObjectReference, inverse: RelationshipShape?

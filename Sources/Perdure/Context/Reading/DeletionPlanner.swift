@@ -8,8 +8,8 @@ internal import PerdurePredicates
 struct DeletionPlanner {
   private let reading: ContextReading
   private var plan = DeletionPlan()
-  /// The objects that would be deleted, in the order in which they were found. Those from the
-  /// position of `run` on are not visited yet.
+  /// The objects that would be deleted, in the order in which they were found. The objects after
+  /// the current position of `run` are not visited yet.
   private var going: [ObjectReference] = []
   private var marked: Set<ObjectReference> = []
   /// Links of deleted objects whose rule denies or nullifies. They are checked when all deleted

@@ -147,7 +147,7 @@ final class LayerFollower {
     }
     let (gap, members) = (overlay.layerGap, overlay.editedMembers)
     overlay.didEnterLayer()
-    // A deletion removes the stored row and links, whatever was edited before.
+    // A deletion removes the stored row and links, so earlier edits do not matter.
     if overlay.isDeleted { return }
     try builder.update(reference, edit(of: overlay, gap, members, builder))
   }

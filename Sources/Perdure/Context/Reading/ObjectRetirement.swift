@@ -118,8 +118,8 @@ final class ObjectRetirement {
     return kept.value(slot)
   }
 
-  /// The target of a required to-one relationship that has no object: the object that it had last,
-  /// or a deleted object without values. nil if no entity can have such an object.
+  /// The target of a required to-one relationship without an object: the last object that it had,
+  /// or a deleted object without values. Nil if no entity can have such an object.
   func lastTarget(of owner: ManagedObject, _ relationship: RelationshipShape) -> ManagedObject? {
     if relationship.form == .column, case .reference(let target) = owner.heldColumnValue(relationship.slot) {
       return registry.lastInstance(of: target)

@@ -172,8 +172,8 @@ final class RowLoader {
     }
   }
 
-  /// Collects the faults of a block. Those without an instance get a header that the next instance
-  /// uses.
+  /// Collects the faults of a block. A fault without an instance gets a header that the next
+  /// instance uses.
   private func collect(
     _ block: Int, of group: SiblingGroup, _ references: UnsafeMutableBufferPointer<ObjectReference>,
     _ headers: UnsafeMutableBufferPointer<SiblingGroup.Header>

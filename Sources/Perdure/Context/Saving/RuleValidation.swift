@@ -260,9 +260,9 @@ final class RuleValidation {
     }
   }
 
-  /// Whether a property of a changed object may have become invalid: all properties of a new
-  /// object, all columns of a row that is written, and other properties only if they have changed.
-  /// So a required transient attribute does not prevent a change of a row.
+  /// Whether a property of a changed object may have become invalid. True for all properties of a
+  /// new object, for all columns of a row that is written, and for other properties that have
+  /// changed. So a required transient attribute does not prevent a change of a row.
   func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
     if overlay.isNew { return true }
     if case .transient = overlay.shape.properties[slot] {

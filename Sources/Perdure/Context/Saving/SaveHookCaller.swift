@@ -13,8 +13,9 @@
 //       because reading such a property stops the program.
 //   S3. After 1,000 rounds of S1 and S2 together, the save throws an error with the objects that
 //       still change.
-//   S4. No hooks are called for objects that were inserted and deleted since the last save, nor for
-//       objects that another context has removed: the save refuses those.
+//   S4. No hooks are called for objects that were inserted and deleted since the last save. No
+//       hooks are called for objects that another context has removed either, because the save
+//       refuses them.
 //
 // Hooks may insert, delete, discard, roll back and reset. Therefore an overlay is used only while
 // `PendingChanges` contains it. Hooks must not save: a nested save would write a part of the

@@ -198,10 +198,10 @@ extension ManagedObjectContext {
   /// Call it before the object is connected with other objects, which must be in the same store.
   /// This includes connections by the object's initializer or `awakeFromInsert`.
   ///
-  /// - Throws: `PerdureError`, and nothing has changed: 134070 if the object is not new or is
-  ///   already connected, or if the store is not one of this context's stores, is open for reading
-  ///   only, or has no id for the object (for example after its removal); 134020 if the store's
-  ///   configuration does not have the entity.
+  /// - Throws: `PerdureError`, and nothing has changed. 134070: the object is not new, or is
+  ///   already connected; or the store is not one of this context, is open only for reading, or has
+  ///   no id for the object (for example after its removal). 134020: the store's configuration does
+  ///   not have the entity.
   /// - Complexity: O(1); O(unsaved changes) if the entity is the destination of a relationship
   ///   without inverse.
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {

@@ -1,5 +1,5 @@
-// Reports the changes of a context: to its observers, to the sequences of its events and, for
-// saves, to the other contexts of the store that merge them.
+// Reports the changes of a context to its observers and to the sequences of its events. Reports
+// saves also to the other contexts of the store that merge them.
 //
 // An event is composed only if it has a receiver.
 //

@@ -57,8 +57,8 @@ final class ObjectRegistry {
   }
 
   /// The reference of an object in this context, even if the instance belongs to another context.
-  /// nil if the object cannot be a target of the relationship: it is in another store, or its
-  /// entity is not the destination.
+  /// Nil if the object is in another store, or its entity is not the destination of the
+  /// relationship.
   func reference(of object: ManagedObject, in relationship: RelationshipShape) -> ObjectReference? {
     // Contexts with other stores may number the same entities differently.
     guard object.header.pointee.memory == memory else {
@@ -67,7 +67,7 @@ final class ObjectRegistry {
     return graph.isKind(object.reference.entityNumber, of: relationship.destination) ? object.reference : nil
   }
 
-  /// As above, for an id.
+  /// Like the function above, for an id.
   func reference(of id: ManagedObjectID, in relationship: RelationshipShape) -> ObjectReference? {
     guard let reference = graph.reference(of: id),
       graph.isKind(reference.entityNumber, of: relationship.destination)

@@ -194,7 +194,7 @@ final class PendingChanges {
   func dropIfUnchanged(_ overlay: ObjectOverlay) {
     if overlay.hasDeltas || overlay.isToBeWritten || overlay.changesTransients { return }
     if !overlay.isBeforeEvent, let start = overlay.eventStart { eventStarts[overlay.reference] = start }
-    // Not through the overlay: after the handle is freed, the overlay has no instance.
+    // `overlay.object` is not used here: after the handle is freed, the overlay has no instance.
     registry.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
     remove(overlay.reference)
   }
