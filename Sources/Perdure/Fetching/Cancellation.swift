@@ -16,7 +16,7 @@ final class CancellationFlag: Sendable {
 struct FetchCancellation {
   let flag: CancellationFlag?
 
-  /// Reads the flag, if there is one: a fetch asks for each object.
+  /// Reads the flag, if there is one. This is one load, because a fetch calls it for each object.
   ///
   /// - Throws: `CancellationError` if the task was cancelled.
   @inline(__always)

@@ -1,17 +1,17 @@
-// A fetch as a reader receives it: one request, which a store answers as it can.
+// A fetch in the form in which a reader receives it. Each kind of store runs it in its own way.
 //
 // Readers of this process run the plan of FetchPlanner on their own requests (FetchRun.swift). A
 // store at the end of a network sends the fetch, and answers it with one request.
 
 internal import PerdurePredicates
 
-/// What to fetch, checked against the schema when it is prepared.
+/// A fetch request. The functions below check it against the schema of a reader.
 package struct CompiledFetch {
   let graph: GraphSchema
   /// The query of the first entity.
   private let query: FetchQuery
-  /// The entities with that name, in the order of their stores. One, except if several stores have
-  /// the entity; none if no store is asked.
+  /// The entities with the requested name, in the order of their stores: one, unless several stores
+  /// have the entity or no store is fetched from.
   let entities: [UInt16]
   let cancellation: FetchCancellation
 
@@ -22,26 +22,26 @@ package struct CompiledFetch {
     self.cancellation = cancellation
   }
 
-  /// The range of an index that gives the same objects in the same order; nil for most fetches.
+  /// The range of an index with the same objects in the same order; nil for most fetches.
   ///
-  /// - Parameter schema: That of the reader.
+  /// - Parameter schema: The schema of the reader.
   func range(_ schema: StoreSchema) -> IndexedRange? {
     entities.count == 1 ? IndexedRange(query, schema) : nil
   }
 
-  /// Checks the fetch of the only entity, and makes it ready to be planned.
+  /// Checks the fetch of the only entity, and prepares it for the planner.
   ///
-  /// - Parameter schema: That of the reader.
+  /// - Parameter schema: The schema of the reader.
   /// - Throws: `FetchError`.
   func preparedAlone(_ schema: StoreSchema) throws -> PreparedFetch { try graph.prepared(query, schema) }
 
-  /// Checks the fetch, and makes it ready to be planned: an element for each entity.
+  /// Checks the fetch, and prepares it for the planner, with one element for each entity.
   ///
-  /// - Parameter schema: That of the reader.
+  /// - Parameter schema: The schema of the reader.
   /// - Throws: `FetchError`.
   func preparedParts(_ schema: StoreSchema) throws -> PreparedParts {
     try query.checkWindow(schema)
-    // Each store is asked for the objects before the end of the window.
+    // Each store returns its objects before the end of the window.
     var part = query
     part.limit = PreparedFetch.windowEnd(offset: query.offset, limit: query.limit)
     part.offset = 0
@@ -63,7 +63,7 @@ struct PreparedParts {
 extension GraphSchema {
   /// Checks a query and fits it to the schema. Measures the depth of the predicate first.
   ///
-  /// - Parameter schema: That of the reader that will be asked.
+  /// - Parameter schema: The schema of the reader that runs the fetch.
   /// - Throws: `FetchError`.
   func prepared(_ query: FetchQuery, _ schema: StoreSchema) throws -> PreparedFetch {
     var query = query

@@ -1,16 +1,17 @@
-// Paths into composite attributes. Rows, indexes and everything that reads them know leaves alone, by their whole paths:
-// before a query is looked at, `company.address.street` becomes the two names `company` and `address.street`. That a
-// composite as a whole is nil, or not, becomes the same question about its leaves.
+// Paths into composite attributes. Rows and indexes store only the leaves of a composite, under
+// their whole paths. So before a query is checked, `company.address.street` becomes the two names
+// `company` and `address.street`. A comparison of a composite with nil becomes comparisons of its
+// leaves with nil.
 
 internal import PerdurePredicates
 
-/// Makes one name of the names of a path that lead into a composite.
+/// Joins the names that select an element of a composite into one name.
 struct CompositePaths {
   private let schema: StoreSchema
   private let entity: EntityStorage
   private let types: ConstantFitting
 
-  /// Nil where no entity has composites: nothing is to be done.
+  /// Nil if no entity has composites: then no path changes.
   init?(schema: StoreSchema, entity: EntityStorage) {
     guard schema.hasComposites else { return nil }
     self.schema = schema
@@ -70,7 +71,10 @@ struct CompositePaths {
     return PropertyPath(names, aggregate: path.aggregate)
   }
 
-  /// `address == nil` in terms of the leaves; nil for any other comparison. Its paths are joined.
+  /// A comparison of a composite with nil, as comparisons of its leaves; nil for any other
+  /// comparison.
+  ///
+  /// - Parameter comparison: Its paths are already joined.
   private func whole(_ comparison: FetchComparison, _ variables: [String: PathType]) -> FetchPredicate? {
     guard comparison.modifier == .direct, comparison.op == .equal || comparison.op == .notEqual else {
       return nil
@@ -86,7 +90,7 @@ struct CompositePaths {
     return comparison.op == .equal ? absent : .not(absent)
   }
 
-  /// The leaves of the composite that an expression leads to; nil when it leads to something else.
+  /// The leaves of the composite that an expression selects; nil if it does not select a composite.
   private func leaves(of expression: FetchExpression, _ variables: [String: PathType]) -> [FetchExpression]? {
     let (path, start): (PropertyPath, PathType)
     switch expression {
@@ -104,7 +108,7 @@ struct CompositePaths {
     }
   }
 
-  /// The entity that to-one relationships lead to.
+  /// The entity at the end of a path; nil if the path has other names than to-one relationships.
   private func end(of names: ArraySlice<String>, from start: EntityStorage) -> EntityStorage? {
     var entity = start
     for name in names {

@@ -1,15 +1,18 @@
-// Fractions in predicates: 9.99 has no exact binary form, so what is meant depends on what it is compared
-// with. Against a decimal attribute it is the decimal that it compares as anyhow (NumberOrder.swift), given its
-// kind here so that an index can be searched for it. Against a Float attribute it is the Float that shows it,
-// which is what assigning 9.99 stores:
+// Fractions in predicates. 9.99 has no exact binary form, so its meaning depends on the attribute
+// that it is compared with. For a decimal attribute, it becomes a decimal, so that an index can be
+// searched for it. The comparison is the same without this conversion (NumberOrder.swift). For a
+// Float attribute, it becomes the Float that is printed as 9.99, which is also the result of
+// assigning 9.99:
 //
-//   F1. A Float beside a constant is the number that it is, the number that it shows, and everything between
-//       the two; the Float 9.99 is 9.989999771118164 to 9.99. No two Floats have a number in common, since what
-//       one shows lies nearer to it than to any other, so the order of constants stays the order of Floats.
-//   F2. Every other constant compares with Floats by its exact value: 9.9900001 is more than the Float 9.99,
-//       though no other Float is nearer to it.
-//   F3. A Float without a fraction is the number that it is and the number that it shows, and nothing between:
-//       it shows 1.2345679e+08 for 123456792, and 123456791 is neither. A whole constant is what it is.
+//   F1. Compared with a constant, a Float with a fraction equals all numbers from its exact value
+//   to the number that it is printed as. For the Float 9.99, these are 9.989999771118164 to 9.99.
+//   The ranges of two Floats do not overlap, because a printed number is nearer to its Float than
+//   to any other. So constants and Floats have the same order.
+//   F2. Every other constant is compared with Floats by its exact value. 9.9900001 is more than the
+//   Float 9.99, although no other Float is nearer to it.
+//   F3. A Float without a fraction equals only its exact value and the number that it is printed
+//   as. The Float 123456792 is printed as 1.2345679e+08 and does not equal 123456791. Whole
+//   constants keep their exact value.
 
 internal import PerdurePredicates
 
@@ -19,8 +22,8 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// Fits constants to the kinds of the attributes that they are compared with. What does not fit the schema
-/// stays as it is, for the check to refuse.
+/// Converts constants to the kinds of the attributes that they are compared with. Expressions that
+/// do not fit the schema are not changed, and `PredicateCheck` rejects them.
 struct ConstantFitting {
   let schema: StoreSchema
   let entity: EntityStorage
@@ -40,7 +43,8 @@ struct ConstantFitting {
       predicate: { fit($0, variables) }, expression: { fit($0, variables) })
     guard case .comparison(var comparison) = fitted else { return fitted }
     let (left, right) = (kind(comparison.left, variables), kind(comparison.right, variables))
-    // The other side decides; beside constants alone, what a constant is chosen among.
+    // Constants get the kind of the other side. If that side has only constants, they get the kind
+    // of the other operands on their own side.
     if let kind = right ?? (comparison.right.hasConstantsOnly ? left : nil) {
       comparison.left = fit(constantsIn: comparison.left, to: kind)
     }
@@ -50,7 +54,7 @@ struct ConstantFitting {
     return .comparison(comparison)
   }
 
-  /// The constants that an expression is, or chooses among.
+  /// Converts an expression that is a constant or selects one of several constants.
   private func fit(constantsIn expression: FetchExpression, to kind: FieldKind) -> FetchExpression {
     switch expression {
     case .constant(let value): .constant(value.fitted(to: kind))
@@ -63,8 +67,8 @@ struct ConstantFitting {
     }
   }
 
-  /// The expression with exact decimals in place of a long literal, or of the long literals among
-  /// the operands of decimal arithmetic.
+  /// Replaces long literals by exact decimals: the expression itself, or operands of decimal
+  /// arithmetic.
   private func fit(literalsIn expression: FetchExpression, to kind: FieldKind) -> FetchExpression {
     if let decimal = expression.longLiteral { return .constant(Value.decimal(decimal).fitted(to: kind)) }
     guard kind == .decimal, case .function(let function, let arguments) = expression,
@@ -116,7 +120,7 @@ struct ConstantFitting {
     }
   }
 
-  /// Whether a position is a number. A text in its place names a property.
+  /// Whether the position of an element is a number. If it is text, it is the name of a property.
   private func isNumber(_ position: FetchExpression, _ variables: [String: PathType]) -> Bool {
     switch position {
     case .constant(.integer), .function(.count, _): true
@@ -125,7 +129,7 @@ struct ConstantFitting {
     }
   }
 
-  /// The kind that all parts have which are not constants.
+  /// The type of the parts that are not constants; `any` if their kinds differ or are unknown.
   private func common(_ parts: [FetchExpression], _ variables: [String: PathType]) -> PathType {
     var common: FieldKind?
     for part in parts where !part.hasConstantsOnly {
@@ -139,14 +143,14 @@ struct ConstantFitting {
     do {
       return try schema.type(of: path, from: start, asked: entity)
     } catch {
-      // The check says what is wrong with the path.
+      // `PredicateCheck` reports the error of the path.
       return .any
     }
   }
 }
 
 extension FetchExpression {
-  /// Whether the expression is a constant, or chooses among constants alone.
+  /// Whether the expression is a constant, or selects one of several constants.
   fileprivate var hasConstantsOnly: Bool {
     switch self {
     case .aggregate(let elements): elements.allSatisfy(\.hasConstantsOnly)
@@ -177,12 +181,12 @@ extension Value {
     }
   }
 
-  /// The constant as it is compared with attributes of a kind.
+  /// The constant, converted for comparisons with attributes of a kind.
   fileprivate func fitted(to kind: FieldKind) -> Value {
     switch (self, kind) {
     case (.list(let list), _): return .list(list.map { $0.fitted(to: kind) })
     case (.double(let double), .decimal):
-      // A Decimal has 38 digits and exponents down to -128; what it cannot hold stays what it is.
+      // A Decimal has 38 digits and exponents from -128. Other numbers stay Doubles.
       guard let decimal = Decimal(counting: double),
         Value.sortOrder(.decimal(decimal), self) == .same
       else { return self }
@@ -193,7 +197,9 @@ extension Value {
     }
   }
 
-  /// A constant beside Floats, of which one is the nearest to it (F1 to F3).
+  /// The constant, converted for comparisons with Floats (F1 to F3).
+  ///
+  /// - Parameter nearest: The Float that is nearest to the constant.
   private func fitted(to nearest: Float) -> Value {
     guard nearest.isFinite, let double = Double(nearest.description) else { return self }
     let exact = Value.double(Double(nearest))

@@ -46,12 +46,12 @@ extension PathType {
     self = different.count == 1 ? different[0] : .either(different)
   }
 
-  /// The types of which one holds; none for null.
+  /// The types that a value can have; none for null.
   var alternatives: [PathType] {
     if case .either(let types) = self { types } else { [self] }
   }
 
-  /// The type of what an aggregate works on: the elements of a collection, or a single value.
+  /// The type of the operands of an aggregate: the elements of a collection, or a single value.
   var spread: PathType {
     PathType(
       anyOf: alternatives.map { part in if case .many(let element) = part { element } else { part } })
@@ -110,7 +110,7 @@ extension FetchFunction {
 }
 
 extension CollectionOperator {
-  /// The type of the result for what stands before the operator.
+  /// The type of the result, for the type of the path before the operator.
   func result(of type: PathType) -> PathType {
     switch self {
     case .count: FetchFunction.count.result(of: [type])
@@ -163,8 +163,8 @@ extension PathType {
 // MARK: Comparisons
 
 extension PathType {
-  /// Whether a constant can equal, or be in order with, a value of this type. Null and lists always
-  /// may, and so may everything with null.
+  /// Whether a constant can equal, or be in order with, a value of this type. Always true for null
+  /// and lists, and for the type of null.
   func mayEqual(_ value: Value) -> Bool {
     switch value {
     case .null, .list: return true
@@ -184,7 +184,7 @@ extension PathType {
     }
   }
 
-  /// Whether values of two types can be equal or in order. Objects of any two entities may: a
+  /// Whether values of two types can be equal or in order. True for objects of any two entities: a
   /// program can compare them through a common ancestor.
   func mayEqual(_ other: PathType) -> Bool {
     let (lefts, rights) = (alternatives, other.alternatives)

@@ -1,8 +1,9 @@
-// Why a fetch cannot be run: found before any row is read.
+// Errors of fetches. Except for a damaged row, they are found before any row is read.
 
 internal import PerdurePredicates
 
-/// The error of a request that does not fit the model. Nothing was read; correct the request.
+/// The error of a fetch. Unless its code is `damagedRow`, the request does not fit the model, and
+/// nothing was read: correct the request.
 public struct FetchError: Error, Hashable, Sendable {
   /// The kind of mistake.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -29,7 +30,7 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let notARelationship = Code(kind: .notARelationship)
     /// An attribute is compared with a value of another type, so the comparison is always false.
     public static let typeMismatch = Code(kind: .typeMismatch)
-    /// Objects cannot be sorted by a path that leads to many values.
+    /// Objects cannot be sorted by a path to many values.
     public static let toManyOrder = Code(kind: .toManyOrder)
     /// A path to many values is compared without ANY, ALL, NONE or an aggregate such as `@count`.
     public static let manyValues = Code(kind: .manyValues)
@@ -118,7 +119,7 @@ extension FetchError {
       entity: entity.name)
   }
 
-  /// A request for objects of a class that those of the entity do not have.
+  /// A request for a class that is not the class of the entity's objects.
   static func otherClass(_ found: Any.Type, than asked: Any.Type, entity: String) -> FetchError {
     FetchError(
       .otherClass,
@@ -126,12 +127,12 @@ extension FetchError {
         + "the class of \(entity).", entity: entity)
   }
 
-  /// A request that says neither by class nor by name what it wants.
+  /// A request without a name of an entity and without a class that has an entity.
   static let noEntity = FetchError(
-    .unknownEntity, "The request names no entity. Give it an entityName, or ask for a class of its own.",
+    .unknownEntity, "The request has no entity. Set its entityName, or request a class that has an entity.",
     entity: "")
 
-  /// An identity that no object of the store has.
+  /// The id of an object that the store does not know.
   static func unknownObject(_ id: String, entity: String) -> FetchError {
     FetchError(
       .unknownObjectID,
@@ -152,8 +153,8 @@ extension FetchError {
     if entity.hasComposite(named: name) {
       return FetchError(
         .typeMismatch,
-        "\(name) of \(entity.name) is a composite attribute. It has no order, and is compared with nil only, and "
-          + "of one object. Name one of its elements; for the objects of a to-many relationship write "
+        "\(name) of \(entity.name) is a composite attribute. It has no order. It can be compared "
+          + "only with nil, for a path to one object. Name one of its elements; for the objects of a to-many relationship write "
           + "SUBQUERY(objects, $o, $o.\(name) == nil).@count > 0.", entity: entity.name, key: name)
     }
     if name.hasPrefix("\\") {

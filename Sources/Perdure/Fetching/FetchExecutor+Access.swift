@@ -1,10 +1,10 @@
-// The access paths: where candidates come from.
+// Runs the access paths of a plan, which produce the candidates.
 
 internal import PerdurePredicates
 
 extension FetchExecutor {
-  /// Hands out candidates in the plan's order until `body` returns false; with rows where they are wanted or
-  /// cost nothing.
+  /// Passes candidates to `body` in the plan's order, until it returns false. Passes rows if
+  /// `readsRows` is set, or if the access path reads them anyway.
   func visitCandidates(
     readsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {
@@ -24,7 +24,7 @@ extension FetchExecutor {
     }
   }
 
-  /// Adds the candidates of an access that reads no rows to a batch; whether to go on.
+  /// Adds the candidates of an access without rows to a batch; false if `body` ended the visit.
   private func add(
     _ access: FetchPlan.Access, to batch: inout RowBatch,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
@@ -39,7 +39,8 @@ extension FetchExecutor {
     }
   }
 
-  /// With a window, no more rows than are likely to be wanted.
+  /// The size of the first batch. If candidates are in order, rows after the end of the window are
+  /// rarely needed.
   private var firstBatch: Int {
     plan.isOrdered || plan.lead != nil ? max(1, min(fetch.windowEnd ?? 256, 256)) : 256
   }
@@ -57,7 +58,7 @@ extension FetchExecutor {
     return goesOn
   }
 
-  /// Hands the references in ranges to a batch; whether to go on.
+  /// Adds the references in ranges of an index to a batch; false if `body` ended the visit.
   private func visitEntries(
     _ index: StoreIndex, _ ranges: [KeyRange], _ batch: inout RowBatch,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
@@ -79,7 +80,8 @@ extension FetchExecutor {
     return goesOn
   }
 
-  /// Ascending: first the owners without entries, then the count index; descending the other way round.
+  /// Visits owners in the order of their counts. Owners without entries come first in ascending
+  /// order, and last in descending order.
   private func visitByCount(
     _ index: StoreIndex, _ counted: StoreIndex, readsRows: Bool,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
@@ -104,12 +106,12 @@ extension FetchExecutor {
   }
 }
 
-/// References with one key, to be handed on in the opposite order.
+/// The references of entries with equal keys, collected to reverse their order.
 private struct TieRun {
   private var key: [UInt8] = []
   private var references: [ObjectReference] = []
 
-  /// Adds an entry; gives the run before it when that one has ended.
+  /// Adds an entry. Returns nil if its key equals the key of the run, otherwise the run before it.
   mutating func add(
     _ key: UnsafeRawBufferPointer, _ reference: ObjectReference
   ) -> ReversedCollection<[ObjectReference]>? {
@@ -127,7 +129,7 @@ private struct TieRun {
   func ended() -> ReversedCollection<[ObjectReference]> { references.reversed() }
 }
 
-/// References whose rows are read together and handed on in the order in which they came.
+/// References whose rows are read together and passed on in the order of the references.
 struct RowBatch {
   private let view: any StateReader
   private let readsRows: Bool
@@ -140,7 +142,7 @@ struct RowBatch {
     self.sizeMax = sizeMax
   }
 
-  /// Adds a reference; whether to go on.
+  /// Adds a reference; false if `body` ended the visit.
   mutating func add(
     _ reference: ObjectReference, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws -> Bool {
@@ -151,7 +153,7 @@ struct RowBatch {
     return try flush(body)
   }
 
-  /// Reads and hands on what is left; whether to go on.
+  /// Reads the collected rows and passes them on; false if `body` ended the visit.
   mutating func flush(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
     if references.isEmpty { return true }
     guard try view.keepsRows ? passKept(body) : passLeased(body) else { return false }

@@ -1,10 +1,10 @@
-// Access through other entities (FetchPlanner+Paths.swift): from the entries of an index on what stands at the end of
-// a path back to the objects at its beginning.
+// Access paths through other entities (FetchPlanner+Paths.swift). They begin at entries of an index
+// at the end of a path, and find the objects at the beginning of the path.
 
 internal import PerdurePredicates
 
 extension FetchExecutor {
-  /// Every object that has a found one at the end of its path.
+  /// Visits the objects whose path ends at an object in `ranges` of `inner`.
   func visitJoin(
     _ outers: [StoreIndex], _ inner: StoreIndex, _ ranges: [KeyRange], _ batch: inout RowBatch,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
@@ -19,7 +19,8 @@ extension FetchExecutor {
     return goesOn
   }
 
-  /// The objects from which a path leads to a target, in no order beyond one step; whether to go on.
+  /// Visits the objects whose path ends at a target; false if `body` ended the visit. Only the
+  /// owners along one step are in order.
   private func visitOwners(
     of target: ObjectReference, _ outers: ArraySlice<StoreIndex>, descending: Bool = false,
     _ body: (ObjectReference) throws -> Bool
@@ -47,7 +48,7 @@ extension FetchExecutor {
 
   // MARK: In order
 
-  /// What an index in order leads to.
+  /// The parts of `FetchPlan.Access.pathOrder`.
   struct PathOrder {
     let outers: [StoreIndex]
     let inner: StoreIndex
@@ -57,7 +58,9 @@ extension FetchExecutor {
     let includesNull: Bool
   }
 
-  /// By the values at the end of the path, objects without one before all others; ties by reference.
+  /// Visits objects in the order of the values at the end of the path, ties in the order of
+  /// references. Objects without a value come first in ascending order, and last in descending
+  /// order.
   func visitPathOrder(
     _ order: PathOrder, _ batch: inout RowBatch, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {
@@ -87,7 +90,8 @@ extension FetchExecutor {
     try fetch.concrete.reduce(0) { try $0 + graph.view.rowCount(entity: $1) }
   }
 
-  /// Whether the indexes lead to fewer objects than there are, or cannot tell.
+  /// Whether some objects may have no value at the end of the path: the indexes contain fewer
+  /// objects than exist, or their counts cannot decide it.
   private func mayLackValues(_ order: PathOrder) throws -> Bool {
     guard !plan.filtersEntities, let nearest = order.outers.last,
       try graph.view.entryCount(nearest, .all) == rowTotal()
@@ -121,7 +125,8 @@ extension FetchExecutor {
     return goesOn
   }
 
-  /// The objects that lead to any of some targets with one value, in the order of references.
+  /// Visits the objects whose path ends at one of the targets, in the order of references. The
+  /// targets have equal values.
   private func visitTies(
     _ targets: [ObjectReference], _ order: PathOrder, _ body: (ObjectReference) throws -> Bool
   ) throws -> Bool {
@@ -140,7 +145,7 @@ extension FetchExecutor {
     return true
   }
 
-  /// The objects with nothing at the end of the path, by their rows.
+  /// Visits the objects without a value at the end of the path, by a scan of the rows.
   private func visitWithoutValue(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
     let steps = fetch.order[0].steps
     return try visitRows(isReversed: plan.isReversed) { reference, stored in

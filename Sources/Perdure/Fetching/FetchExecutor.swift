@@ -1,11 +1,13 @@
-// Running a plan on a view: candidates, filter, order, window.
+// Runs a plan on a view: candidates, filter, order, window.
 //
-//   1. The access path hands out candidates, with their rows where it passes them anyway. Rows of index
-//      candidates are read in batches, in whatever order is fastest, and handed on in the order of the index.
-//   2. The program filters. When candidates come in order, this stops as soon as the window's end is known.
-//   3. Sorting where needed, then the window.
+//   1. The access path produces candidates, with rows if it reads them anyway. The rows of index
+//      candidates are read in batches, in the fastest order, and passed on in the order of the
+//      index.
+//   2. The program filters candidates. If candidates are in order, it stops at the end of the
+//      window.
+//   3. Other results are sorted, and then the window is cut.
 //
-// The view may have unsaved changes laid over it (LayeredView); the executor does not know.
+// The view may be a `LayeredView` with unsaved changes. The executor does not distinguish it.
 
 package import PerdurePredicates
 
@@ -17,7 +19,8 @@ package struct FetchExecutor {
   private let cancellation: FetchCancellation
   let program: RowProgram
 
-  /// - Parameter view: The one that the plan's numbers are from; any other gives right results too.
+  /// - Parameter view: Usually the view from which the planner took its counts. Results are also
+  ///   correct for any other view.
   package init(_ fetch: PreparedFetch, _ plan: FetchPlan, view: any StateReader) {
     self.init(fetch, plan, view: view, cancellation: FetchCancellation(flag: nil))
   }
@@ -47,7 +50,8 @@ package struct FetchExecutor {
 
   /// Passes the objects to `body` in order, with their rows, until it returns false.
   ///
-  /// - Parameter needsRows: Whether rows are wanted that it does not take to find the objects.
+  /// - Parameter needsRows: Whether rows are also passed if they are not needed to find the
+  ///   objects.
   package func visit(
     needsRows: Bool = true, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws {
@@ -70,7 +74,7 @@ package struct FetchExecutor {
     return references
   }
 
-  /// How many objects there are, without reading rows where the access path knows it.
+  /// The number of objects. Reads no rows if the access path knows the number.
   package func count() throws -> Int {
     var total = 0
     if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
@@ -96,7 +100,7 @@ package struct FetchExecutor {
     }
   }
 
-  /// As `visitMatches` of a scan, with nothing between a row and the program.
+  /// Counts like `visitMatches` of a scan, but passes each row directly to the program.
   private func countScanned() throws -> Int {
     let (program, graph, view, cancellation) = (program, graph, graph.view, cancellation)
     var total = 0
@@ -145,7 +149,7 @@ package struct FetchExecutor {
     return buffer.sorted()
   }
 
-  /// Adds the objects to what is put in order, as many at least as the window reaches.
+  /// Adds matching objects to a sort buffer, at least those before the end of the window.
   ///
   /// - Parameter candidatesMax: The number of candidates after which the call ends.
   /// - Returns: Whether all objects in the window were added.
@@ -159,7 +163,7 @@ package struct FetchExecutor {
     let isComplete = try visitMatches(needsRows: true, candidatesMax: candidatesMax) { found in
       guard let stored = found.row else { return true }
       let row = try graph.check(stored, found.reference)
-      // Most of many are, and need no key.
+      // Of many objects, most are after all kept objects, and then need no complete key.
       if let front = keys.front(row), end == .max, buffer.isBehindAll(front) { return !leadsOrder }
       key.bytes.removeAll(keepingCapacity: true)
       let firstLength = try keys.append(row, found.reference, &key)
@@ -173,7 +177,7 @@ package struct FetchExecutor {
     return isComplete
   }
 
-  /// Keys of indexes are cut. So many bytes of a first component are never cut.
+  /// Index keys have limited lengths, but this many bytes of a first component are always complete.
   private static let leadLengthMax = 256
 
   private func window(_ all: [KeptObject]) -> ArraySlice<KeptObject> {
@@ -183,10 +187,10 @@ package struct FetchExecutor {
 
   // MARK: Matches
 
-  /// Hands out the candidates that satisfy the predicate, as they come.
+  /// Passes the candidates that satisfy the predicate to `body`, in the order of the access path.
   ///
   /// - Parameter candidatesMax: The number of candidates after which the call ends.
-  /// - Returns: False if there were more candidates.
+  /// - Returns: False if there were more than `candidatesMax` candidates.
   @discardableResult
   func visitMatches(
     needsRows: Bool, candidatesMax: Int = .max, _ body: (FoundObject) throws -> Bool
@@ -216,11 +220,11 @@ package struct FetchExecutor {
     return left >= 0
   }
 
-  /// Whether a candidate satisfies the residual. An entry without a row is a reference that was named but is
-  /// gone.
+  /// Returns the check of a candidate against the residual. A candidate without a row no longer
+  /// exists.
   private func matcher(_ readsRows: Bool) throws -> (ObjectReference, StoredRow?) throws -> Bool {
     if program.acceptsAll { return { _, row in row != nil || !readsRows } }
-    // Captured one by one, so that a row costs no copy of the plan.
+    // Captures single parts, so that the check of a row does not copy the plan.
     let (program, graph, view, cancellation) = (program, graph, graph.view, cancellation)
     return { reference, row in
       guard let row else { return false }

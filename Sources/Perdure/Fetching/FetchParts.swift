@@ -1,9 +1,9 @@
-// The plans of a fetch of several stores: one for each store that has the entity, combined here.
+// The plans of a fetch of several stores, one for each store that has the entity.
 //
-// Each store is asked for the objects before the end of the window, by its own plan. All of them
-// are sorted by the keys that a single store sorts by, and then the window is cut. Without an order
-// the stores follow each other. Objects that are equal in every criterion are in the order of their
-// stores, then of their ids; in the opposite order if the first criterion descends.
+// Each store runs its own plan and returns its objects before the end of the window. All of them
+// are sorted by the keys that a single store sorts by, and then the window is cut. Without an
+// order, the stores follow each other. Objects that are equal in every criterion are in the order
+// of their stores, then of their ids. If the first criterion descends, this order is reversed.
 
 internal import PerdurePredicates
 
@@ -53,6 +53,6 @@ struct FetchParts {
     return limit.map { min($0, rest) } ?? rest
   }
 
-  /// The plans in words, one for each entity.
+  /// The descriptions of the plans, one for each entity.
   var descriptions: [String] { parts.map(\.plan.description) }
 }

@@ -1,25 +1,29 @@
-// How a fetch is going to be run, as a value that can be printed.
+// The way to run a fetch, as a value that can be printed.
 
 package import PerdurePredicates
 
 /// A way to run a fetch.
 package struct FetchPlan: CustomStringConvertible {
-  /// Where candidates come from.
+  /// The source of the candidates.
   package indirect enum Access: Hashable, Sendable {
     /// Every row of the entities.
     case scan
     /// The objects that the predicate names.
     case references([ObjectReference])
-    /// Ranges of an index, in turn.
+    /// Ranges of an index, one after the other.
     case index(StoreIndex, [KeyRange])
-    /// The objects found in `inner`, each the key of a range of the first of `outers`, whose references are keys in
-    /// the next, and so on; those of the last are the candidates.
+    /// Reads ranges of `inner`, the index at the end of a path. Looks up each reference found in
+    /// the first index of `outers`, each result in the next index, and so on. The results of the
+    /// last lookup are the candidates.
     case join(outers: [StoreIndex], inner: StoreIndex, [KeyRange])
-    /// The same along to-one relationships and in the order of `inner`, and, where null is wanted, the objects that
-    /// have nothing at the end of the path, before all others. `isReversed`: whether `inner` is walked from its end.
+    /// Like `join`, along to-one relationships, with candidates in the order of `inner`. If
+    /// `includesNull` is set, it includes objects without a value at the end of the path: first in
+    /// ascending order, last in descending order. If `isReversed` is set, `inner` is read from its
+    /// end.
     case pathOrder(
       outers: [StoreIndex], inner: StoreIndex, [KeyRange], isReversed: Bool, includesNull: Bool)
-    /// A count index and, before or behind it, the owners that have nothing to count.
+    /// The owners in the order of a count index. Owners with the count 0 have no entry in it. A
+    /// scan finds them: first in ascending order, last in descending order.
     case countOrder(StoreIndex, counted: StoreIndex)
     /// The candidates of several accesses, one access after the other.
     case union([Access])
@@ -30,7 +34,7 @@ package struct FetchPlan: CustomStringConvertible {
   package let isReversed: Bool
   /// Whether candidates with equal keys come in the order opposite to that of the index.
   package let reversesTies: Bool
-  /// Whether candidates may be objects of other entities, to be left out.
+  /// Whether some candidates may be objects of other entities. The executor rejects these.
   package let filtersEntities: Bool
   /// Whether one object may be a candidate more than once.
   package var mayRepeat: Bool {
@@ -39,18 +43,20 @@ package struct FetchPlan: CustomStringConvertible {
     case .scan, .references, .index, .pathOrder, .countOrder: false
     }
   }
-  /// Whether only its row tells whether a candidate exists.
+  /// Whether a candidate may have no row. Its row must then be read to learn whether the object
+  /// exists.
   let mayLackRows: Bool
-  /// How many candidates there are: exact for the view that the plan was made for, an estimate for joins and unions.
+  /// The number of candidates: exact for the view of the plan, an estimate for joins and unions.
   package let candidateCount: Int
-  /// What candidates must pass: what the access path does not make sure of by itself.
+  /// The part of the predicate that the access path does not guarantee. Every result must satisfy
+  /// it.
   package let residual: FetchPredicate
-  /// Whether candidates come in the order that is asked for.
+  /// Whether candidates are in the requested order.
   package let isOrdered: Bool
-  /// How candidates come in the order of the first criterion alone; nil if they do not, or come in
-  /// the whole order.
+  /// Set if candidates are ordered by the first criterion only; nil if they are unordered or
+  /// completely ordered.
   let lead: LeadingOrder?
-  /// Makes the description; most plans are run and never described.
+  /// Makes the description when it is needed, because most plans are never described.
   let describe: () -> String
 
   /// The same plan with other ranges of its index.
@@ -60,23 +66,25 @@ package struct FetchPlan: CustomStringConvertible {
     return plan
   }
 
-  /// What was planned for, in words: access path, candidates, filter, order, window; one line each.
+  /// The plan as text, with one line each for access path, candidates, filter, order and window.
   package var description: String { describe() }
 }
 
-/// An index that has the order of the first criterion, for a fetch that wants the first objects.
+/// A plan in the order of the first criterion, for a fetch with a window, and the plan to use if it
+/// becomes more expensive.
 struct LeadingOrder {
   /// The number of candidates after which `other` costs less.
   let candidatesMax: Int
-  /// The plan that is cheapest otherwise: many objects can be equal in the first criterion.
+  /// The cheapest plan without this order. It costs less if many objects are equal in the first
+  /// criterion.
   let other: () -> FetchPlan
 }
 
-/// What the planner is told about the store.
+/// The statistics of the store that the planner uses.
 package struct FetchStatistics {
-  /// Number of entries in a range of an index.
+  /// The number of entries in a range of an index.
   package let entryCount: (StoreIndex, KeyRange) -> Int
-  /// Number of rows of a concrete entity.
+  /// The number of rows of a concrete entity.
   package let rowCount: (UInt16) -> Int
 
   package init(
@@ -86,10 +94,12 @@ package struct FetchStatistics {
     self.rowCount = rowCount
   }
 
-  /// So many entries that whatever else finds the objects is cheaper, and that sums of them do not overflow.
+  /// The count for an index that cannot be read. It makes every other access path cheaper, and is
+  /// small enough that sums of it do not overflow.
   static let unreadable = 1 << 40
 
-  /// The exact numbers of a view. An index that cannot be read is as dear as can be.
+  /// The exact numbers of a view. An index that cannot be read has the count `unreadable`, so the
+  /// planner avoids it.
   package init(_ view: any StateReader) {
     entryCount = { (try? view.entryCount($0, $1)) ?? Self.unreadable }
     rowCount = { (try? view.rowCount(entity: $0)) ?? Self.unreadable }

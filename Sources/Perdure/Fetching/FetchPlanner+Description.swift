@@ -1,9 +1,10 @@
-// From the chosen candidate to a plan, and the plan in words.
+// Makes a plan from the chosen candidate, and describes it.
 
 internal import PerdurePredicates
 
 extension FetchPlanner {
-  /// - Parameter other: The cheapest candidate that does not lead the order, if `candidate` does.
+  /// - Parameter other: If `candidate` has only the order of the first criterion, the cheapest
+  ///   candidate without this order.
   func plan(_ candidate: Candidate, insteadOf other: Candidate? = nil) -> FetchPlan {
     let left = conjuncts.indices.filter { !candidate.settled.contains($0) }.map { conjuncts[$0] }
     let residual = FetchPredicate.and(left).simplified()
@@ -29,7 +30,7 @@ extension FetchPlanner {
       }
     let about = isEstimate ? "about " : ""
     let count = min(candidate.count, rowTotal)
-    // An index may know objects of other entities, which are looked at and left out.
+    // An index may contain objects of other entities, which are then rejected.
     let entries = !isEstimate && count < candidate.count ? ", in \(candidate.count) entries" : ""
     var lines = [
       "fetch \(fetch.entity.name)",

@@ -1,15 +1,16 @@
 // Access paths by attribute and unique indexes.
 //
-// An index serves a predicate through a prefix of its components: points on all but the last of them,
-// anything on the last. It serves an order through its components without those that the predicate pins to one
-// point, wherever these stand: all objects that are wanted have the same bytes there.
-// Walking it gives ties in the order of references, or the opposite; where that is not the direction wanted,
-// the executor turns each run of equal keys round.
+// An index serves a predicate by a prefix of its components: single values for all components of
+// the prefix but the last, and any ranges for the last. It serves an order by its components,
+// except those that the predicate restricts to a single value: in these, all requested objects have
+// the same bytes. Entries with equal keys are in the order of references, or in the opposite order
+// if the index is read from its end. If ties need the other direction, the executor reverses each
+// run of equal keys.
 
 internal import PerdurePredicates
 
 extension FetchPlanner {
-  /// The most ranges that one access path has.
+  /// The maximum number of ranges of an access path.
   private static let rangesMax = 1000
 
   func indexCandidates() -> [Candidate] {
@@ -20,8 +21,9 @@ extension FetchPlanner {
     }
   }
 
-  /// The candidate of a unique index of which the request gives the whole key: as there is one object at most, others need
-  /// not be looked for. Nil where there is none, or where a scan may be as cheap.
+  /// The candidate of a unique index whose whole key the request contains. It finds at most one
+  /// object, so no other access path is examined. Nil if there is no such index, or if a scan may
+  /// be as cheap.
   func uniqueCandidate() -> Candidate? {
     for position in fetch.schema.indexes.indices where fetch.schema.indexes[position].isUnique {
       let definition = fetch.schema.indexes[position]
@@ -33,9 +35,9 @@ extension FetchPlanner {
     return nil
   }
 
-  /// Rows that are scanned as soon as an index is walked.
+  /// The number of rows up to which a scan costs no more than an index.
   static let scannedMax = 3
-  /// How many rows are met in a scan while one is found by an entry.
+  /// The cost of an index entry with its row, in rows of a scan.
   static let rowsAnEntry = 3
 
   private func indexCandidate(
@@ -50,7 +52,7 @@ extension FetchPlanner {
     let match = match(components, columns)
     let whole = ordering(components, columns)
     let ordering = whole ?? leadingOrder(components, columns)
-    // Without a bound or an order, an index of all objects has nothing on a scan.
+    // Without a bound or an order, an index of all objects has no advantage over a scan.
     guard match.usedCount > 0 || (ordering != nil && !fetch.order.isEmpty) || definition.condition != nil
     else { return nil }
     if definition.isUnique, !isComplete(index, definition, columns, match) { return nil }
@@ -63,8 +65,8 @@ extension FetchPlanner {
       words: { words(definition, components, columns, match) })
   }
 
-  /// A unique index has no entry where a component is null. It knows every wanted object when the predicate
-  /// leaves out nulls, or when there are none.
+  /// Whether a unique index contains every requested object. It has no entry if a component is
+  /// null. So the predicate must exclude nulls, or there must be none.
   private func isComplete(
     _ index: StoreIndex, _ definition: IndexDefinition, _ columns: [IndexColumn], _ match: Match
   ) -> Bool {
@@ -76,10 +78,10 @@ extension FetchPlanner {
   // MARK: Matching
 
   struct Match {
-    /// Ascending and apart, so that walking them in turn is walking a part of the index.
+    /// Ascending and disjoint, so reading them in turn reads a part of the index in its order.
     var ranges: [KeyRange] = [.all]
     var settled: Set<Int> = []
-    /// How many components have bounds that the ranges are made of.
+    /// The number of components whose bounds the ranges contain.
     var usedCount = 0
   }
 
@@ -101,7 +103,7 @@ extension FetchPlanner {
     return match
   }
 
-  /// A range of one component behind the bytes of those in front.
+  /// The range of a component, after the bytes of the components before it.
   private static func join(_ prefix: [UInt8], _ range: KeyRange) -> KeyRange {
     KeyRange(
       lower: prefix + range.lower,
@@ -110,20 +112,21 @@ extension FetchPlanner {
 
   // MARK: Order
 
-  /// How an index is walked to give the order.
+  /// The directions in which an index is read to produce the order.
   struct Ordering {
     let isReversed: Bool
     let reversesTies: Bool
   }
 
-  /// How the index gives the order asked for; nil when it does not. Without an order any way will do.
+  /// How the index produces the requested order; nil if it cannot. Without a requested order, any
+  /// direction is right.
   private func ordering(_ components: [IndexComponent], _ columns: [IndexColumn]) -> Ordering? {
     guard let first = fetch.order.first else {
       return Ordering(isReversed: false, reversesTies: false)
     }
     let wanted = fetch.order.filter { !($0.ownColumn.map(isPinned) ?? false) }
     let free = zip(components, columns).filter { !isPinned($0.1) }
-    // Ties must fall by reference alone, so no component may be left over.
+    // Ties must be in the order of references only, so the order must use every free component.
     guard wanted.count == free.count else { return nil }
     let tiesDescend = !first.order.isAscending
     for isReversed in [tiesDescend, !tiesDescend] {
@@ -135,8 +138,8 @@ extension FetchPlanner {
     return nil
   }
 
-  /// How the index gives the order of the first criterion, for a fetch of the first objects; nil if
-  /// it does not.
+  /// How the index produces the order of the first criterion, for a fetch with a window; nil if it
+  /// cannot.
   private func leadingOrder(_ components: [IndexComponent], _ columns: [IndexColumn]) -> Ordering? {
     guard fetch.windowEnd != nil, let first = fetch.order.first, first.ownColumn == columns[0] else {
       return nil
@@ -145,7 +148,7 @@ extension FetchPlanner {
     return Ordering(isReversed: isReversed, reversesTies: false)
   }
 
-  /// Whether every object that is wanted has the same value in a column.
+  /// Whether the predicate restricts a column to a single value.
   private func isPinned(_ column: IndexColumn) -> Bool {
     bounds[column].map { $0.bounds.arePoints && $0.bounds.ranges.count == 1 } ?? false
   }
@@ -171,8 +174,8 @@ extension FetchPlanner {
 }
 
 extension KeyRange {
-  /// Stores cut keys that are longer. A bound that is shorter than where they cut lies on the same side of a
-  /// key as of what is left of it; a longer one does not.
+  /// Whether the bounds are shorter than `keyLengthMax`. Stores shorten longer keys. A bound below
+  /// this length is on the same side of a key and of its shortened form; a longer bound may not be.
   var fitsIndexes: Bool {
     lower.count < IndexDefinition.keyLengthMax && (upper?.count ?? 0) < IndexDefinition.keyLengthMax
   }

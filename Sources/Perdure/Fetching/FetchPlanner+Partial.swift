@@ -1,14 +1,15 @@
-// When a request may use a partial index: every object that it wants has to be there.
+// Decides whether a request may use a partial index: the index must contain every requested object.
 //
-// That is so when the request says what the index's condition says: conjunct by conjunct, in the same words, or by
-// comparisons of the same column that leave no other values (`size == 7` implies `size > 5`, `size IN {6, 8}` does, and
-// all of them imply `size != nil`). Nothing else is tried; what is not seen to follow costs speed, and no object.
+// It does if the predicate implies the condition of the index. Each conjunct of the condition must
+// occur in the predicate, or follow from bounds of the same column. For example, `size == 7` and
+// `size IN {6, 8}` imply `size > 5`, and all three imply `size != nil`. Other implications are not
+// recognized. This costs speed, but no results.
 
 internal import PerdurePredicates
 
 extension FetchPlanner {
-  /// The conjuncts of the request that hold for all that is in an index; nil when the request may want more than
-  /// that.
+  /// The conjuncts of the request that the condition of an index guarantees; nil if the request may
+  /// include objects that are not in the index.
   func settled(by condition: IndexCondition?) -> Set<Int>? {
     guard let condition else { return [] }
     let parts = condition.predicate.conjuncts
@@ -16,7 +17,7 @@ extension FetchPlanner {
     return Set(conjuncts.indices.filter { parts.contains(conjuncts[$0]) })
   }
 
-  /// Whether what the request wants has to satisfy a predicate.
+  /// Whether the predicate of the request implies another predicate.
   private func isImplied(_ part: FetchPredicate) -> Bool {
     if conjuncts.contains(part) { return true }
     for (column, needed) in Self.ownBounds(part, fetch.entity) where needed.areExact {
@@ -32,7 +33,7 @@ extension FetchPlanner {
 }
 
 extension FetchPredicate {
-  /// The parts that have to hold together.
+  /// The parts of a conjunction.
   var conjuncts: [FetchPredicate] {
     switch self {
     case .true: []
@@ -43,7 +44,7 @@ extension FetchPredicate {
 }
 
 extension SearchBounds {
-  /// Whether all that is in these ranges is in others. O(n m).
+  /// Whether other ranges contain all of these ranges. O(n m).
   fileprivate func lies(in other: SearchBounds) -> Bool {
     ranges.allSatisfy { mine in
       other.ranges.contains { theirs in

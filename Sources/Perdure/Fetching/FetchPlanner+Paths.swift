@@ -1,28 +1,31 @@
-// Access paths through other entities: an index on an attribute at the end of a path finds the objects there, and
-// the indexes of the relationships lead back from them, step by step.
+// Access paths through other entities. An index on an attribute at the end of a path finds the
+// objects there. The indexes of the relationships then find the objects at the beginning of the
+// path, step by step.
 //
-// For a predicate this finds what satisfies it: null at the end of a path may as well mean that the path ends
-// earlier, so bounds that null satisfies do not qualify. For an order along to-one relationships the index is walked
-// in order, and what it leads to has the values in order; what has none, for whatever reason, stands before all
-// others and is found by looking at every row, unless the indexes show that there is nothing of the kind.
+// A predicate can use such a path if its bounds exclude null. A path that ends early also has the
+// value null, and the indexes do not find objects with such a path. For an order along to-one
+// relationships, the index is read in order, so the objects are found in order. Objects without a
+// value come first in ascending order. They are found by a scan of all rows, unless the indexes
+// show that there are none.
 
 internal import PerdurePredicates
 
 extension FetchPlanner {
-  /// A path that can be followed backwards.
+  /// A path that can be followed from its end to its beginning.
   struct WayIn {
-    /// From the objects at the end to those of the fetch: indexes from what is related to what it is related to.
+    /// The indexes of the relationships, from the end of the path. Their keys are the objects that
+    /// a relationship refers to, and their references are its owners.
     var outers: [StoreIndex] = []
-    /// The steps in words, from the object on.
+    /// The names of the relationships, from the beginning of the path.
     var words: [String] = []
-    /// About how many objects there are for each at the end.
+    /// The estimated number of fetched objects for each object at the end.
     var perTarget = 1.0
     /// The entity at the end.
     var destination: EntityStorage
     /// The slot of the value there.
     var slot: Int
     var kind: FieldKind
-    /// Whether the object's own relationship is that of the wanted entities alone.
+    /// Whether the index of the first relationship contains objects of the fetched entities only.
     var isExact = false
   }
 
@@ -53,8 +56,8 @@ extension FetchPlanner {
     }
   }
 
-  /// The indexes that begin with what a way ends at, or with one of some functions of it, and know every object that
-  /// may have it.
+  /// The indexes whose first component is the value at the end of a path, or one of some functions
+  /// of it. They contain every object that may have the value.
   private func indexes(
     at way: WayIn, for functions: Set<TextFunction?> = [nil]
   ) -> [(index: StoreIndex, component: IndexComponent, name: String)] {
@@ -117,7 +120,7 @@ extension FetchPlanner {
       guard ranges.allSatisfy(\.fitsIndexes) else { return nil }
       let isAscending = criterion.order.isAscending
       let found = ranges.reduce(0) { $0 + statistics.entryCount(inner, $1) }
-      // Entries that are walked over until one leads to an object: not all do.
+      // The entries that are read for each object: no fetched object refers to some of them.
       let walked = min(Double(found), way.perTarget > 0 ? 1 / way.perTarget : .infinity)
       var candidate = Candidate(
         access: .pathOrder(
@@ -130,7 +133,8 @@ extension FetchPlanner {
         candidate.settled = bounded.bounds.areExact ? bounded.conjuncts : []
         candidate.count = min(rowTotal, Int((Double(found) * way.perTarget).rounded(.up)))
       } else if isAscending {
-        // What has no value comes first: the indexes are asked whether there is any, or all rows are.
+        // Objects without a value come first. Counting entries may show that there are none;
+        // otherwise all rows are read.
         let isCertain = way.isExact && statistics.entryCount(way.outers.last ?? inner, .all) == rowTotal
         candidate.costAtFirst = Double(isCertain ? found : 3 * rowTotal)
       }
@@ -138,7 +142,7 @@ extension FetchPlanner {
     }
   }
 
-  /// What the conjuncts say about the value at the end of a path, where that leaves out null.
+  /// The bounds of the value at the end of a path; nil if the conjuncts do not exclude null.
   private func bounds(along path: PropertyPath, _ kind: FieldKind) -> ColumnBounds? {
     var known: ColumnBounds?
     for (position, conjunct) in conjuncts.enumerated() {
@@ -156,7 +160,7 @@ extension FetchPlanner {
 }
 
 extension FetchExpression {
-  /// The path that the expression is, or is a function of text of.
+  /// The path that is the expression, or the argument of its text functions.
   fileprivate var pathOfValue: PropertyPath? {
     switch self {
     case .keyPath(let path): path.aggregate == nil ? path : nil
@@ -166,7 +170,7 @@ extension FetchExpression {
     }
   }
 
-  /// The same, asked of the object at the end of the path.
+  /// The same expression, with a property of the object at the end instead of the path.
   fileprivate func asked(of name: String) -> FetchExpression {
     switch self {
     case .function(let function, let arguments): .function(function, arguments.map { $0.asked(of: name) })

@@ -1,5 +1,5 @@
-// Access paths by relationships: the objects that point at given ones, and order by a derived count. Joins through
-// indexes of other entities are in FetchPlanner+Paths.swift.
+// Access paths by relationships: the objects that refer to given objects, and order by a derived
+// count. Joins through indexes of other entities are in FetchPlanner+Paths.swift.
 
 internal import PerdurePredicates
 
@@ -17,7 +17,7 @@ extension FetchPlanner {
       else { return nil }
       let op = comparison.op == .contains ? .equal : comparison.op
       guard let references = Self.references(op, value) else { return nil }
-      // A null in the list asks for objects without one, which have no entry.
+      // A null in the list also requests objects without a related object, which have no entry.
       if case .list(let list) = value, list.contains(where: \.isNull), comparison.modifier == .direct {
         return nil
       }
@@ -25,7 +25,7 @@ extension FetchPlanner {
     }
   }
 
-  /// The index in which the named object is the key and the wanted one the reference.
+  /// The index whose keys are the named objects and whose references are the requested objects.
   private func ownersIndex(_ slot: Int, _ comparison: FetchComparison) -> StoreIndex? {
     switch (fetch.entity.properties[slot].form, comparison.modifier, comparison.op) {
     case (.toOne(_, let index), .direct, .equal), (.toOne(_, let index), .direct, .in): index
@@ -53,7 +53,7 @@ extension FetchPlanner {
 
   // MARK: Counts
 
-  /// Order by a derived count that is indexed, or bounds on it that leave out zero.
+  /// Order by a derived count that is indexed, or bounds of it that exclude zero.
   func countCandidates() -> [Candidate] {
     fetch.schema.indexes.indices.flatMap { position -> [Candidate] in
       let definition = fetch.schema.indexes[position]
@@ -90,7 +90,8 @@ extension FetchPlanner {
       words: { "count index on \(name): \(counted(ranges.count, "range"))" })
   }
 
-  /// Bounds on a whole number as ranges of bare counts; nil when zero, which has no entry, is within them.
+  /// Bounds of a whole number as ranges of keys in a count index; nil if they include zero, which
+  /// has no entry.
   private static func countRanges(_ bounds: SearchBounds) -> [KeyRange]? {
     var one = OrderedKey()
     one.append(.integer(1), as: .int64)
@@ -100,7 +101,8 @@ extension FetchPlanner {
     }
   }
 
-  /// A key of a whole number without the mark for null and the flipped sign bit.
+  /// The key of a whole number as a count index has it: without the mark for null, and with the
+  /// sign bit flipped back.
   private static func bare(_ key: [UInt8]) -> [UInt8] {
     var bytes = Array(key.dropFirst())
     if let first = bytes.first { bytes[0] = first ^ 0x80 }

@@ -10,7 +10,7 @@ internal import PerdurePredicates
 extension FetchPlanner {
   /// The most parts of an OR that are planned separately.
   private static let partsMax = 32
-  /// Planning uses the stack for each OR in an OR.
+  /// The maximum depth of ORs in ORs. Planning each of them uses the stack.
   private static let depthMax = 8
 
   func unionCandidates() -> [Candidate] {

@@ -1,12 +1,15 @@
-// Choosing how to run a fetch: a pure function of the request, the schema and the numbers of entries.
+// Chooses how to run a fetch, as a pure function of the request, the schema and the numbers of
+// entries.
 //
-// Every access path that the predicate and the order allow is a candidate. The number of rows it has to look
-// at is known exactly, because a store counts the entries of a range without walking it; only how many of
-// them pass the rest of the predicate is guessed. The cheapest one is taken, the first of equals.
+// Each access path that the predicate and the order allow is a candidate. A store counts the
+// entries of a range without reading them, so the rows that most paths read are known exactly. How
+// many of them satisfy the rest of the predicate is an estimate. The planner takes the cheapest
+// candidate, or the first of equally cheap ones.
 //
-// Why the results are the same whichever is taken: an access path is used only when every object that
-// satisfies the predicate is among its candidates; what it does not make sure of stays in the residual; and
-// it counts as ordered only when ties fall as `FetchOrder` says, so that sorting would change nothing.
+// All candidates give the same results, for three reasons. An access path must find every object
+// that satisfies the predicate. The residual contains each condition that the path does not
+// guarantee. A path counts as ordered only if its ties are in the order that `FetchOrder` defines,
+// so that sorting would not change the order.
 
 internal import PerdurePredicates
 
@@ -17,10 +20,10 @@ package struct FetchPlanner {
   let conjuncts: [FetchPredicate]
   /// The number of ORs that contain the predicate.
   let depth: Int
-  /// What the conjuncts say about the object's own columns.
+  /// The bounds of the object's own columns that follow from the conjuncts.
   let bounds: [IndexColumn: ColumnBounds]
 
-  /// The bounds of one column, and which conjuncts they come from.
+  /// The bounds of one column, and the conjuncts that they follow from.
   struct ColumnBounds {
     var bounds: SearchBounds
     var conjuncts: Set<Int>
@@ -32,17 +35,17 @@ package struct FetchPlanner {
     var isReversed = false
     var reversesTies = false
     var isOrdered: Bool
-    /// Whether candidates come in the order of the first criterion alone.
+    /// Whether candidates are ordered by the first criterion only.
     var leadsOrder = false
     var filtersEntities = false
-    /// Whether only its row tells whether a candidate exists: the predicate names it, or it is in a
-    /// count index. That keeps a deleted object to which members still refer, because their delete
-    /// rule did nothing.
+    /// Whether a candidate may have no row: the predicate names it, or it is in a count index. A
+    /// count index still contains a deleted object if a delete rule left references of members to
+    /// it.
     var mayLackRows = false
     var count: Int
-    /// Rows looked at for a candidate, in units of a row met in a scan.
+    /// The cost of each candidate, in rows of a scan.
     var costPerCandidate: Double
-    /// What is looked at before the first candidate, in the same units.
+    /// The cost before the first candidate, in the same unit.
     var costAtFirst = 0.0
     /// The conjuncts that hold for all candidates.
     var settled: Set<Int> = []
@@ -52,7 +55,7 @@ package struct FetchPlanner {
 
   /// The cheapest plan.
   ///
-  /// - Parameter leads: Whether candidates may come in the order of the first criterion alone.
+  /// - Parameter leads: Whether candidates may be ordered by the first criterion only.
   package static func plan(
     _ fetch: PreparedFetch, _ statistics: FetchStatistics, leads: Bool = true
   ) -> FetchPlan {
@@ -65,7 +68,7 @@ package struct FetchPlanner {
     return planner.plan(best, insteadOf: other)
   }
 
-  /// The cheapest candidate, the first of equals. There is always one: the scan.
+  /// The cheapest candidate, or the first of equally cheap ones. There is always a scan.
   private func cheapest(_ candidates: [Candidate]) -> Candidate {
     var best = candidates[0]
     for candidate in candidates.dropFirst() where cost(candidate) < cost(best) { best = candidate }
@@ -91,9 +94,10 @@ package struct FetchPlanner {
     self.bounds = bounds
   }
 
-  /// What a comparison, or an OR of comparisons, says about columns: those that all parts of the OR are about.
+  /// The bounds of columns that follow from a comparison, or from an OR of comparisons. For an OR,
+  /// a column has bounds only if all parts restrict it.
   ///
-  /// - Parameter withCanonical: Whether to say what it means for texts without case and marks, which takes folding.
+  /// - Parameter withCanonical: Whether to include bounds of canonical texts, which need folding.
   static func ownBounds(
     _ conjunct: FetchPredicate, _ entity: EntityStorage, withCanonical: Bool = true
   ) -> [IndexColumn: SearchBounds] {
@@ -120,15 +124,16 @@ package struct FetchPlanner {
 
   // MARK: Cost
 
-  /// The number of rows met in a scan that would take as long.
+  /// The number of rows of a scan that takes as long.
   func cost(_ candidate: Candidate) -> Double {
     let filtered = conjuncts.count > candidate.settled.count || candidate.filtersEntities
-    // Nothing is known about what the residual lets through: one in ten.
+    // The share that satisfies the residual is unknown; the estimate is a tenth.
     let passing = filtered ? 0.1 : 1.0
     var looked = Double(candidate.count)
     if let end = fetch.windowEnd, candidate.count < FetchStatistics.unreadable {
       if candidate.isOrdered { looked = min(looked, Double(end) / passing) }
-      // Nothing is known about how many are equal in the first criterion: as many again.
+      // The number of objects that are equal in the first criterion is unknown. The estimate
+      // doubles the objects to visit.
       if candidate.leadsOrder { looked = min(looked, 2 * Double(end) / passing) }
     }
     var cost = candidate.costAtFirst + looked * candidate.costPerCandidate
@@ -166,7 +171,7 @@ package struct FetchPlanner {
     return []
   }
 
-  /// The references that an object must be one of, ascending.
+  /// The references that a comparison allows, ascending; nil for other comparisons.
   static func references(_ op: FetchComparison.Operator, _ value: Value) -> [ObjectReference]? {
     let values: [Value]
     switch (op, value) {
@@ -177,19 +182,19 @@ package struct FetchPlanner {
     return Set(values.compactMap(WordDomain.reference.word)).sorted().map(ObjectReference.init(rawValue:))
   }
 
-  /// Whether an index that is fed by some entities knows every object that is wanted.
+  /// Whether an index contains every requested object.
   func covers(_ definition: IndexDefinition) -> Bool {
     definition.serves(fetch.concrete)
   }
 
-  /// Whether an index may name objects that are not wanted.
+  /// Whether an index may contain objects that are not requested.
   func overshoots(_ definition: IndexDefinition) -> Bool {
     definition.entities != fetch.concrete
   }
 }
 
 extension Double {
-  /// About twice the binary logarithm of a square root: enough for comparing costs, without a mathematics
-  /// library.
+  /// About twice the binary logarithm, or 0 for numbers below 1. It is exact enough to compare
+  /// costs, and needs no mathematics library.
   fileprivate var exponentOrZero: Double { self < 1 ? 0 : Double(2 * exponent) }
 }

@@ -1,5 +1,4 @@
-// A fetch request without its class: what is asked of the store schema, and the same made ready to be
-// planned.
+// A fetch request without its class: as a query of a store schema, and prepared for the planner.
 
 package import PerdurePredicates
 
@@ -9,17 +8,17 @@ package import PerdurePredicates
   package import Foundation
 #endif
 
-/// Which objects are wanted, in which order, and which part of them.
+/// The objects to fetch, their order and the window.
 package struct FetchQuery: Sendable {
   /// The number of the entity.
   package var entity: UInt16
-  /// Whether objects of sub-entities are wanted too.
+  /// Whether objects of sub-entities are included.
   package var includesSubentities = true
   package var predicate: FetchPredicate?
   package var order: [FetchOrder] = []
-  /// The most objects wanted; nil for all.
+  /// The maximum number of objects; nil for all.
   package var limit: Int?
-  /// How many objects to leave out at the front.
+  /// The number of objects to skip at the beginning.
   package var offset = 0
 
   package init(entity: UInt16) {
@@ -37,18 +36,18 @@ extension FetchQuery {
   }
 }
 
-/// A query that fits the schema, its predicate folded and its order resolved.
+/// A query that fits the schema, with a folded predicate and a resolved order.
 package struct PreparedFetch {
   package let schema: StoreSchema
   package let entity: EntityStorage
-  /// The concrete entities whose objects are wanted, ascending.
+  /// The concrete entities of the requested objects, ascending.
   package let concrete: [UInt16]
   /// Folded (PredicateFolding.swift).
   package private(set) var predicate: FetchPredicate
   package private(set) var order: [SortCriterion]
   package private(set) var limit: Int?
   package private(set) var offset: Int
-  /// What `now()` means.
+  /// The value of `now()`.
   package let now: Date
 
   /// Checks a query against the schema.
@@ -79,7 +78,7 @@ package struct PreparedFetch {
     self.now = now
   }
 
-  /// The fetch of all objects that satisfy a part of the predicate, in no order.
+  /// The fetch of all objects that satisfy a part of the predicate, without an order.
   func all(satisfying part: FetchPredicate) -> PreparedFetch {
     var fetch = self
     (fetch.predicate, fetch.order, fetch.limit, fetch.offset) = (part, [], nil, 0)
@@ -93,7 +92,7 @@ package struct PreparedFetch {
     return fetch
   }
 
-  /// How many objects in order are needed to know the window; nil for all.
+  /// The number of objects up to the end of the window; nil for all.
   var windowEnd: Int? { Self.windowEnd(offset: offset, limit: limit) }
 
   static func windowEnd(offset: Int, limit: Int?) -> Int? {
@@ -110,16 +109,16 @@ package struct SortCriterion {
   struct Step {
     let slot: Int
     let property: PropertyStorage
-    /// What the slot reads as where a layout does not know it.
+    /// The value to read if a layout of rows does not have the slot.
     let standIn: Value
   }
 
-  /// The properties along the path; the last one holds the value, or is counted.
+  /// The properties along the path. The last one has the value, or its objects are counted.
   let steps: [Step]
   /// The kind of the values.
   let kind: FieldKind
 
-  /// - Throws: `FetchError` when the path does not exist or leads to many values.
+  /// - Throws: `FetchError` if the path does not exist or ends at many values.
   init(_ order: FetchOrder, _ entity: EntityStorage, _ schema: StoreSchema) throws(FetchError) {
     let type = try schema.type(of: order.path, from: .object(entity), asked: entity)
     var order = order
@@ -156,11 +155,11 @@ package struct SortCriterion {
     }
   }
 
-  /// The slot, when the value is a property of the object itself.
+  /// The slot, if the value is a property of the object itself.
   var ownSlot: Int? {
     steps.count == 1 && order.path.aggregate == nil ? steps[0].slot : nil
   }
 
-  /// The column that the value is, when it is one of the object itself.
+  /// The column of the value, if it is a property of the object itself.
   let ownColumn: IndexColumn?
 }

@@ -38,7 +38,8 @@ public struct FetchRequest<Root> {
   /// Whether the result includes unsaved changes of the context. If so, limit and offset apply to
   /// the objects as the context shows them.
   public var includesPendingChanges = true
-  /// The stores to search; nil for all of the context's. Another store is an error.
+  /// The stores to search; nil for all stores of the context. For any other store, the fetch throws
+  /// `FetchError`.
   public var affectedStores: [LoadedStore]?
   /// The relationships to prefetch, as paths such as `company` or `workers.projects`. The fetch
   /// makes one request for each relationship and one for the rows at its other end. The result is
@@ -85,7 +86,7 @@ extension FetchRequest where Root: QueryableObject {
 }
 
 extension FetchRequest {
-  /// The same request, whatever the class of its objects.
+  /// The same request without the class of its objects.
   func anyRoot() -> FetchRequest<ManagedObject> {
     var copy = FetchRequest<ManagedObject>(
       entityName: entityName, predicate: predicate, sortDescriptors: sortDescriptors)
@@ -101,9 +102,9 @@ extension FetchRequest {
     return copy
   }
 
-  /// The request against a store schema.
+  /// The request as a query of a store schema.
   ///
-  /// - Parameter className: The entity's name where the request gives none.
+  /// - Parameter className: The name of the entity if the request has none.
   /// - Throws: `FetchError` with code `unknownEntity`.
   package func query(_ schema: StoreSchema, entityOfClass className: String) throws(FetchError) -> FetchQuery
   {

@@ -1,5 +1,5 @@
-// How a reader of this process answers a fetch: by a range of an index where that suffices,
-// otherwise by plans.
+// Runs a fetch on a reader of this process: by a range of an index if that suffices, otherwise by
+// plans.
 
 internal import PerdurePredicates
 
@@ -19,8 +19,8 @@ struct FetchRun {
 
   /// Passes the objects to `body` in order, until it returns false.
   ///
-  /// - Parameter needsRows: Whether rows are wanted that are not needed to find the objects. Then
-  ///   objects without a row are left out.
+  /// - Parameter needsRows: Whether rows are also passed if they are not needed to find the
+  ///   objects. If so, objects without a row are skipped.
   func visit(needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
     if let found = try range?.references(in: reader) {
       return try pass(found, needsRows: needsRows, body)

@@ -1,15 +1,15 @@
-// What index components and comparisons are about.
+// The columns of index components and comparisons.
 
 internal import PerdurePredicates
 
-/// A property of the object itself, or what a function makes of its text.
+/// A property of the object itself, or a function of its text.
 struct IndexColumn: Hashable {
   let slot: Int
   var function: TextFunction?
 }
 
 extension EntityStorage {
-  /// The column that an expression is, and the kind of its values; nil when it is no column.
+  /// The column of an expression, and the kind of its values; nil if the expression is no column.
   func column(_ expression: FetchExpression) -> (column: IndexColumn, kind: FieldKind)? {
     switch expression {
     case .keyPath(let path):
@@ -26,7 +26,8 @@ extension EntityStorage {
     }
   }
 
-  /// The column that a property is; that of a derived function of an own text is that function of it.
+  /// The column of a property. If the property is derived as a function of a text of the object,
+  /// the column is that function of the text.
   func column(ofSlot slot: Int) -> (column: IndexColumn, kind: FieldKind)? {
     switch properties[slot].form {
     case .attribute(let kind): return (IndexColumn(slot: slot), kind)
@@ -41,13 +42,13 @@ extension EntityStorage {
     }
   }
 
-  /// What a component of an index is about; nil when the entity does not have it.
+  /// The column of an index component; nil if the entity does not have the property.
   func column(_ component: IndexComponent) -> IndexColumn? {
     slot(ofProperty: component.property).map { IndexColumn(slot: $0, function: component.function) }
   }
 
-  /// The columns that a comparison with a constant bounds, with what it says of each: of the one that it is about,
-  /// and, when that is text, of the text without case and marks.
+  /// The columns that a comparison with a constant restricts, and their bounds. A comparison of a
+  /// text also restricts its canonical text.
   func bounds(_ comparison: FetchComparison, withCanonical: Bool = true) -> [IndexColumn: SearchBounds] {
     guard case .constant(let value) = comparison.right, let (column, kind) = column(comparison.left) else {
       return [:]

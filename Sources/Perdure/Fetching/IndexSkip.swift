@@ -8,7 +8,7 @@ internal import PerdurePredicates
 /// Where the walk of an index begins.
 struct IndexSkip {
   let index: StoreIndex
-  /// The ranges that are left, ascending.
+  /// The remaining ranges, ascending.
   let ranges: [KeyRange]
   /// The number of entries to skip at the beginning of the walk.
   let offset: Int

@@ -1,29 +1,33 @@
-// Objects by one range of one index, `email == "ann@acme.com"`, `salary >= 10 AND salary < 20` or `name BEGINSWITH "an"`:
-// what programs ask most often, and what costs less than a plan of it. Such a request is known by its shape, without one.
+// Finds objects by one range of one index, for example by `email == "ann@acme.com"`, `salary >= 10
+// AND salary < 20` or `name BEGINSWITH "an"`. Programs fetch like this most often, and the fetch
+// costs less than its plan would. So the range is derived from the request without a plan.
 //
-//   U1. What is recognised is what the planner would choose: the index, the range, no order, and no residual but that of
-//       a prefix, which keys tell as well as rows (TextPrefix.swift). So the objects are the same, in the same order,
-//       and `explain` tells the truth.
-//   U2. Whatever is unusual, also a mistake in the request, is not recognised, and goes the way of all others.
-//   U3. The planner takes a range when a scan would cost more, which it counts the entries for. Here they are taken
-//       right away, until they are too many for it: then the plan is made after all.
+//   U1. The range is the one that the planner would choose: the same index and bounds, no order and
+//   no residual. The residual of a prefix is the exception: keys suffice to check it
+//   (TextPrefix.swift). So the objects and their order are the same, and `explain` describes them
+//   correctly.
+//   U2. Any other request, also an incorrect one, is planned as usual.
+//   U3. The planner counts entries, and uses a range if a scan costs more. Here entries are read
+//   without counting them. If they are more than the planner would accept, the plan is made after
+//   all.
 
 internal import PerdurePredicates
 
-/// A range of an index that a fetch asks for, and nothing else.
+/// A fetch that is one range of an index.
 struct IndexedRange {
   let index: StoreIndex
   let range: KeyRange
   /// Whether it is the whole key of a unique index.
   let isUniqueKey: Bool
-  /// What the keys in the range have to be looked at for.
+  /// Set if the keys in the range must be checked against a prefix.
   private let prefix: TextPrefix?
   private let concrete: [UInt16]
 
-  /// So many entries are taken without a plan at most: of more it is a small part of the cost.
+  /// The maximum number of entries to read without a plan. With more, a plan is a small part of the
+  /// cost.
   private static let entriesMax = 1024
 
-  /// The range that a query asks for; nil when it asks for anything else. O(length of the keys).
+  /// The range of a query; nil for other queries. O(length of the keys).
   init?(_ query: FetchQuery, _ schema: StoreSchema) {
     guard query.order.isEmpty, query.offset == 0, let predicate = query.predicate,
       let (name, comparisons) = Self.comparisons(predicate),
@@ -60,7 +64,7 @@ struct IndexedRange {
     concrete = schema.entity(query.entity).concrete
   }
 
-  /// Comparisons that all hold, as they are written, between one property and something.
+  /// The comparisons of a conjunction, if all of them are about one property.
   private static func comparisons(_ predicate: FetchPredicate) -> (name: String, [FetchComparison])? {
     let parts: [FetchPredicate]
     if case .and(let all) = predicate { parts = Array(all) } else { parts = [predicate] }
@@ -81,7 +85,7 @@ struct IndexedRange {
     .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .between, .beginsWith,
   ]
 
-  /// The objects in a view; nil where a plan has to say how to find them (U3).
+  /// The objects in a view; nil if a plan must find them (U3).
   func references(in view: any StateReader) throws -> [ObjectReference]? {
     let rowTotal = try concrete.reduce(0) { try $0 + view.rowCount(entity: $1) }
     let countMax = isUniqueKey ? .max : min(Self.entriesMax, (rowTotal - 1) / FetchPlanner.rowsAnEntry)
@@ -89,7 +93,7 @@ struct IndexedRange {
     var found: [ObjectReference] = []
     var lookedAt = 0
     return try reading {
-      // Several by a unique key only where somebody has written to the store who knows nothing of its indexes.
+      // A unique key has several entries only if a writer ignored the indexes of the store.
       try view.visitEntries(index, range, descending: false) { key, reference in
         if prefix?.holds(key) != false { found.append(reference) }
         lookedAt += 1
@@ -99,8 +103,8 @@ struct IndexedRange {
     }
   }
 
-  /// How many objects there are in a view, without a look at any; nil where a plan has to say. O(log n), of a prefix
-  /// besides O(m), m entries where it is followed by other than ASCII.
+  /// The number of objects in a view, without reading their rows; nil if a plan must find them.
+  /// O(log n). A prefix adds O(m) for m entries with other characters than ASCII after it.
   func count(in view: any StateReader) throws -> Int? {
     try reading {
       guard let prefix else { return try view.entryCount(index, range) }
@@ -113,7 +117,8 @@ struct IndexedRange {
     }
   }
 
-  /// An index that cannot be read is as dear as can be: a scan does without it.
+  /// Returns nil if the index cannot be read, so that a plan can use a scan. Errors of a unique
+  /// index are thrown.
   private func reading<R>(_ body: () throws -> R?) throws -> R? {
     do { return try body() } catch {
       guard isUniqueKey else { return nil }
@@ -122,24 +127,26 @@ struct IndexedRange {
   }
 }
 
-/// A property whose values alone are the keys of indexes that have all objects of an entity and no others.
+/// A property that is the only component of some indexes. These contain all objects of an entity
+/// and no others.
 struct SearchColumn: Sendable {
   let kind: FieldKind
   /// Whether the entity has no sub-entities with rows.
   let isAlone: Bool
-  /// The unique index of which it is the whole key.
+  /// The unique index whose whole key is the property.
   var uniqueIndex: StoreIndex?
-  /// The only index that serves a range of it.
+  /// The only index that serves a range of the property.
   var index: StoreIndex?
 
-  /// The columns of an entity that can be looked up, by name. Numbers with fractions are left out: constants are fitted
-  /// to them (ConstantFitting.swift); references, as what they are compared with is looked up first.
+  /// The columns of an entity that can be looked up, by name. Numbers with fractions are excluded,
+  /// because constants are converted for them (ConstantFitting.swift). References are excluded,
+  /// because object IDs in their comparisons must be resolved first.
   static func columns(of entity: EntityStorage, _ indexes: [IndexDefinition]) -> [String: SearchColumn] {
     var columns: [String: SearchColumn] = [:]
     let serving = indexes.indices.filter {
       indexes[$0].components != nil && indexes[$0].serves(entity.concrete)
     }
-    // What holds only for some objects may hold for those that are wanted, and be shorter.
+    // A partial index may contain all requested objects and be shorter, so the planner must choose.
     let hasPartial = serving.contains { indexes[$0].condition != nil }
     for position in serving {
       let definition = indexes[position]
@@ -153,7 +160,7 @@ struct SearchColumn: Sendable {
       var known = columns[name] ?? SearchColumn(kind: kind, isAlone: entity.concrete.count == 1)
       let index = StoreIndex(rawValue: position)
       if definition.isUnique, known.uniqueIndex == nil { known.uniqueIndex = index }
-      // Of several that begin with it, the planner chooses.
+      // If several indexes begin with the column, the planner must choose.
       let led = serving.count { indexes[$0].components?.first.flatMap(entity.column)?.slot == column.slot }
       if led == 1, !hasPartial { known.index = index }
       columns[name] = known
@@ -170,14 +177,14 @@ struct SearchColumn: Sendable {
 }
 
 extension FieldKind {
-  /// Whether a comparison with a constant is no mistake.
+  /// Whether a comparison with a constant is valid.
   fileprivate func mayBeIn(_ op: FetchComparison.Operator, _ value: Value) -> Bool {
     guard op == .between else { return mayEqual(value) }
     if case .list(let ends) = value, ends.count == 2 { return ends.allSatisfy(mayEqual) }
     return false
   }
 
-  /// Whether the order of values is that of their keys, and constants are compared as they are.
+  /// Whether values are ordered like their keys, and constants are compared without conversion.
   fileprivate var isOrderedExactly: Bool {
     switch self {
     case .int16, .int32, .int64, .string, .date: true

@@ -2,26 +2,26 @@
 // `\T.name` is the key path of the protocol's requirement. It reads the same value as
 // `\Worker.name`, but the two are not equal.
 //
-// The probe makes an object of the class in a private store in memory. In each of several rounds, it
-// gives the attributes other values, reads the key path, and notes what that asked the object for
+// The probe makes an object of the class in a private store in memory. In each of several rounds,
+// it gives the attributes other values, reads the key path, and notes which properties this reads
 // (ProbedReads.swift). A key path is that of an attribute or a to-one relationship if every round
-// read this property once, read nothing else, and returned what it gave. It is that of a to-many
+// read this property once, read nothing else, and returned its value. It is that of a to-many
 // relationship if it returns this relationship's view and reads nothing.
 //
 //   K1. The probe calls no hook of the class and saves nothing.
-//   K2. A computed property that reads a second property, or the same one twice, gets no name. Nor
-//       does one that changes the value in some round. Only a function of one attribute that returns
-//       all values of ProbeValues.swift unchanged cannot be recognized. If the type of a property
-//       is not optional and it reads by name, it is not asked without a value, because `as!` would
-//       stop: `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
-//   K3. No read of a property stops the program: a to-many relationship is empty, an optional to-one
-//       relationship leads to no object, a required one to an object of the same kind as the probe's.
-//       Three reads cannot have a value: that of a required transformable attribute, of a required
-//       transient one of any type, and one by name with `as!` inside another property. They stop
-//       with the name of the property or of its type. A path to an element of a composite is
-//       recognized by its parts, without a probe.
-//   K4. The entity of a class without a description is the one that the newest container gives it;
-//       of several, the last in the model.
+//   K2. A computed property has no name if it reads a second property, reads one property twice, or
+//   changes the value in some round. Only a function of one attribute that returns all values of
+//   ProbeValues.swift unchanged cannot be recognized. A property that reads by name and is not
+//   optional is not read without a value, because `as!` would stop the program. So `value(forKey:
+//   "nick") as? String ?? "none"` counts as the attribute.
+//   K3. Almost no read of a property stops the program. A to-many relationship is empty, an
+//   optional to-one relationship is nil, and a required one has an object of a probe. Three reads
+//   have no value and stop the program: of a required transformable attribute, of a required
+//   transient attribute of any type, and by name with `as!` inside another property. The message
+//   contains the name of the property or of its type. A path to an element of a composite is
+//   recognized by its parts, without a probe.
+//   K4. The entity of a class without a description is the one in the newest container. If this
+//   container has several, it is the last one in the model.
 //   K5. An attribute of an enumeration is found if the enumeration is `CaseIterable` and has several
 //       cases.
 //   K6. A to-one relationship is found if the property's type is the class of its destination.
@@ -74,7 +74,7 @@ enum KeyPathProbe {
   ///
   /// - Parameter classes: The classes of a container by the names of their entities.
   static func note(_ classes: [String: ManagedObject.Type], of model: ManagedObjectModel) {
-    // The probe's own container has no news.
+    // The container of a probe is ignored.
     guard model.entitiesByName[mark] == nil else { return }
     for entity in model.entities {
       guard let type = classes[entity.name], type._entityName != entity.name else { continue }
@@ -150,7 +150,8 @@ enum KeyPathProbe {
     return slot
   }
 
-  /// The property whose value the round returned; nil if it is not that of one property.
+  /// The property whose value the round returned; nil if the result is not the value of one
+  /// property.
   private static func property(_ result: Any?, of object: ManagedObject, _ reads: ProbedReads) -> Int? {
     if let view = result as? any RelationshipView {
       return reads.isEmpty && view.source.owner === object ? view.source.slot : nil
@@ -218,7 +219,7 @@ enum KeyPathProbe {
   /// The name of an entity that only models of probes have.
   private static let mark = "PerdureProbeDestination"
 
-  /// The entities that relationships lead to, without properties.
+  /// The destination entities of relationships, without properties.
   private static func destinations(of entities: [EntityDescription]) -> [EntityDescription] {
     let names = entities.flatMap(\.relationships).map(\.destinationEntityName) + [mark]
     return Set(names).subtracting(entities.map(\.name)).sorted().map { EntityDescription($0, properties: []) }

@@ -1,17 +1,19 @@
-// Ids in predicates. A predicate is independent of stores, so an id or an object is in it as text.
-// A fetch resolves the text; the predicate that is planned has references only.
+// Ids in predicates. A predicate is independent of stores, so it contains ids and objects as text.
+// A fetch resolves the text, so the planned predicate has references only.
 //
 // An id of another store equals no object. As a single operand it is an error, because the
-// comparison could never hold. A list depends on data, and `!=` holds for every object: there it
-// becomes a reference that no object has.
+// comparison could never hold. In a list it is allowed, because lists depend on data. It is also
+// allowed as an operand of `!=`, which then holds for every object. In both cases it becomes a
+// reference that no object has.
 
 internal import PerdurePredicates
 
 extension GraphSchema {
-  /// The predicate with the references that its ids have in this store.
+  /// The predicate with references of this store instead of ids.
   ///
   /// - Parameter asked: The entity that is fetched.
-  /// - Throws: `FetchError` for an id of another store that is neither in a list nor beside `!=`.
+  /// - Throws: `FetchError` for an id of another store, unless it is in a list or an operand of
+  ///   `!=`.
   func resolvingObjectIDs(
     in predicate: FetchPredicate, asked: UInt16
   ) throws(FetchError) -> FetchPredicate {
@@ -24,8 +26,9 @@ extension GraphSchema {
     return resolved
   }
 
-  /// What a fetch of one store means by an object: where that is of another store, an object of its entity here that is
-  /// not there, as nothing here leads to it.
+  /// The reference of an object in a fetch of one store. No object of this store can refer to an
+  /// object of another store. So the result is then a reference of the same entity in this store
+  /// that no object has.
   private func meant(_ reference: ObjectReference, place asked: Int) -> ObjectReference {
     guard place(ofEntity: reference.entityNumber) != asked,
       let same = shapes(named: shape(of: reference).name)
@@ -37,7 +40,7 @@ extension GraphSchema {
 
 private struct ObjectIDResolution {
   let graph: GraphSchema
-  /// The reference for an id of another store, where such an id is no mistake.
+  /// The reference for an id of another store, if this id is allowed.
   let nothing: ObjectReference
   /// The first id that is an error.
   private(set) var unknown: String?
@@ -90,7 +93,7 @@ private struct ObjectIDResolution {
 }
 
 extension FetchPredicate {
-  /// The predicate with other objects in the place of those that it names.
+  /// The predicate with other references.
   fileprivate func mapReferences(_ map: (ObjectReference) -> ObjectReference) -> FetchPredicate {
     mapChildren(predicate: { $0.mapReferences(map) }, expression: { $0.mapReferences(map) })
   }

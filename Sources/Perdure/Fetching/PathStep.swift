@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// What a path leads to.
+/// The type of the value of a path.
 indirect enum PathType {
   /// A value of one kind.
   case value(FieldKind)
@@ -12,12 +12,12 @@ indirect enum PathType {
   case many(PathType)
   /// A value of one of several types, which the object decides (ExpressionTypes.swift).
   case either([PathType])
-  /// Something that is known only when it is evaluated.
+  /// A value whose type is unknown before the evaluation.
   case any
 }
 
 extension StoreSchema {
-  /// What a path of names leads to from a type.
+  /// The type of a path of names that begins at a type.
   ///
   /// - Throws: `FetchError` for a name that does not exist or cannot follow.
   func type(
@@ -62,7 +62,7 @@ extension StoreSchema {
     }
   }
 
-  /// What a path with its collection operator leads to.
+  /// The type of a path with its collection operator.
   func type(
     of path: PropertyPath, from start: PathType, asked: EntityStorage
   ) throws(FetchError) -> PathType {
@@ -75,7 +75,7 @@ extension StoreSchema {
     return path.aggregate?.result(of: end) ?? end
   }
 
-  /// Whether a path ends at a transformable attribute, and does not count.
+  /// Whether a path without a count ends at a transformable attribute.
   func isOpaque(_ path: PropertyPath, from start: EntityStorage) -> Bool {
     if path.aggregate == .count { return false }
     var entity: EntityStorage? = start
@@ -159,7 +159,7 @@ extension PathType {
 }
 
 extension CollectionOperator {
-  /// Whether it makes one value of many.
+  /// Whether the operator computes a value from other values.
   fileprivate var takesValues: Bool {
     switch self {
     case .sum, .avg, .min, .max: true

@@ -41,7 +41,8 @@ extension PredicateCheck {
       entity: entity.name, key: comparison.left.shortDescription)
   }
 
-  /// Checks that a collection is not compared with a single value, whatever TERNARY chooses.
+  /// Checks that a collection is not compared with a single value, whichever operand TERNARY
+  /// selects.
   private mutating func checkSingle(
     _ comparison: FetchComparison, _ left: PathType, _ right: PathType, _ variables: [String: PathType]
   ) throws(FetchError) {
@@ -237,7 +238,7 @@ extension PredicateCheck {
 }
 
 extension FetchComparison.Operator {
-  /// The operator that asks the same with the operands exchanged, of what is in what also.
+  /// The operator with the same meaning for exchanged operands, also for IN and CONTAINS.
   fileprivate var exchanged: FetchComparison.Operator? {
     switch self {
     case .in: .contains
@@ -260,8 +261,8 @@ extension FetchExpression {
     if case .set = self { true } else { false }
   }
 
-  /// Whether the expression can give null where its type is a collection: an element that does not
-  /// exist, the least of no lists, or a path from a missing object.
+  /// Whether the expression can be null although its type is a collection: an element that does not
+  /// exist, the minimum of no lists, or a path from a missing object.
   fileprivate var canBeNull: Bool {
     switch self {
     case .element, .conditional: true

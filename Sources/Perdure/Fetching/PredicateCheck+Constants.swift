@@ -4,7 +4,7 @@
 internal import PerdurePredicates
 
 extension PredicateCheck {
-  /// Checks that BETWEEN has two bounds on its right, whatever TERNARY chooses.
+  /// Checks that BETWEEN has two bounds on its right, whichever operand TERNARY selects.
   ///
   /// - Throws: `FetchError.Code.typeMismatch`.
   func checkBounds(_ comparison: FetchComparison) throws(FetchError) {
@@ -25,7 +25,7 @@ extension PredicateCheck {
     }
   }
 
-  /// Checks that the constant patterns of MATCHES can be parsed, whatever TERNARY chooses.
+  /// Checks that the constant patterns of MATCHES can be parsed, whichever operand TERNARY selects.
   ///
   /// - Throws: `FetchError.Code.invalidPattern`.
   func checkPattern(_ comparison: FetchComparison) throws(FetchError) {
@@ -83,7 +83,8 @@ extension PredicateCheck {
 }
 
 extension Value {
-  /// Whether values can be in this value: it is a list or text, or null, which holds nothing.
+  /// Whether IN accepts this value as a collection: a list, text, or null, which contains no
+  /// values.
   fileprivate var isCollection: Bool {
     switch self {
     case .list, .string, .null: true
@@ -93,7 +94,7 @@ extension Value {
 }
 
 extension FetchExpression {
-  /// The expressions among which TERNARY chooses; otherwise the expression itself.
+  /// The expressions that TERNARY can select; otherwise the expression itself.
   fileprivate var choices: [FetchExpression] {
     guard case .conditional(_, let first, let second) = self else { return [self] }
     return first.choices + second.choices

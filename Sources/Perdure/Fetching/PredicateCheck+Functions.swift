@@ -151,7 +151,7 @@ extension FetchExpression {
 extension PathType {
   /// Whether every kind of value meets a condition.
   ///
-  /// - Parameter orMany: Whether collections are right too.
+  /// - Parameter orMany: Whether collections are accepted too.
   fileprivate func hasOnly(orMany: Bool = false, _ condition: (FieldKind) -> Bool) -> Bool {
     alternatives.allSatisfy { part in
       switch part {

@@ -4,7 +4,7 @@
 internal import PerdurePredicates
 
 extension PredicateCheck {
-  /// - Throws: `FetchError` where the operator asks for the order of what has none.
+  /// - Throws: `FetchError` if the operator compares the order of values without an order.
   mutating func checkOrder(
     _ comparison: FetchComparison, _ variables: [String: PathType]
   ) throws(FetchError) {
@@ -16,7 +16,7 @@ extension PredicateCheck {
     try checkOrder(comparison.right, comparison.op.rawValue, variables)
   }
 
-  /// The least and the greatest of values are by their order.
+  /// Checks that the values of @min and @max have an order.
   mutating func checkLeast(
     _ expression: FetchExpression, _ path: PropertyPath, _ variables: [String: PathType]
   ) throws(FetchError) {
@@ -65,7 +65,7 @@ extension PredicateCheck {
     return false
   }
 
-  /// Checks the predicate of a subquery, in which a variable stands for the elements of a collection.
+  /// Checks the predicate of a subquery. Its variable has the elements of a collection as values.
   mutating func check(
     _ predicate: FetchPredicate, where variable: String, isIn collection: FetchExpression, _ type: PathType,
     _ variables: [String: PathType]
@@ -84,7 +84,8 @@ extension PredicateCheck {
 }
 
 extension FetchFunction {
-  /// Whether what the function gives is one of its arguments, or an element of one, and not made of them.
+  /// Whether the function returns an argument or an element of an argument, and not a computed
+  /// value.
   fileprivate var givesArguments: Bool {
     switch self {
     case .min, .max, .mode, .noIndex, .objectFrom: true

@@ -1,13 +1,13 @@
 // Checks whether a predicate fits an entity before it runs: every key exists, every variable is
-// bound, no operator meets a value that it does not accept, and no comparison is false for every
-// row because of the types of its operands.
+// bound, every operator accepts its operands, and no comparison is false for every row because of
+// the types of its operands.
 
 internal import PerdurePredicates
 
 struct PredicateCheck {
   let schema: StoreSchema
   let entity: EntityStorage
-  /// The variables in sight that stand for values without an order.
+  /// The variables in scope whose values have no order.
   var opaqueVariables: Set<String> = []
 
   init(schema: StoreSchema, entity: EntityStorage) {
@@ -90,8 +90,8 @@ struct PredicateCheck {
       key: "$\(name)")
   }
 
-  /// A path from a constant: from a variable whose object does not have the property, or whose value
-  /// is not an object of the context.
+  /// The error of a path from a constant. The constant replaced a variable, and is an object
+  /// without the property, or not an object of the context.
   private func noProperties(_ value: Value, _ path: PropertyPath) -> FetchError {
     let name = path.names[0]
     if case .reference(let reference) = value, Int(reference.entityNumber) < schema.entities.count,

@@ -1,4 +1,4 @@
-// Clauses about one field of the row.
+// Compiles comparisons of one field of the row.
 
 internal import PerdurePredicates
 
@@ -9,7 +9,8 @@ internal import PerdurePredicates
 #endif
 
 extension PredicateCompiler {
-  /// A question about a property of the object itself, or nil when only the evaluator can answer.
+  /// Emits a comparison of a property of the object itself; nil if only the evaluator can decide
+  /// it.
   mutating func emitField(
     _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32? {
@@ -61,7 +62,7 @@ extension PredicateCompiler {
       ?? emitValue(slot, question, whenTrue, whenFalse)
   }
 
-  /// What the slot reads as where a layout does not know it.
+  /// The value to read if a layout of rows does not have the slot.
   private func absent(_ slot: Int) -> Value {
     schema.standIn(slot, of: entity)
   }
@@ -88,7 +89,7 @@ extension PredicateCompiler {
     if kind == .string, list.count > 3, let set = TextSet(list, question.options) {
       return emitTextSet(slot, set, question, whenTrue, whenFalse)
     }
-    // Only where each value is one word: zero, for one, is two.
+    // Only if each value is one word. Zero, for example, is two words.
     guard let domain, let ranges, ranges.allSatisfy({ $0.count == 1 }) else {
       return list.reversed().reduce(whenFalse as Int32?) { next, value in
         guard let next else { return nil }
@@ -104,7 +105,7 @@ extension PredicateCompiler {
     return builder.add(clause, whenTrue, whenFalse)
   }
 
-  /// Text against a constant text; nil where the comparison is of another sort.
+  /// Compares a text with a constant text; nil for other comparisons.
   private mutating func emitText(
     _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32? {
@@ -145,7 +146,7 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// The order of a text and a constant text.
+  /// Compares the order of a text and a constant text; nil for other comparisons.
   private mutating func emitTextOrder(
     _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32? {
@@ -172,7 +173,7 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// Whether a UUID is a constant one.
+  /// Compares a UUID with a constant UUID; nil for other comparisons.
   private mutating func emitIdentifier(
     _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32? {
@@ -186,7 +187,7 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// Everything else about one value: decimals, data, the order of UUIDs.
+  /// Emits any other comparison of a value: of decimals, data, or the order of UUIDs.
   private mutating func emitValue(
     _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {
@@ -199,7 +200,7 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// What a function makes of a text.
+  /// Compares the result of a function of a text.
   mutating func emitFunction(
     _ function: TextFunction, _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {
@@ -212,7 +213,7 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// The number of entries that an index has for the object.
+  /// Compares the number of entries that an index has for the object.
   mutating func emitCount(
     _ index: StoreIndex, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {
@@ -224,7 +225,7 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// What a derived attribute stands for, by the reference evaluator.
+  /// Compares a derived attribute, whose value `RowSource` computes.
   private mutating func emitDerived(
     _ derived: DerivedStorage, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {
