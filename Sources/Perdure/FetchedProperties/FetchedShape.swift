@@ -1,7 +1,7 @@
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// A fetched property as objects use it.
+/// A fetched property, prepared for the objects of an entity.
 struct FetchedShape: Sendable {
   /// Whether an object keeps the result until it is refreshed.
   let isCached: Bool
@@ -9,7 +9,7 @@ struct FetchedShape: Sendable {
   let request: FetchRequest<ManagedObject>
   /// The paths from `$FETCH_SOURCE` in the predicate, each with the variable that replaces it.
   private let ownerPaths: [PropertyPath: String]
-  /// The error of a request that a later version has stored.
+  /// The reason why this version cannot run the request, which a later version has stored.
   let flaw: FetchRequestFlaw?
 
   /// The fetched properties of an entity by name, including inherited ones.
@@ -84,7 +84,7 @@ extension ManagedObject {
   }
 }
 
-/// The value of `$FETCHED_PROPERTY`, of which only `userInfo.key` can be read.
+/// The value of `$FETCHED_PROPERTY`. Only `userInfo.key` can be read from it.
 private struct UserInfoArgument: PredicateArgument {
   let userInfo: [String: String]
 

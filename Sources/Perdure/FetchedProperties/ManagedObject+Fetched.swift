@@ -2,12 +2,12 @@ extension ManagedObject {
   /// The objects of a fetched property, in the order of its request.
   ///
   /// A property that is not cached is fetched for each read, so it contains unsaved changes. A
-  /// cached one keeps its result until the object is refreshed, or its context is rolled back or
-  /// reset. Objects that have been deleted since are omitted. A new object has results too.
+  /// cached property keeps its result until the object is refreshed, or its context is rolled back
+  /// or reset. Objects that were deleted after the fetch are omitted. A new object has results too.
   ///
-  /// A fetch that fails gives no objects. The next fetch or save of the context throws
-  /// `PerdureError.Code.readFailed` with the error as its cause. Later ones do too, until the
-  /// context is rolled back or reset.
+  /// If the fetch fails, the result is empty. The next fetch or save of the context throws
+  /// `PerdureError.Code.readFailed` with the error as its cause. So do later fetches and saves,
+  /// until the context is rolled back or reset.
   ///
   /// - Parameters:
   ///   - key: The name of a fetched property. Any other name stops the program.

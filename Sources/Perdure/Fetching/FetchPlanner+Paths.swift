@@ -106,7 +106,7 @@ extension FetchPlanner {
 
   // MARK: Orders
 
-  /// Order by an attribute at the end of to-one relationships, and bounds on the same attribute, if there are any.
+  /// Order by an attribute at the end of to-one relationships, and bounds of the same attribute.
   func pathOrderCandidates() -> [Candidate] {
     guard fetch.order.count == 1, let criterion = fetch.order.first, criterion.order.path.aggregate == nil,
       let way = wayIn(criterion.order.path.names, .direct)

@@ -3,13 +3,13 @@
 // costs less than its plan would. So the range is derived from the request without a plan.
 //
 //   U1. The range is the one that the planner would choose: the same index and bounds, no order and
-//   no residual. The residual of a prefix is the exception: keys suffice to check it
-//   (TextPrefix.swift). So the objects and their order are the same, and `explain` describes them
-//   correctly.
+//       no residual. The residual of a prefix is the exception: keys suffice to check it
+//       (TextPrefix.swift). So the objects and their order are the same, and `explain` describes
+//       them correctly.
 //   U2. Any other request, also an incorrect one, is planned as usual.
 //   U3. The planner counts entries, and uses a range if a scan costs more. Here entries are read
-//   without counting them. If they are more than the planner would accept, the plan is made after
-//   all.
+//       without counting them. If they are more than the planner would accept, the plan is made
+//       after all.
 
 internal import PerdurePredicates
 

@@ -1,21 +1,22 @@
-// Clauses that leave the row: to-one steps, ANY and ALL over to-many steps, counts, subqueries.
+// Compiles comparisons that read other rows: to-one steps, ANY and ALL over to-many steps, counts,
+// subqueries.
 //
-// Each step becomes a closure around a smaller program for the row at its end. What a missing object gives
-// (E3 of the reference evaluator) is worked out when compiling: nothing to look at when a to-many step
-// follows, null otherwise.
+// Each step becomes a closure with a smaller program for the row at its end. The answer for a
+// missing object (E3 of the reference evaluator) is computed when the predicate is compiled. A
+// missing object has no elements if a to-many step follows, and is null otherwise.
 
 internal import PerdurePredicates
 
-/// How the elements at the end of a path are asked.
+/// Which of the values at the end of a path must satisfy a comparison.
 enum PathMode {
-  /// The path has one end.
+  /// The path has one value.
   case single
   case any
   case all
 }
 
 extension PredicateCompiler {
-  /// A question about the end of a path, or nil when only the evaluator can answer.
+  /// Emits a comparison of the end of a path; nil if only the evaluator can decide it.
   mutating func emit(
     _ path: PropertyPath, _ modifier: FetchComparison.Modifier, _ question: Question, _ whenTrue: Int32,
     _ whenFalse: Int32
@@ -42,7 +43,7 @@ extension PredicateCompiler {
     }
   }
 
-  /// The properties along a path; none when the path is not one of properties alone (`name.length`).
+  /// The properties along a path; none if a name is not a property, as in `name.length`.
   private func steps(of path: PropertyPath) -> [PropertyStorage] {
     var steps: [PropertyStorage] = []
     var entity: EntityStorage? = entity
@@ -73,7 +74,7 @@ extension PredicateCompiler {
     return builder.add(follow(slot, property, program, missing), whenTrue, whenFalse)
   }
 
-  /// A program for the rest of a path, asked of the object at its start.
+  /// A program for the rest of a path, which runs on the row of `destination`.
   private func program(
     _ names: ArraySlice<String>, of destination: EntityStorage, _ mode: PathMode, isCount: Bool,
     _ question: Question
@@ -86,7 +87,7 @@ extension PredicateCompiler {
     return start.map { inner.builder.program(start: $0) }
   }
 
-  /// The answer where a to-one step leads nowhere.
+  /// The answer if a to-one relationship has no object.
   private func answerForMissing(
     _ name: String, _ rest: ArraySlice<String>, _ mode: PathMode, isCount: Bool, _ question: Question
   ) -> Bool {
@@ -129,7 +130,7 @@ extension PredicateCompiler {
         let graph = RowGraph(schema: schema, view: view)
         var answer = !stopsAt
         try view.visitEntries(index, .owner(reference), descending: false) { _, target in
-          // A question about references alone looks at no row: any will do.
+          // A comparison of references reads no field, so any row can be passed.
           let matches =
             asksRows
             ? try graph.withRowOrNulls(target) { try program.matches($0, target, view) }
@@ -144,7 +145,7 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// How many objects of a relationship pass a predicate, against a number.
+  /// A test that compares a number with the number of related objects that satisfy a predicate.
   func countTest(_ path: PropertyPath, of predicate: FetchPredicate, _ question: Question) -> RowTest? {
     guard path.aggregate == nil, path.names.count == 1, let slot = entity.slot(named: path.names[0]),
       case .inverse(let destination, let index, _, true) = entity.properties[slot].form
@@ -164,7 +165,8 @@ extension PredicateCompiler {
     }
   }
 
-  /// Whether more elements cannot change the answer: the count is beyond the range, or in one without end.
+  /// Whether more elements cannot change the answer: the count is above the range, or in a range
+  /// without an upper end.
   private static func isDecided(_ count: Int64, _ words: ClosedRange<UInt64>?) -> Bool {
     guard let words else { return false }
     let word = WordDomain.word(count)

@@ -1,9 +1,10 @@
-// From a predicate to a row program.
+// Compiles a predicate to a row program.
 //
-// Compiled are comparisons of a property with a constant, directly or along a path, ANY and ALL over to-many
-// steps, @count, and subqueries that ask only their element. What is left (arithmetic, aggregates, regular
-// expressions, comparisons of two properties) is asked of the reference evaluator, clause by clause, so that
-// a predicate with one hard clause is slow only where that clause is reached.
+// The compiled comparisons are those of a property with a constant, directly or along a path, with
+// ANY and ALL over to-many steps, @count, and subqueries about their element only. All others
+// (arithmetic, aggregates, regular expressions, comparisons of two properties) call the reference
+// evaluator, which defines the meaning of predicates. So a predicate is slow only for rows that
+// reach one of them.
 
 internal import PerdurePredicates
 
@@ -17,7 +18,7 @@ internal import PerdurePredicates
 struct PredicateCompiler {
   let schema: StoreSchema
   let entity: EntityStorage
-  /// What `now()` means.
+  /// The value of `now()`.
   let now: Date
   var builder = RowProgramBuilder()
 
@@ -36,7 +37,8 @@ struct PredicateCompiler {
     return compiler.builder.program(start: start)
   }
 
-  /// Adds the clauses of a predicate that goes on at one of two targets, and gives where it begins.
+  /// Adds the clauses of a predicate, and returns the first of them. They continue at `whenTrue` or
+  /// at `whenFalse`.
   mutating func emit(_ predicate: FetchPredicate, _ whenTrue: Int32, _ whenFalse: Int32) -> Int32 {
     switch predicate {
     case .true: return whenTrue
@@ -79,7 +81,7 @@ struct PredicateCompiler {
     return emitEvaluated(comparison, whenTrue, whenFalse)
   }
 
-  /// Leaves a comparison to the reference evaluator.
+  /// Emits a call of the reference evaluator.
   private mutating func emitEvaluated(
     _ comparison: FetchComparison, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {
@@ -92,7 +94,7 @@ struct PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// Comparisons of the object itself.
+  /// Emits a comparison of the object itself; nil if only the evaluator can decide it.
   mutating func emitSelf(
     _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32? {
@@ -113,7 +115,7 @@ struct PredicateCompiler {
   }
 }
 
-/// What a comparison asks of its left side.
+/// A comparison without its left side.
 struct Question {
   let op: FetchComparison.Operator
   let value: Value
@@ -128,20 +130,21 @@ struct Question {
     Question(op: op, value: value, options: options, now: now)
   }
 
-  /// The question put to a value, by the reference evaluator.
+  /// The reference evaluator for this comparison with a value on its left side.
   func evaluator() -> PredicateEvaluator {
     PredicateEvaluator(
       .comparison(FetchComparison(.evaluatedObject, op, .constant(value), options: options)), now: now)
   }
 
-  /// The answer for a value; false where asking it is an error.
+  /// The answer for a value; false if the comparison is an error.
   func holds(_ value: Value) -> Bool {
     (try? evaluator().evaluate(with: value)) ?? false
   }
 }
 
 extension FetchPredicate {
-  /// A subquery's predicate with its element in the place of the object; nil when it asks anything else.
+  /// The predicate of a subquery, with the evaluated object instead of its variable; nil if it
+  /// refers to anything else.
   func asked(of variable: String) -> FetchPredicate? {
     switch self {
     case .true, .false: return self
@@ -164,7 +167,7 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// As for predicates: only constants and paths from the variable.
+  /// The same for an expression; nil unless it consists of constants and paths from the variable.
   func asked(of variable: String) -> FetchExpression? {
     switch self {
     case .constant: self
@@ -172,7 +175,7 @@ extension FetchExpression {
     case .member(of: .variable(variable), let path): .path(from: .evaluatedObject, path)
     case .member(of: .subquery(let collection, let inner, let predicate), let path)
     where inner != variable:
-      // A nested subquery is asked as a whole when its own predicate stays within its element.
+      // A nested subquery is accepted if its own predicate refers only to its element.
       predicate.asked(of: inner) == nil
         ? nil
         : collection.asked(of: variable).map {

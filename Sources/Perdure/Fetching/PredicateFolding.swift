@@ -1,5 +1,5 @@
-// The form of a predicate that is planned and compiled: simplified, `now()` replaced by one moment for the
-// whole fetch, constants on the right.
+// Prepares a predicate for planning and compiling: simplifies it, replaces `now()` by one date for
+// the whole fetch, and moves constants to the right.
 
 internal import PerdurePredicates
 
@@ -10,9 +10,9 @@ internal import PerdurePredicates
 #endif
 
 extension FetchPredicate {
-  /// The predicate with the same answers, ready to be planned.
+  /// A predicate with the same results, prepared for the planner.
   ///
-  /// - Parameter now: What `now()` means.
+  /// - Parameter now: The value of `now()`.
   func folded(now: Date) -> FetchPredicate {
     replacingNow(now).simplified().withConstantsOnTheRight
   }
@@ -35,8 +35,8 @@ extension FetchPredicate {
 }
 
 extension FetchPredicate {
-  /// The predicate with paths in the place of names in brackets: `SELF["company"]` is `company`, and is planned, checked
-  /// and followed back from unsaved changes as that.
+  /// The predicate with paths instead of names in brackets. `SELF["company"]` becomes `company`, so
+  /// that the planner, the check and the search from unsaved changes need only paths.
   func replacingNamedElements() -> FetchPredicate {
     mapChildren(
       predicate: { $0.replacingNamedElements() }, expression: { $0.replacingNamedElements() })
@@ -54,7 +54,8 @@ extension FetchExpression {
 }
 
 extension FetchPredicate {
-  /// The predicate with `objectID` at the end of paths left out: an object and its identity compare as one.
+  /// The predicate without `objectID` at the end of paths, because an object and its identity are
+  /// compared alike.
   func replacingObjectIDs() -> FetchPredicate {
     mapChildren(
       predicate: { $0.replacingObjectIDs() }, expression: { $0.replacingObjectIDs() })
@@ -76,7 +77,7 @@ extension FetchExpression {
 }
 
 extension PropertyPath {
-  /// Whether the path ends in the identity of an object. No property has that name.
+  /// Whether the path ends in the identity of an object. No property has this name.
   fileprivate var namesIdentity: Bool { names.last == "objectID" && aggregate == nil }
 
   fileprivate init(_ names: ArraySlice<String>) { self.init(Array(names)) }
@@ -137,7 +138,7 @@ extension FetchExpression {
 }
 
 extension FetchComparison.Operator {
-  /// The operator that asks the same with the operands exchanged.
+  /// The operator with the same meaning for exchanged operands.
   var mirrored: FetchComparison.Operator? {
     switch self {
     case .equal, .notEqual: self

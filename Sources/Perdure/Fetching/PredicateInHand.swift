@@ -1,12 +1,12 @@
-// Evaluates predicates for objects that a program holds. The predicate gets the same checks and
-// transformations as in a fetch. It sees the values that the object's context shows. So the result
-// is the same as whether a fetch would return the object.
+// Evaluates predicates for objects that a program has. The predicate gets the same checks and
+// transformations as in a fetch. It reads the values that the object's context shows. So the
+// predicate holds for an object exactly if a fetch would return the object.
 
 public import PerdurePredicates
 
 extension FetchPredicate {
-  /// Whether the predicate holds for an object, including its unsaved changes. The result is
-  /// whether a fetch of the object's entity with this predicate would return the object.
+  /// Whether the predicate holds for an object, including its unsaved changes. It holds exactly if
+  /// a fetch of the object's entity with this predicate would return the object.
   ///
   ///     let predicate = try FetchPredicate(format: "salary > 1000")
   ///     let isRich = try predicate.evaluate(with: worker)
@@ -19,8 +19,8 @@ extension FetchPredicate {
   /// - Throws: `FetchError` if the predicate does not fit the entity, or the object has no context.
   ///   `PredicateEvaluationError` if the predicate cannot be evaluated for the object.
   ///   `PerdureError` with code 134060 if the store cannot be read. No error changes anything.
-  /// - Complexity: That of the predicate. It reads the rows and relationships that the predicate
-  ///   needs, and creates no instances.
+  /// - Complexity: The cost of the predicate. It reads the rows and relationships that the
+  ///   predicate needs, and creates no instances.
   public func evaluate(
     with object: ManagedObject, variables: [String: any PredicateArgument] = [:]
   ) throws -> Bool {
@@ -48,7 +48,8 @@ extension Sequence where Element: ManagedObject {
 /// A predicate, with its prepared form for each entity and context that it was evaluated for.
 private struct PredicateInHand {
   private let predicate: FetchPredicate
-  /// Each with its context, which is retained so that no other context gets its identifier.
+  /// The prepared predicates, each with its context. The context is retained, so that no other
+  /// context gets its identifier.
   private var evaluators: [Entity: (core: ContextCore, evaluator: PredicateEvaluator)] = [:]
 
   private struct Entity: Hashable {
@@ -72,7 +73,7 @@ private struct PredicateInHand {
         try evaluators[entity]?.evaluator
         ?? core.operations.fetching.evaluator(predicate, ofEntity: entity.number)
       evaluators[entity] = (core, evaluator)
-      // No fetch returns it.
+      // A fetch does not return an object that another context has removed.
       if core.reading.rows.isRemovedElsewhere(object) { return false }
       return try evaluator.evaluate(with: PendingSource(core.reading.derived, object.reference))
     }

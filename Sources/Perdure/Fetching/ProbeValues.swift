@@ -1,6 +1,6 @@
-// The values that the attributes of a probe's object get. The first ones are harmless to code that
-// takes them apart: digits in a text, a small number. Then there are values that computed properties
-// treat as special: nothing, negative numbers, capitals, spaces, and the ends of ranges.
+// The values that the attributes of a probe's object get. Code that parses values accepts the first
+// ones: digits in a text, a small number. Later values are special cases for computed properties:
+// empty values, negative numbers, capitals, spaces, and the ends of ranges.
 
 internal import PerdurePredicates
 
@@ -11,10 +11,10 @@ internal import PerdurePredicates
 #endif
 
 enum ProbeValues {
-  /// The most values that a kind has here.
+  /// The maximum number of values of a kind.
   static let count = 24
 
-  /// The value of a kind in a round; nil for kinds without values of their own.
+  /// The value of a kind in a round; nil for `absent`.
   static func value(of kind: FieldKind, _ round: Int) -> Value? {
     switch kind {
     case .bool: .bool(round % 2 == 0)
@@ -34,7 +34,7 @@ enum ProbeValues {
     }
   }
 
-  /// The zero of a kind; nil if it has none. An accessor may read it where there is no value.
+  /// The zero of a kind; nil if it has none. An accessor may return it if there is no value.
   static func zero(of kind: FieldKind) -> Value? {
     switch kind {
     case .bool: .bool(false)

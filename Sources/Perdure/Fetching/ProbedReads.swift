@@ -1,7 +1,7 @@
-// What the code behind a key path reads, and what it gets.
+// Records what the code behind a key path reads, and provides the values.
 //
-// The object of a probe is gone, so the reads of its properties come to the context's rare paths
-// (`ObjectRetirement.lastValue`), which ask this record.
+// The object of a probe counts as removed. So the context reads its properties by its rare paths
+// (`ObjectRetirement.lastValue`), which call this record.
 
 internal import PerdurePredicates
 
@@ -13,7 +13,7 @@ final class ProbedReads {
   /// The only read of a round.
   enum Read {
     case attribute(slot: Int, value: Value)
-    /// A relationship that led to this object, or to none.
+    /// A relationship, and the object that it returned.
     case relationship(slot: Int, ManagedObject?)
   }
 
@@ -23,7 +23,7 @@ final class ProbedReads {
     var cases: [Value]?
     /// Whether the type of the value is not optional.
     var needsValue = false
-    /// The object that relationships with `slots` lead to; nil if the value is no object.
+    /// The object that relationships with `slots` return; nil if the value is no object.
     var target: ManagedObject?
     var slots: Set<Int> = []
   }
@@ -38,11 +38,11 @@ final class ProbedReads {
   private var readCount = 0
   private var read: Read?
   private var readsOther = false
-  /// One object of each class that a required relationship leads to.
+  /// One object of each class that a required relationship returned.
   private var standIns: [ObjectIdentifier: ManagedObject] = [:]
   private let makeStandIn: (ManagedObject.Type) -> ManagedObject?
 
-  /// After so many reads in a round, values vary, so that a loop over them ends.
+  /// After this many reads in a round, values vary, so that a loop over them ends.
   private static let steadyReadsMax = 1_000
 
   init(_ makeStandIn: @escaping (ManagedObject.Type) -> ManagedObject?) {
@@ -86,7 +86,7 @@ final class ProbedReads {
     return ProbeValues.value(of: kind, place)
   }
 
-  /// The object that a relationship leads to: the target in every other round. Notes the read.
+  /// The object of a relationship: the target in every other round. Notes the read.
   func related(_ slot: Int, of reader: ManagedObject) -> ManagedObject? {
     readCount += 1
     guard reader === object, readCount == 1, question.slots.contains(slot) else {
@@ -98,15 +98,16 @@ final class ProbedReads {
     return given
   }
 
-  /// Notes that the code asks for something that is no property with a value.
+  /// Notes that the code reads something other than a property with a value.
   func noteOther() { readsOther = true }
 
   /// Notes that the code reads a property by its name.
   func noteName() { readsByName = true }
 
-  /// The object at the other end of a required relationship that led to none: the target, if the
-  /// key path may be that of the relationship. Otherwise always the same of a class, and the
-  /// probe's own if it is of the class. So a walk that ends where an object leads to itself ends.
+  /// The object of a required relationship that returned none. It is the target if the key path may
+  /// be that of the relationship. Otherwise it is one object for each class, and the probe's own
+  /// object if it has the class. So a loop ends that follows a relationship until an object refers
+  /// to itself.
   func standIn(of type: ManagedObject.Type) -> ManagedObject? {
     if case .relationship(let slot, nil) = onlyRead, let target = question.target,
       Swift.type(of: target) == type
@@ -122,7 +123,7 @@ final class ProbedReads {
     return made
   }
 
-  /// Releases the objects, which retain their contexts and so this record.
+  /// Releases the objects, because they retain their contexts and so this record.
   func end() {
     object = nil
     question = Question()

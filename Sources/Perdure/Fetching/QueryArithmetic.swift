@@ -1,9 +1,9 @@
 // Calculations in queries: `{ $0.price * $0.count > 100 }`, `{ ($0.bonus ?? 0) + $0.salary > 9 }`.
 //
-// They mean what the functions of a format string mean. Nothing overflows: a whole result that does
-// not fit in 64 bits is a decimal. A `Float` is calculated as a `Double`. A calculation with a
-// missing value has no value. Whole numbers have no operator `/`, because the language divides them
-// to a fraction, and Swift does not.
+// They have the same meaning as the functions of a format string. They do not overflow: a whole
+// result that does not fit in 64 bits is a decimal. A `Float` is calculated as a `Double`. A
+// calculation with a missing value has no value. Whole numbers have no operator `/`, because their
+// quotient is a fraction in the language, but not in Swift.
 
 public import PerdurePredicates
 
@@ -22,10 +22,10 @@ extension PropertyRef {
   ///
   /// - Parameters:
   ///   - left: An optional property.
-  ///   - right: The value for an absent one.
+  ///   - right: The value if the property has none.
   public static func ?? (left: Self, right: V) -> Self where V: PredicateArgument {
-    // Only this operator makes a conditional. The left side is in it twice, so a repetition would
-    // double its size, and with a value in it nothing is missing any more.
+    // Only this operator makes a conditional. If `left` is one with a value, it always has a value.
+    // Another conditional would contain `left` twice, and so double its size.
     if case .conditional(_, .constant(let value), _) = left.expression, !value.isNull { return left }
     let isMissing = FetchPredicate.comparison(FetchComparison(left.expression, .equal, .constant(.null)))
     return Self(.conditional(isMissing, .constant(right.predicateValue), left.expression))

@@ -1,4 +1,4 @@
-// Questions about the objects of a to-many relationship.
+// Conditions on the objects of a to-many relationship.
 
 public import PerdurePredicates
 
@@ -33,8 +33,9 @@ extension ToManyRef {
     _ query: (EntityRef<Element>) throws -> FetchPredicate
   ) rethrows -> FetchPredicate { try all(query) }
 
-  /// A question that is one comparison with a constant, as `ANY path op constant`, for which there are
-  /// indexes. Not where a missing value would answer it: the path leaves out what has none on the way.
+  /// A condition that is a single comparison with a constant, as `ANY path op constant`, which can
+  /// use an index. Nil if a missing value could satisfy it, because ANY skips objects without a
+  /// value.
   private func comparisonOfAny(_ filtered: PropertyRef<Int>) -> FetchPredicate? {
     guard case .member(.subquery(_, let variable, .comparison(let comparison)), _) = filtered.expression,
       comparison.modifier == .direct, comparison.op != .notEqual,
@@ -72,7 +73,7 @@ extension ToManyRef {
     return PropertyRef(.member(of: filtered, PropertyPath([], aggregate: .count)))
   }
 
-  // A truth value that stands alone is a query: `orders.none { $0.isPaid }`.
+  // A Boolean property alone is a query: `orders.none { $0.isPaid }`.
 
   /// Whether a truth value is true of at least one object.
   @_disfavoredOverload
@@ -164,7 +165,7 @@ extension ToManyRef {
 }
 
 extension Value {
-  /// Whether this is no value, or a list with such.
+  /// Whether this is null, or a list that contains null.
   fileprivate var hasNull: Bool {
     if case .list(let list) = self { list.contains(where: \.isNull) } else { isNull }
   }

@@ -1,7 +1,7 @@
-// Comparisons of decimals with floating-point numbers. Without them, Swift would make a Decimal
-// from the literal in `$0.price == 3.133` by way of a Double, and the result is another number. A
-// predicate takes a Double as the shortest decimal that converts to it, which has the digits of
-// the literal.
+// Comparisons of decimals with floating-point numbers. Without them, Swift would convert the
+// literal in `$0.price == 3.133` to a Double and then to a Decimal, which is another number. In a
+// predicate, a Double means the shortest decimal that converts to it, which has the digits of the
+// literal.
 
 public import PerdurePredicates
 

@@ -186,8 +186,8 @@ extension FetchPredicate {
     return .not(operand)
   }
 
-  /// The parts of an AND or OR, so that operators in a row make one of them. A long one stays a part:
-  /// copying it for each operator of a loop would take quadratic time.
+  /// The parts of an AND or OR, so that several operators make one AND or OR. A predicate with many
+  /// parts stays a single part: copying it for each operator of a loop would take quadratic time.
   private func joinable(ofAnd isAnd: Bool) -> [FetchPredicate] {
     guard let parts = parts(ofAnd: isAnd), parts.count < PredicateParts.groupMax else { return [self] }
     return Array(parts)

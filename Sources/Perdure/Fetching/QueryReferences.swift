@@ -1,23 +1,25 @@
 // Queries in Swift: `{ $0.salary > 1000 && $0.company.name == "Acme" }`.
 //
-// The closure runs once, on a stand-in for the object. Naming a property of the stand-in gives a reference
-// that carries a path; comparing a reference gives a `FetchPredicate`, the same tree that a format string
-// parses to. Nothing of a query is closed over: what comes out can be printed, checked, planned and compiled.
+// The closure runs once, on a stand-in for the object. A property of the stand-in is a reference
+// with a path. A comparison of references is a `FetchPredicate`, the same tree that a format string
+// is parsed to. It does not retain the closure, so it can be printed, checked, planned and
+// compiled.
 //
-// Optionality is dropped from the types: a predicate has two values, and a comparison with a missing value
-// means what it means in a format string. So each operator has one form for values and one for references,
-// and literals type-check in time linear in the number of clauses.
+// The types of references are not optional. A predicate is true or false, and a comparison with a
+// missing value has the same result as in a format string. So each operator has one form for values
+// and one for references, and literals type-check in time linear in the number of clauses.
 
 public import PerdurePredicates
 
 /// A class whose properties can be named in a query. Managed object classes conform; their
-/// `@Entity` macro writes the table.
+/// `@Entity` macro writes `_propertyNamesByKeyPath`.
 public protocol QueryableObject: AnyObject {
-  /// The property names of this class and its superclasses, by key paths whose root is this very class.
+  /// The names of the properties of this class and its superclasses, by key paths whose root type
+  /// is this class.
   static var _propertyNamesByKeyPath: [AnyKeyPath: String] { get }
 }
 
-/// The type of a to-many property, as a query sees it.
+/// The type of a to-many property in a query.
 public protocol QueryableCollection {
   /// The class of the objects at the other end.
   associatedtype QueryElement: QueryableObject
@@ -28,15 +30,15 @@ extension Set: QueryableCollection where Element: QueryableObject {
   public typealias QueryElement = Element
 }
 
-/// Represents an object in a query: the queried one, or the one at the end of a to-one path.
+/// Represents an object in a query: the fetched object, or an object at the end of a to-one path.
 @dynamicMemberLookup
 public struct EntityRef<Root: QueryableObject> {
-  /// What this reference denotes.
+  /// The expression of this reference.
   public let expression: FetchExpression
-  /// How many subqueries are around; gives their variables different names.
+  /// The number of enclosing subqueries. It gives their variables different names.
   let depth: Int
 
-  /// The object that the query is about.
+  /// Makes a reference to the fetched object.
   public init() {
     self.init(.evaluatedObject, depth: 0)
   }
@@ -96,7 +98,7 @@ public struct EntityRef<Root: QueryableObject> {
 /// Represents a composite attribute in a query.
 @dynamicMemberLookup
 public struct CompositeRef<C: CompositeAttributeValue> {
-  /// What this reference denotes.
+  /// The expression of this reference.
   public let expression: FetchExpression
 
   init(_ expression: FetchExpression) {
@@ -141,7 +143,7 @@ public struct CompositeRef<C: CompositeAttributeValue> {
 
 /// Represents an attribute's value in a query, or a value that is computed from one.
 public struct PropertyRef<V> {
-  /// What this reference denotes.
+  /// The expression of this reference.
   public let expression: FetchExpression
 
   init(_ expression: FetchExpression) {
@@ -151,7 +153,7 @@ public struct PropertyRef<V> {
 
 /// Represents the objects of a to-many relationship in a query.
 public struct ToManyRef<Element: QueryableObject> {
-  /// What this reference denotes.
+  /// The expression of this reference.
   public let expression: FetchExpression
   let depth: Int
 
@@ -162,7 +164,7 @@ public struct ToManyRef<Element: QueryableObject> {
 }
 
 extension FetchPredicate {
-  /// The predicate that a query denotes.
+  /// Makes the predicate of a query.
   ///
   /// - Parameters:
   ///   - root: The class of the fetched objects.
@@ -173,7 +175,7 @@ extension FetchPredicate {
     try query(EntityRef<Root>())
   }
 
-  /// The predicate of a query that is only a Boolean property: whether it is true.
+  /// Makes the predicate of a query that is only a Boolean property: whether it is true.
   ///
   /// - Parameters:
   ///   - root: The class of the fetched objects.

@@ -1,4 +1,4 @@
-// Questions about text.
+// Conditions on text.
 
 public import PerdurePredicates
 
@@ -56,7 +56,7 @@ extension PropertyRef<String> {
     ask(.endsWith, suffix, options)
   }
 
-  /// Whether the whole text fits a pattern in which `?` is one character and `*` any number.
+  /// Whether the whole text matches a pattern in which `?` is one character and `*` any number.
   public func like(_ pattern: String, _ options: StringOptions = []) -> FetchPredicate {
     ask(.like, pattern, options)
   }

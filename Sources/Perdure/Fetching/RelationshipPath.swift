@@ -1,4 +1,4 @@
-// What a request prefetches: paths of relationships, by properties and by name.
+// The paths of relationships that a request prefetches, by properties and by name.
 
 internal import PerdurePredicates
 
@@ -45,9 +45,9 @@ extension FetchRequest where Root: QueryableObject {
 }
 
 extension StoreSchema {
-  /// A path of relationships from an entity.
+  /// The names of a path of relationships from an entity.
   ///
-  /// - Throws: `FetchError` where it has something else on the way.
+  /// - Throws: `FetchError` if a name of the path is not a relationship.
   func relationshipNames(_ path: String, from entity: EntityStorage) throws(FetchError) -> [String] {
     var here = entity
     let names = Self.names(in: path)

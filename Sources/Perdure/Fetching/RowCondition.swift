@@ -1,4 +1,4 @@
-// The condition of a partial index, asked of rows where indexes are kept.
+// The condition of a partial index, checked for rows when indexes are updated.
 
 internal import PerdurePredicates
 
@@ -8,8 +8,10 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// Whether a predicate about an entity's own columns and constants holds for a row: a pure function of the row.
-// Unchecked: the program is not changed once it is made, and the clauses of such a predicate keep nothing between rows.
+/// Checks whether a predicate about own columns and constants holds for a row, as a pure function
+/// of the row.
+// Unchecked: the program does not change, and the clauses of such a predicate store nothing between
+// rows.
 final class RowCondition: @unchecked Sendable {
   private let program: RowProgram
 
@@ -18,8 +20,8 @@ final class RowCondition: @unchecked Sendable {
       predicate, schema: schema, entity: entity, now: Date(timeIntervalSinceReferenceDate: 0))
   }
 
-  /// A row for which it cannot be told is one for which it does not hold; requests with the predicate are refused
-  /// then.
+  /// Whether the condition holds for a row; false if it cannot be evaluated. Requests with the
+  /// predicate then fail.
   func holds(_ row: RowView) -> Bool {
     do {
       return try program.matches(row, ObjectReference(rawValue: 0), NoReader.only)
@@ -29,7 +31,7 @@ final class RowCondition: @unchecked Sendable {
   }
 }
 
-/// A reader for predicates about own columns alone, which read nothing else.
+/// A reader for predicates about own columns, which do not use it.
 private final class NoReader: StateReader, Sendable {
   static let only = NoReader()
 

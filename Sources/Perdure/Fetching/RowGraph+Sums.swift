@@ -1,12 +1,13 @@
-// Sums of what is at the other end of a relationship, by the rows there, which are read together.
+// Sums over the objects at the other end of a relationship, whose rows are read together.
 
 internal import PerdurePredicates
 
 extension RowGraph {
-  /// What a derived attribute of an owner is, where it adds up an attribute of the objects at the other end of a to-many
-  /// relationship; nil where it is anything else.
+  /// The value of a derived attribute that sums an attribute over the objects of a to-many
+  /// relationship; nil for any other derived attribute.
   ///
-  /// - Throws: `PredicateEvaluationError`, `FetchError` with code `damagedRow`, or what the view throws.
+  /// - Throws: `PredicateEvaluationError`, `FetchError` with code `damagedRow`, or the error of the
+  ///   view.
   /// - Complexity: O(n log n) for n objects.
   func memberSum(_ derived: DerivedStorage, of owner: ObjectReference) throws -> Value? {
     guard derived.path.aggregate == .sum, derived.function == nil, derived.slots.count == 2 else {
@@ -21,7 +22,7 @@ extension RowGraph {
     return derived.exact(try Aggregation.sum(values(derived.slots[1], of: members)))
   }
 
-  /// What objects have in a slot, but nulls; an object whose row is gone has no values.
+  /// The values that objects have in a slot, without nulls. An object without a row has no value.
   private func values(_ slot: Int, of objects: [ObjectReference]) throws -> [Value] {
     var values: [Value] = []
     values.reserveCapacity(objects.count)

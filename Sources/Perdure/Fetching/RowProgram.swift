@@ -1,51 +1,55 @@
-// A predicate made to run on rows.
+// A predicate, compiled to run on rows.
 //
-// A program is an array of clauses in raw memory. Each clause asks one question of the row and names the
-// clause to go on with when it holds and when it does not; AND, OR and NOT are nothing but these targets, so
-// evaluation stops at the first clause that decides. Clauses hold no references: running over rows counts
-// none, allocates nothing and calls through no existential, but where a clause leaves the row (relationships,
-// counts, what is left to the reference evaluator).
+// A program is an array of clauses in raw memory. Each clause tests the row and has one next clause
+// for each result. AND, OR and NOT are expressed by these targets only, so evaluation stops at the
+// first clause that decides the result. Clauses contain no references. So a run retains no objects,
+// allocates no memory and calls no existential. The exception are clauses that read other rows,
+// count entries or call the reference evaluator.
 //
 // Invariants:
-//   P1. Targets of a clause are `accept`, `reject` or clauses with smaller positions: a run ends.
-//   P2. A program gives for every row what `PredicateEvaluator` gives for a `RowSource` of it.
+//   P1. Targets of a clause are `accept`, `reject` or clauses with smaller positions, so every run
+//       ends.
+//   P2. For every row, a program has the result of `PredicateEvaluator` for a `RowSource` of the
+//       row.
 //
-// A program belongs to one fetch: it is not shared between threads.
+// A program belongs to one fetch and is not shared between threads.
 
 internal import PerdurePredicates
 
 struct Clause {
   enum Op: UInt8 {
-    /// Whether the word of a fixed field lies in low...low + span.
+    /// Whether the word of a fixed field is in low...low + span.
     case word
     /// Whether the word of a fixed field is in a sorted list.
     case wordList
     /// Whether the field has a value.
     case present
-    /// Whether a text field compares so with a constant, by a row's bytes when both are ASCII.
+    /// Whether a text field has this relation to a constant. If both are ASCII, their bytes are
+    /// compared.
     case textEqual, textPrefix, textSuffix, textPart, textLike
-    /// Whether the object's reference lies in low...low + span.
+    /// Whether the object's reference is in low...low + span.
     case selfWord
     /// Whether the object's reference is in a sorted list.
     case selfList
-    /// Whether a closure says so.
+    /// The result of a closure.
     case custom
   }
 
   var op: Op
   var domain: WordDomain = .integer
-  /// The answer when the field has no value.
+  /// The result if the field has no value.
   var ifNull = false
-  /// The answer when the row's layout does not know the property, from its default.
+  /// The result if the row's layout does not have the property, from its default.
   var ifAbsent = false
-  /// Whether the constant text is ASCII, and whether ASCII letters of the row are lowered first.
+  /// Whether the constant text is ASCII, and whether ASCII letters of the row are first converted
+  /// to lower case.
   var isASCII = false
   var lowers = false
-  /// Where to go on.
+  /// The next clause, `RowProgram.accept` or `RowProgram.reject`.
   var whenTrue: Int32 = 0
   var whenFalse: Int32 = 0
   var slot: Int32 = 0
-  /// Place of the clause's list, text or closure among the program's.
+  /// The index of the clause's text or closure in the array of the program.
   var side: Int32 = 0
   var low: UInt64 = 0
   var span: UInt64 = 0
@@ -56,7 +60,7 @@ struct Clause {
   init(_ op: Op) { self.op = op }
 }
 
-/// Why a clause asks a closure: what it needs of the row at hand.
+/// Tests an object for a clause that cannot be expressed otherwise.
 typealias RowTest = (RowView, ObjectReference, any StateReader) throws -> Bool
 
 /// A compiled predicate.
@@ -70,7 +74,7 @@ final class RowProgram {
   private let tests: [RowTest]
   private let memory: [UnsafeMutableRawPointer]
 
-  /// The parts come from a `RowProgramBuilder`, which gives up its memory.
+  /// - Parameter memory: Allocated by a `RowProgramBuilder`. The program frees it.
   init(
     start: Int32, clauses: [Clause], texts: [FoldedText], tests: [RowTest],
     memory: [UnsafeMutableRawPointer]
@@ -88,12 +92,12 @@ final class RowProgram {
     for block in memory { block.deallocate() }
   }
 
-  /// Whether every row is accepted without being looked at.
+  /// Whether every row is accepted without a test.
   var acceptsAll: Bool { start == Self.accept }
 
   /// Whether the predicate holds for an object.
   ///
-  /// - Throws: What the view throws, and what the reference evaluator throws where it is asked.
+  /// - Throws: The errors of the view and of the reference evaluator.
   func matches(_ row: RowView, _ reference: ObjectReference, _ view: any StateReader) throws -> Bool {
     guard let base = clauses.baseAddress else { return start == Self.accept }
     var at = start
@@ -212,14 +216,14 @@ extension RowProgram {
   }
 }
 
-/// Puts a program together, from its last clause to its first.
+/// Builds a program, from its last clause to its first.
 struct RowProgramBuilder {
   private var clauses: [Clause] = []
   private var texts: [FoldedText] = []
   private var tests: [RowTest] = []
   private var memory: [UnsafeMutableRawPointer] = []
 
-  /// Adds a clause and gives its position.
+  /// Adds a clause and returns its position.
   mutating func add(_ clause: Clause, _ whenTrue: Int32, _ whenFalse: Int32) -> Int32 {
     var clause = clause
     clause.whenTrue = whenTrue
@@ -228,7 +232,7 @@ struct RowProgramBuilder {
     return Int32(clauses.count - 1)
   }
 
-  /// Adds a clause that asks a closure.
+  /// Adds a clause that calls a closure.
   mutating func add(_ test: @escaping RowTest, _ whenTrue: Int32, _ whenFalse: Int32) -> Int32 {
     var clause = Clause(.custom)
     clause.side = Int32(tests.count)
@@ -236,7 +240,7 @@ struct RowProgramBuilder {
     return add(clause, whenTrue, whenFalse)
   }
 
-  /// Gives a text clause its constant.
+  /// Sets the constant of a text clause.
   mutating func setText(_ text: FoldedText, of clause: inout Clause) {
     clause.side = Int32(texts.count)
     texts.append(text)
@@ -246,7 +250,7 @@ struct RowProgramBuilder {
     clause.constant = text.bytes.withUnsafeBytes { keep($0) }
   }
 
-  /// Gives a list clause its words.
+  /// Sets the words of a list clause.
   mutating func setWords(_ words: Set<UInt64>, of clause: inout Clause) {
     clause.count = words.count
     clause.constant = words.sorted().withUnsafeBytes { keep($0) }

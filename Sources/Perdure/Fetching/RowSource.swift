@@ -1,15 +1,15 @@
-// Rows as sources of properties, for the reference evaluator.
+// Reads properties from rows, for the evaluator that defines the meaning of predicates.
 
 internal import PerdurePredicates
 
-/// Where rows and relationships are looked up.
+/// The view in which rows and relationships are looked up.
 struct RowGraph {
-  /// That of the view.
+  /// The schema of the view.
   let schema: StoreSchema
   let view: any StateReader
 
-  /// Calls `body` with a checked row; with a row of nulls if it does not exist: a dangling reference is
-  /// an object without values.
+  /// Calls `body` with the checked row. If the row does not exist, the reference is dangling, and
+  /// `body` gets a row of nulls.
   ///
   /// - Throws: `FetchError` with code `damagedRow`, or the error of the reader or of `body`.
   @inline(__always)
@@ -32,7 +32,7 @@ struct RowGraph {
     }
   }
 
-  /// The objects at the other end of a relationship that is no column.
+  /// The objects at the other end of a relationship that is not stored in a column.
   func targets(_ index: StoreIndex, of owner: ObjectReference) throws -> [ObjectReference] {
     var targets: [ObjectReference] = []
     try view.visitEntries(index, .owner(owner), descending: false) { _, target in
@@ -52,13 +52,13 @@ struct RowGraph {
     return try view.members(index, order, of: owner)
   }
 
-  /// How many objects are at the other end.
+  /// The number of objects at the other end of a relationship.
   func count(_ index: StoreIndex, of owner: ObjectReference) throws -> Int {
     try view.entryCount(index, .owner(owner))
   }
 }
 
-/// An object as its row says. A reference whose row is gone has no values.
+/// The property values of an object, read from its row. An object without a row has no values.
 final class RowSource: PropertySource {
   private let graph: RowGraph
   private let identity: ObjectReference
@@ -67,7 +67,7 @@ final class RowSource: PropertySource {
 
   private enum Row {
     case unread
-    /// The caller keeps the bytes.
+    /// The caller keeps the bytes valid.
     case borrowed(RowView)
     case leased(LeasedRow)
     case missing
@@ -92,7 +92,8 @@ final class RowSource: PropertySource {
     } catch let error as PredicateEvaluationError {
       throw error
     } catch {
-      throw PredicateEvaluationError(.sourceFailed, "A row could not be read.", cause: error)
+      throw PredicateEvaluationError(
+        .sourceFailed, "A row of \(entity.name) could not be read. Verify the store.", cause: error)
     }
   }
 
@@ -116,7 +117,7 @@ final class RowSource: PropertySource {
     }
   }
 
-  /// A derived attribute, by the index of sums where there is one.
+  /// The value of a derived attribute. Uses the index of sums if there is one.
   func value(of derived: DerivedStorage) throws -> Value {
     if let sums = derived.sums, let sum = try graph.view.sum(sums, of: identity) {
       return derived.exact(sum.value)
@@ -142,7 +143,7 @@ final class RowSource: PropertySource {
 }
 
 extension StoreSchema {
-  /// Whether a path that begins with a to-one relationship crosses a to-many one later.
+  /// Whether a path that begins with a to-one relationship contains a to-many relationship later.
   package func reachesMany(
     _ entity: EntityStorage, through relationship: String, then path: ArraySlice<String>
   ) -> Bool {

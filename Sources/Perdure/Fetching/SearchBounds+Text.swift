@@ -1,15 +1,16 @@
-// What comparisons say about functions of text.
+// Index bounds that follow from comparisons of functions of text.
 //
-//   B1. What folds to one text with [c], [d] or without options folds to one text with [cd], so an index of canonical
-//       texts finds it; but for [c] and the iota below (U+0345): it is a mark, which [cd] leaves out, and with [c]
-//       alone a letter. A constant with an iota, compared with [c], is therefore not looked up.
-//   B2. Canonical text is its own folding with any options.
+//   B1. Texts that fold to the same text with [c], with [d] or without options also do so with
+//       [cd]. So an index of canonical texts finds them. U+0345, the iota below, is an exception:
+//       [cd] removes it as a mark, but [c] alone folds it to a letter. Therefore, a constant with
+//       an iota that is compared with [c] is not looked up.
+//   B2. Folding a canonical text again, with any options, does not change it.
 
 internal import PerdurePredicates
 
 extension SearchBounds {
-  /// The bounds that a comparison with a constant puts on a field, or on a function of its text; nil when an index
-  /// does not help.
+  /// The bounds of a field, or of a function of its text, that follow from a comparison with a
+  /// constant; nil if an index does not help.
   init?(
     _ function: TextFunction?, _ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value,
     _ options: StringOptions
@@ -22,8 +23,8 @@ extension SearchBounds {
     self.init(kind, op, value.folded(options), [])
   }
 
-  /// What a comparison of a text with a constant says about the canonical text; nil when an index of it does not
-  /// help.
+  /// The bounds of the canonical text that follow from a comparison of a text with a constant; nil
+  /// if an index of canonical texts does not help.
   init?(canonicalOf op: FetchComparison.Operator, _ value: Value, _ options: StringOptions) {
     switch (op, value) {
     case (.equal, .null), (.notEqual, .null): self.init(.string, op, value, [])
@@ -49,7 +50,9 @@ extension SearchBounds {
     }
   }
 
-  /// The canonical text of every text that is equal to a constant, or of its front; nil where there may be several.
+  /// The canonical form of a constant. Texts that equal the constant have this form. Texts that
+  /// begin with it have a canonical form that begins with this one. Nil if several forms are
+  /// possible.
   private static func canonical(_ text: String, _ options: StringOptions) -> String? {
     if options.foldsSomething, !options.contains(.diacriticInsensitive) {
       // B1.

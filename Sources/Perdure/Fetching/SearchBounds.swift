@@ -1,22 +1,22 @@
-// What a comparison says about the key of an index: ranges of bytes of one component.
+// The bounds of index keys that follow from a comparison: ranges of bytes of one component.
 
 internal import PerdurePredicates
 
-/// The values that a property may have for a predicate to hold.
+/// The values of a property for which a predicate can hold.
 struct SearchBounds {
-  /// Ranges of the component's bytes, ascending and apart from each other.
+  /// Ranges of the component's bytes, ascending and disjoint.
   var ranges: [KeyRange]
-  /// Whether each range is the bytes of one value.
+  /// Whether each range contains the bytes of a single value.
   var arePoints: Bool
-  /// Whether a value in the ranges always satisfies the predicate.
+  /// Whether every value in the ranges satisfies the predicate.
   var areExact: Bool
 
-  /// Whether null is outside.
+  /// Whether the ranges do not contain null.
   var excludeNull: Bool { !ranges.contains { $0.contains([0]) } }
 
   static let nothing = SearchBounds(ranges: [], arePoints: true, areExact: true)
 
-  /// What lies in both. O(n + m): both are ascending.
+  /// The values in both. O(n + m), because both are ascending.
   func intersected(_ other: SearchBounds) -> SearchBounds {
     var both: [KeyRange] = []
     var (left, right) = (ranges[...], other.ranges[...])
@@ -29,7 +29,8 @@ struct SearchBounds {
       ranges: both, arePoints: arePoints || other.arePoints, areExact: areExact && other.areExact)
   }
 
-  /// What lies in any. Points stay points: two of them are equal or apart. O(n log n).
+  /// The values in at least one of them. Points stay points, because two points are equal or
+  /// disjoint. O(n log n).
   static func union(_ all: [SearchBounds]) -> SearchBounds {
     let arePoints = all.allSatisfy(\.arePoints)
     var joined: [KeyRange] = []
@@ -40,13 +41,14 @@ struct SearchBounds {
         joined.append(range)
         continue
       }
-      // They overlap: one range from the first's start to the farther end.
+      // They overlap, so they become one range that ends at the farther end.
       if last.endsBefore(range) { joined[joined.count - 1].upper = range.upper }
     }
     return SearchBounds(ranges: joined, arePoints: arePoints, areExact: all.allSatisfy(\.areExact))
   }
 
-  /// The same for a component that is kept in descending order: all bytes flipped (OrderedKey.swift).
+  /// The bounds of a component that is stored in descending order: all bytes are flipped
+  /// (OrderedKey.swift).
   func flipped() -> SearchBounds {
     var flipped = self
     flipped.ranges = ranges.reversed().map { range in
@@ -54,7 +56,7 @@ struct SearchBounds {
         lower: range.upper.flatMap { Self.flip($0).afterPrefix() } ?? [],
         upper: Self.flip(range.lower).afterPrefix())
     }
-    // A point is the keys that begin with its bytes, and stays so.
+    // A point is the range of the keys that begin with its bytes, also after flipping.
     if arePoints {
       flipped.ranges = ranges.reversed().map { .prefix(Self.flip($0.lower)) }
     }
@@ -65,7 +67,8 @@ struct SearchBounds {
 }
 
 extension SearchBounds {
-  /// The bounds that a comparison with a constant puts on a field; nil when an index does not help.
+  /// The bounds of a field that follow from a comparison with a constant; nil if an index does not
+  /// help.
   init?(_ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value, _ options: StringOptions) {
     switch (op, value) {
     case (.equal, .null): self.init(ranges: [.prefix([0])], arePoints: true, areExact: true)
@@ -144,7 +147,8 @@ extension SearchBounds {
     else { return nil }
     let isVerbatim = options.contains(.normalized)
     switch op {
-    // Bytes are compared as they are, which no index order tells; equal bytes are equal text, though.
+    // With this option, bytes are compared, and no index has their order. But equal bytes are equal
+    // text.
     case _ where isVerbatim && op != .equal: return nil
     case .beginsWith: return prefix(text)
     case .like: return literalPrefix(text).map { prefix($0) }
@@ -157,8 +161,8 @@ extension SearchBounds {
 
   /// The text that every match of a LIKE pattern begins with; nil if there is none.
   ///
-  /// Compares scalars, as the match does: as a `Character`, a wildcard before a combining mark
-  /// would be one character with it.
+  /// Compares scalars, as the match does. A `Character` would join a wildcard with a combining mark
+  /// after it.
   static func literalPrefix(_ pattern: String) -> String? {
     let literal = pattern.unicodeScalars.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }
     return literal.isEmpty ? nil : String(literal)
@@ -182,8 +186,9 @@ extension SearchBounds {
     return key(.decimal, op, stored, from: [1, 1])
   }
 
-  /// Bounds by the key of a constant. `from` is where the comparable values begin: behind null, and behind
-  /// NaN.
+  /// The bounds that follow from the key of a constant.
+  ///
+  /// - Parameter start: The first key of a comparable value, after null and after NaN.
   private static func key(
     _ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value, from start: [UInt8]
   ) -> SearchBounds? {
@@ -205,7 +210,7 @@ extension SearchBounds {
 }
 
 extension KeyRange {
-  /// Whether another range goes on where this one has ended.
+  /// Whether another range ends after this one.
   fileprivate func endsBefore(_ other: KeyRange) -> Bool {
     guard let upper else { return false }
     return other.upper.map { upper.lexicographicallyPrecedes($0) } ?? true

@@ -1,20 +1,20 @@
-// Sorting by key bytes.
+// Sorts objects by key bytes.
 //
-// Every object's criteria become one key (OrderedKey.swift), ended by its reference, so no two keys are equal
-// and comparing is comparing bytes. Keys lie one behind the other in one array; what is moved about when
-// sorting is small and carries the first sixteen bytes, which decide nearly always. With a limit, only the
-// first k objects are kept, in a heap whose top is the last of them: n objects cost O(n log k) and memory for
-// k.
+// The criteria of an object and its reference are one key (OrderedKey.swift). So no two keys are
+// equal, and a comparison of keys compares bytes. One array contains all keys. Sorting moves small
+// entries, which contain the first sixteen bytes of the key, because these usually decide. With a
+// limit of k, only the first k objects are kept, in a heap with the last of them on top. So n
+// objects cost O(n log k) and memory for k objects.
 
 internal import PerdurePredicates
 
-/// An object that was found, and its row where there is one, during one call.
+/// An object that was found, and its row if there is one, valid during one call.
 struct FoundObject {
   let reference: ObjectReference
   let row: StoredRow?
 }
 
-/// An object that was found, and its row where there is one, for longer.
+/// An object that was found, and its row if there is one, valid after the call.
 struct KeptObject {
   let reference: ObjectReference
   let row: LeasedRow?
@@ -31,25 +31,25 @@ struct SortBuffer {
   private struct Entry {
     var high: UInt64
     var low: UInt64
-    /// Place in `slots`.
+    /// The index in `slots`.
     var slot: Int
   }
 
-  /// What belongs to an entry and need not move with it.
+  /// The parts of an entry that need not move with it.
   private struct Slot {
     var offset: Int
     var length: Int
     var found: KeptObject
   }
 
-  /// The most entries kept.
+  /// The maximum number of entries.
   private let limit: Int?
-  /// Whether the reader keeps the rows that it passes.
+  /// Whether the reader keeps the rows that it passes on.
   private let keepsRows: Bool
   private var entries: [Entry] = []
   private var slots: [Slot] = []
   private var bytes: [UInt8] = []
-  /// Bytes of keys that belong to slots; the rest was left by objects that fell out.
+  /// The number of bytes in keys of `slots`. The other bytes are keys of removed objects.
   private var liveBytes = 0
 
   init(limit: Int?, keepsRows: Bool) {
@@ -57,13 +57,13 @@ struct SortBuffer {
     self.keepsRows = keepsRows
   }
 
-  /// Whether an object is behind all that are kept, by the first eight bytes of its key.
+  /// Whether an object follows all kept objects, by the first eight bytes of its key.
   func isBehindAll(_ front: UInt64) -> Bool {
     guard let limit, entries.count >= limit, let last = entries.first else { return false }
     return front > last.high
   }
 
-  /// Whether all objects whose keys begin with some bytes are behind all that are kept.
+  /// Whether all objects whose keys begin with some bytes follow all kept objects.
   func isBehindAll(beginning front: ArraySlice<UInt8>) -> Bool {
     guard let limit, entries.count >= limit, let last = entries.first else { return false }
     let slot = slots[last.slot]
@@ -109,7 +109,7 @@ struct SortBuffer {
     return entries.map { slots[$0.slot].found }
   }
 
-  /// Eight bytes of a key as a number in the order of bytes; zeros behind its end.
+  /// Eight bytes of a key, as a number in the order of bytes. Bytes after the end are zeros.
   private static func word(_ key: [UInt8], _ start: Int) -> UInt64 {
     key.withUnsafeBytes { key in
       if start &+ 8 <= key.count {
@@ -121,7 +121,7 @@ struct SortBuffer {
     }
   }
 
-  /// Whether a new key comes before the last one that is kept.
+  /// Whether a new key precedes the last kept key.
   private func precedesTop(_ entry: Entry, _ key: [UInt8]) -> Bool {
     let top = entries[0]
     if entry.high != top.high { return entry.high < top.high }
@@ -145,7 +145,7 @@ struct SortBuffer {
     return precedes(slots[left.slot], slots[right.slot], bytes)
   }
 
-  /// Of two keys that are the same in their first sixteen bytes.
+  /// Compares two keys with the same first sixteen bytes.
   @inline(never)
   private static func precedes(
     _ left: Slot, _ right: Slot, _ bytes: UnsafeBufferPointer<UInt8>

@@ -1,11 +1,11 @@
-// The key that an object is sorted by, from its row.
+// Makes the key by which an object is sorted, from its row.
 
 internal import PerdurePredicates
 
 struct SortKeys {
   let fetch: PreparedFetch
   let graph: RowGraph
-  /// The slot of the first criterion, where it is an attribute of the object itself.
+  /// The slot of the first criterion, if it is an attribute of the object itself.
   private let fixedSlot: Int?
   private let descends: Bool
 
@@ -20,9 +20,10 @@ struct SortKeys {
     }
   }
 
-  /// Appends the criteria of an object in turn, then its reference, in the direction of the first criterion.
+  /// Appends the values of all criteria for an object, then its reference in the direction of the
+  /// first criterion.
   ///
-  /// - Returns: The length of the key with the first criterion.
+  /// - Returns: The length of the key up to the end of the first criterion.
   @discardableResult
   func append(_ row: RowView, _ reference: ObjectReference, _ key: inout OrderedKey) throws -> Int {
     var firstLength: Int?
@@ -34,7 +35,8 @@ struct SortKeys {
     return firstLength ?? 0
   }
 
-  /// The first eight bytes of the key as a number, for first criteria whose bytes have one length; nil for others.
+  /// The first eight bytes of the key as a number, if all values of the first criterion have the
+  /// same length; nil otherwise.
   func front(_ row: RowView) -> UInt64? {
     guard let slot = fixedSlot else { return nil }
     let field = row.fields[slot]
@@ -50,7 +52,7 @@ struct SortKeys {
     key.append(.reference(reference), as: .reference, descending: isDescending)
   }
 
-  /// Appends the value at the end of a criterion's path, from a step on.
+  /// Appends the value at the end of a criterion's path, beginning at a step.
   private func append(
     _ criterion: SortCriterion, _ step: Int, _ row: RowView, _ reference: ObjectReference,
     _ key: inout OrderedKey

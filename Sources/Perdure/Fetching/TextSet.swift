@@ -1,14 +1,14 @@
-// A set of constant texts that the texts of rows are looked up in, without making strings of them.
+// A set of constant texts. It looks up the text of a row without making a string.
 
 internal import PerdurePredicates
 
-/// Texts in folded form, in bytewise order.
+/// Texts in folded form, in the order of their bytes.
 struct TextSet {
   private let options: StringOptions
   private let lowers: Bool
   private let members: [[UInt8]]
 
-  /// nil when the values are not all text or null.
+  /// Nil unless all values are text or null.
   init?(_ values: [Value], _ options: StringOptions) {
     var members: Set<[UInt8]> = []
     for value in values {
@@ -23,7 +23,7 @@ struct TextSet {
     self.members = members.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  /// Whether the set has a text equal to one in UTF-8.
+  /// Whether the set contains a text, which is given in UTF-8.
   ///
   /// - Complexity: O(log n) comparisons; allocates only for text that is not ASCII.
   func contains(_ text: UnsafeRawBufferPointer, isASCII: Bool) -> Bool {

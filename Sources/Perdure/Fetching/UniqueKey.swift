@@ -3,8 +3,8 @@
 //
 //   UK1. The index has an entry for each object of the entity and of its subentities, and for no
 //        other, and its whole key is the attribute. Other attributes are fetched.
-//   UK2. A context resolves a key path once. The key path is retained, so that its identity is not
-//        that of another one.
+//   UK2. A context resolves a key path once. The key path is retained, so that no other key path
+//        gets its identity.
 
 internal import PerdurePredicates
 
@@ -58,7 +58,7 @@ struct UniqueKeys {
     let keyPath: ObjectIdentifier
   }
 
-  /// Programs that create key paths at run time must not fill the memory.
+  /// The maximum number of attributes, because programs can create key paths at run time.
   private static let countMax = 256
 
   private var known: [Question: (key: UniqueKey, keyPath: AnyKeyPath)] = [:]

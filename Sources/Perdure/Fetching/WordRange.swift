@@ -1,9 +1,10 @@
-// Numbers, truth values, dates and references as words whose unsigned order is their order.
+// Represents numbers, truth values, dates and references as words: 64-bit numbers whose unsigned
+// order is the order of the values.
 //
-// A comparison of such a field with a constant is then a test whether a word lies in a range, for every
-// operator and every pair of number kinds. The ends of the range are found by bisection with
-// `Value.sortOrder` as the judge, so there is no second definition of what 5 < 5.5 means. The search begins at
-// the word of the number nearest to the constant, where it usually ends. Index keys hold the same words
+// A comparison of such a field with a constant is then a test whether a word is in a range, for
+// every operator and every pair of number kinds. The ends of the range are found by bisection with
+// `Value.sortOrder`, so that 5 < 5.5 has only one definition. The search begins at the word of the
+// number nearest to the constant, where it usually ends. Index keys contain the same words
 // (OrderedKey.swift), so the same ranges bound index scans.
 
 internal import PerdurePredicates
@@ -33,7 +34,7 @@ enum WordDomain: Sendable {
     }
   }
 
-  /// The words of values that take part in order comparisons: all but NaN.
+  /// The words of values that have an order: all but NaN.
   private var ordered: ClosedRange<UInt64> {
     switch self {
     case .integer, .reference: 0 ... .max
@@ -71,10 +72,10 @@ enum WordDomain: Sendable {
     Double(bitPattern: word >> 63 == 0 ? ~word : word ^ 1 << 63)
   }
 
-  /// The words that compare so with a constant; nil when none does.
+  /// The words for which a comparison with a constant holds; nil if there are none.
   func words(_ op: FetchComparison.Operator, _ constant: Value) -> ClosedRange<UInt64>? {
     if op == .equal, constant.equals(nan) { return 0...0 }
-    // Where no order is defined nothing compares; equality alone needs no order.
+    // Without an order, no comparison holds. Only equality needs no order.
     let isComparable = constant.order(constant) != nil && constant.order(value(ordered.lowerBound)) != nil
     guard isComparable || (op == .equal && self == .reference && word(constant) != nil) else { return nil }
     let near = nearestWord(constant)
@@ -98,7 +99,7 @@ enum WordDomain: Sendable {
     }
   }
 
-  /// The words from one on and before another; nil stands for the end of the domain.
+  /// The words from `low` up to, but not including, `end`; nil is the end of the domain.
   private func range(_ low: UInt64?, _ end: UInt64?) -> ClosedRange<UInt64>? {
     guard let low else { return nil }
     let high = end.map { $0 == 0 ? nil : $0 - 1 } ?? ordered.upperBound
@@ -106,7 +107,7 @@ enum WordDomain: Sendable {
     return low...high
   }
 
-  /// The word of the domain's value nearest to a constant, or nil. It only has to be near.
+  /// The word of a value near a constant, if possible of the nearest; nil if unknown.
   private func nearestWord(_ constant: Value) -> UInt64? {
     if let word = word(constant) { return word }
     return switch (self, constant) {
@@ -117,8 +118,8 @@ enum WordDomain: Sendable {
     }
   }
 
-  /// The least word for which a condition holds that holds for all greater ones; nil if it holds
-  /// for none.
+  /// The least word for which a condition holds; nil if there is none. The condition must hold for
+  /// all greater words.
   ///
   /// - Parameter near: A word that is probably near the result.
   /// - Complexity: O(log d) calls of the condition, for d words between `near` and the result.
@@ -135,7 +136,7 @@ enum WordDomain: Sendable {
     return low
   }
 
-  /// The ends of a part of the range that has the result, found in growing steps from a word.
+  /// A part of the range that contains the result, found in growing steps from a word.
   private func narrowed(
     _ range: ClosedRange<UInt64>, _ near: UInt64, _ holds: (UInt64) -> Bool
   ) -> (low: UInt64, high: UInt64) {

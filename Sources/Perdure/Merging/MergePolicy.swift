@@ -1,7 +1,8 @@
 // The policy of a save for conflicts with saves of other contexts.
 
-/// Decides the result of a save after another save: if both changed a property, if one deleted an
-/// object that the other changed, or if both together violate a uniqueness constraint.
+/// Decides the result of a save after another context's save, in three cases: both changed a
+/// property, one deleted an object that the other changed, or both together violate a uniqueness
+/// constraint.
 ///
 /// Changes of different properties of one object do not conflict, nor do additions and removals of
 /// different objects in a to-many relationship. Every policy saves both, except `overwrite` and
@@ -23,15 +24,15 @@ public struct MergePolicy: Sendable {
 
   private init(_ general: General) { self.general = general }
 
-  /// Refuses the save with all conflicts and the values of all sides. This is the policy of a new
-  /// context.
+  /// Rejects the save. The error contains all conflicts, with the values of all sides. This is the
+  /// policy of a new context.
   public static let error = MergePolicy(.error)
   /// If both contexts changed a property, the store's value stays. An object that the other context
-  /// deleted is deleted. An object that was deleted here and changed by the other context stays.
+  /// deleted is deleted. An object that this context deleted and the other context changed stays.
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
-  /// If both contexts changed a property, the local value is saved. An object that was deleted here
-  /// is deleted. An object that was changed here and deleted by the other context is inserted
-  /// again, with the same id.
+  /// If both contexts changed a property, the local value is saved. An object that this context
+  /// deleted is deleted. An object that this context changed and the other context deleted is
+  /// inserted again, with the same id.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
   /// Saves a changed object as a whole, even if another context changed it: the other context's
   /// changes of its other properties are lost.

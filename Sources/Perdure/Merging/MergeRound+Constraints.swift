@@ -1,4 +1,4 @@
-// Conflicts about uniqueness constraints: the choice of the object that stays.
+// Conflicts about uniqueness constraints: chooses the object that stays.
 //
 // An object with a row stays, and keeps its id and the links to it. Of two new objects, the one
 // that was inserted first stays. The other is merged into it (`MergeStep.upsert`) or withdrawn. Two
@@ -61,7 +61,8 @@ extension MergeRound {
     reading.pending[reference].map { $0.isNew && !$0.isInsertedAgain } ?? false
   }
 
-  /// Decides about two objects with rows, one of which was changed here to the values of the other.
+  /// Decides about two objects with rows. This context changed one of them to the values of the
+  /// other.
   private mutating func judgeSaved(_ duplicate: StoreConflict.DuplicateKey) {
     let overlays = [duplicate.rejected, duplicate.existing].compactMap { reading.pending[$0] }
     let changed = overlays.map { ($0, slots(of: duplicate, $0)) }.first { !$0.1.isEmpty && !$0.0.isNew }

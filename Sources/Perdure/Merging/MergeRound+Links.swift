@@ -1,5 +1,5 @@
-// Conflicts about links: links to removed objects, links to objects that are deleted here, pairs
-// that both contexts have made, and sets.
+// Conflicts about links: links to removed objects, links to objects that this context deletes,
+// one-to-one pairs that both contexts have made, and sets.
 
 internal import PerdurePredicates
 
@@ -27,8 +27,8 @@ extension MergeRound {
     }
   }
 
-  /// Decides about an object of `detectConflicts(for:)` without changes here. Changed objects are
-  /// compared by their columns.
+  /// Decides about an object of `detectConflicts(for:)` that this context has not changed. Changed
+  /// objects are compared by their columns.
   private mutating func judgeWatched(_ reference: ObjectReference, _ precondition: Precondition) {
     guard reading.viewState.watched[reference] != nil, reading.pending[reference]?.baseVersion == nil else {
       return
@@ -58,7 +58,7 @@ extension MergeRound {
     if isConflict { unresolved.failed.append(precondition) }
   }
 
-  /// Decides about an object that is deleted here and that another context has linked or unlinked.
+  /// Decides about an object that this context deletes and another context has linked or unlinked.
   private mutating func judgeDeletion(_ overlay: ObjectOverlay, _ precondition: Precondition) throws {
     // If the other context has deleted it too, it has no links.
     if try newest.version(of: overlay.reference) == nil { return }

@@ -1,13 +1,13 @@
-// Conflicts about orders: a member that was moved here, and moved or removed by another context.
+// Conflicts about orders: a member that this context moved, and another context moved or removed.
 //
-// Moves and removals of different members do not conflict. Members that only made space have no
-// conflicts: their moves are dropped in favour of the saved ones (OrderEditor.reconcileOrders).
+// Moves and removals of different members do not conflict. Members that were moved only to make
+// space have no conflicts: their unsaved moves are dropped (OrderEditor.reconcileOrders).
 
 internal import PerdurePredicates
 
 extension MergeRound {
-  /// - Parameter range: The index entry of the position that the members had before they were moved
-  ///   here.
+  /// - Parameter range: The index entry of the position that the members had before this context
+  ///   moved them.
   mutating func judgePlaces(
     _ owner: ObjectReference, _ index: StoreIndex, _ range: KeyRange, _ precondition: Precondition
   ) throws {

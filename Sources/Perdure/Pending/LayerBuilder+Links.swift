@@ -1,9 +1,10 @@
-// Links and places in a layer. Several objects may remove the same link, for example both of its
-// ends if both are deleted. So the builder counts how many objects add and remove each link.
+// Links and places in a layer. A place is the order key of a member. Several objects may remove the
+// same link, for example both of its ends if both are deleted. So the builder counts how many
+// objects add and remove each link.
 
 internal import PerdurePredicates
 
-/// A change of what an object does to a link or to a place; nil for nothing.
+/// A change of the effect of an object on a link or a place; nil is no effect.
 struct PartChange<Effect: Equatable> {
   let link: StoreLink
   let old: Effect?
@@ -17,7 +18,7 @@ extension PartChange {
     self.init(link: link, old: old, new: new)
   }
 
-  /// The changes from some parts of a contribution to others.
+  /// The changes between two versions of the parts of a contribution.
   static func all(from old: [StoreLink: Effect], to new: [StoreLink: Effect]) -> [PartChange] {
     var changes: [PartChange] = []
     for (link, effect) in old where new[link] != effect {
@@ -71,7 +72,7 @@ extension LayerBuilder {
     }
   }
 
-  /// Recomputes the links and places that lead to an object, after its deletion or the undo of its
+  /// Recomputes the links to an object and its places, after its deletion or the undo of its
   /// deletion.
   func settleMentions(of reference: ObjectReference) throws {
     for link in mentions[reference] ?? [] {

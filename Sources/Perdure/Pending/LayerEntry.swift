@@ -1,8 +1,8 @@
-// Elements of a layer: entries of indexes, rows, places and sums, in the orders that lookups need.
+// Elements of a layer: index entries, rows, order keys and sums, sorted for lookups.
 
 internal import PerdurePredicates
 
-/// An entry of an index. In the order of entries: by key, then by reference (S5).
+/// An entry of an index. Entries are ordered by key, then by reference (S5).
 struct LayerEntry: Hashable, Sendable {
   let key: [UInt8]
   let reference: ObjectReference
@@ -16,7 +16,7 @@ extension LayerEntry: Comparable {
     return order == 0 ? left.reference.rawValue < right.reference.rawValue : order < 0
   }
 
-  /// Whether the entry comes before another in a walk.
+  /// Whether the entry precedes another entry in a walk.
   @inline(__always)
   func comes(
     before key: UnsafeRawBufferPointer, _ reference: ObjectReference, descending: Bool
@@ -27,12 +27,12 @@ extension LayerEntry: Comparable {
     return (self.reference.rawValue < reference.rawValue) != descending
   }
 
-  /// An entry whose key is a bare reference.
+  /// An entry of an owner. Its key is the owner's reference, without a mark for null.
   static func under(_ owner: ObjectReference, _ reference: ObjectReference) -> LayerEntry {
     LayerEntry(key: key(of: owner), reference: reference)
   }
 
-  /// The place of a member in an order.
+  /// The entry of a member in an index of order keys. Its key has the owner and the order key.
   static func at(_ key: OrderKey, _ link: StoreLink) -> LayerEntry {
     LayerEntry(key: OrderIndexes.indexKey(link.source, key), reference: link.target)
   }
@@ -52,7 +52,8 @@ extension LayerEntry: Comparable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Compares as unsigned bytes, a prefix before longer bytes: less than 0, 0, or greater.
+  /// Compares unsigned bytes; a prefix is less than longer bytes. Returns a number less than 0,
+  /// equal to 0, or greater than 0.
   @inline(__always)
   func compared(to other: UnsafeRawBufferPointer) -> Int {
     let length = Swift.min(count, other.count)
@@ -83,7 +84,8 @@ struct LayerRow: Comparable, Sendable {
   static func == (left: LayerRow, right: LayerRow) -> Bool { left.reference == right.reference }
 }
 
-/// The changed place of a member in an ordered relationship; nil if it no longer has one.
+/// The changed order key of a member in an ordered relationship; `key` is nil if it no longer has
+/// an order key.
 struct LayerPlace: Comparable, Sendable {
   let link: StoreLink
   let key: OrderKey?
@@ -98,7 +100,7 @@ struct LayerPlace: Comparable, Sendable {
   static func == (left: LayerPlace, right: LayerPlace) -> Bool { left.link == right.link }
 }
 
-/// The difference of the sum of an owner.
+/// The amount by which the layer changes the sum of an owner.
 struct LayerSum: Comparable, Sendable {
   let index: StoreIndex
   let owner: ObjectReference

@@ -1,5 +1,5 @@
-// The changes of an overlay that the layer lacks. An overlay of an owner may have thousands of
-// links, so an edit of one link must not enter all of them again.
+// The changes of an overlay that the layer lacks. The overlay of an owner may have thousands of
+// links, so an edit of one link must not apply all of them again.
 
 internal import PerdurePredicates
 

@@ -10,8 +10,7 @@ struct ChangedRows {
   private var cursor: SortedChunks<LayerRow>.Cursor
   /// Turns the order of references into that of the walk.
   private let flip: UInt64
-  /// The place of the next row in the order of the walk. At the end it is after the places of all
-  /// references.
+  /// The reference of the next row, as a number in the order of the walk; `.max` at the end.
   private var next: UInt64
   /// The row that was passed last, whether it is removed or not.
   private var last: ObjectReference?

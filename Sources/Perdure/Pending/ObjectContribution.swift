@@ -27,7 +27,7 @@ struct ObjectContribution {
     case removed
   }
 
-  /// The effect on the place of a member.
+  /// The effect on the place (the order key) of a member.
   enum PlaceChange: Equatable {
     case key(OrderKey)
     /// The member no longer has a place.

@@ -148,7 +148,7 @@ extension SortedChunks {
 
   /// Splits a full chunk in two.
   ///
-  /// - Returns: The same place afterwards.
+  /// - Returns: The same location after the split.
   private mutating func split(at place: Place) -> Place {
     let half = Self.lengthMax / 2
     let rest = Array(chunks[place.chunk][half...])
