@@ -1,4 +1,4 @@
-// The conflicts of a commit, and the decisions of the policy (M1). Nothing changes here.
+// Finds the conflicts of a commit, and decides them by the policy (M1). It changes no object.
 
 internal import PerdurePredicates
 
@@ -25,7 +25,8 @@ enum MergeStep {
   case upsert(ObjectReference, into: ObjectReference, StoreConflict.DuplicateKey)
   /// A new object is not inserted.
   case withdraw(ObjectReference)
-  /// The check of an unchanged object ends: the policy permits that another context has changed it.
+  /// The check of an unchanged object ends, because the policy permits that another context has
+  /// changed it.
   case unwatch(ObjectReference)
 }
 

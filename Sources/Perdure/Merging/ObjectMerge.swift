@@ -1,21 +1,23 @@
-// Three-way comparison of one object, and the result of a policy. Pure functions: they get columns
-// and return an outcome, without a context or a store.
+// Three-way comparison of one object, and the result of a policy. The functions are pure: they get
+// columns and return an outcome, without a context or a store.
 
 internal import PerdurePredicates
 
-/// An object that was changed here and by another context, by columns.
+/// The versions of an object that this context and another context have changed, as columns by
+/// slot.
 struct ObjectVersions {
-  /// The columns that were changed here, by slot.
+  /// The columns that this context has changed, by slot.
   var local: [Int: Value]
   /// All columns before both changes; empty if they are no longer known.
   var base: [Int: Value]
   /// All columns in the store; nil if another context has deleted the object.
   var store: [Int: Value]?
   var isDeletedHere = false
-  /// Whether links of the object were changed here.
+  /// Whether this context has changed links of the object.
   var hasLinks = false
 
-  /// Whether all local values equal the values before.
+  /// Whether this context has no real change: no deletion, no changed links, and each local value
+  /// equals its known base value.
   var isUnchangedHere: Bool {
     !isDeletedHere && !hasLinks && !base.isEmpty && local.allSatisfy { base[$0.key] == $0.value }
   }
@@ -31,16 +33,16 @@ struct ObjectVersions {
   var contested: [Int] { local.keys.filter { comparison($0) == .both }.sorted() }
 }
 
-/// The result for an object that was changed here and by another context.
+/// The result for an object that this context and another context have changed.
 enum ObjectOutcome: Equatable {
   /// A conflict about these slots; about the object as a whole if there are none.
   case conflict([Int])
-  /// The local changes are applied to the store's row, except for slots that get another value, or
-  /// the store's value (nil).
+  /// The local changes are applied to the store's row. A slot in the dictionary gets the value
+  /// there; nil means the store's value.
   case merged([Int: Value?])
   /// The store's values: unsaved changes are dropped, including a deletion.
   case asStored
-  /// The object is removed, even if it was changed here.
+  /// The store no longer has the object. This context drops the object and its unsaved changes.
   case gone
   /// The object is deleted, even if another context has changed it.
   case deleted
@@ -48,7 +50,7 @@ enum ObjectOutcome: Equatable {
   case insertedAgain
 }
 
-/// A policy as it applies to the objects of one entity.
+/// The policy for the objects of one entity.
 struct EntityMergeRules {
   let general: MergePolicy.General
   /// The value that the rule of a slot has merged; `.none` if the slot has no rule, `.some(nil)`

@@ -26,7 +26,7 @@ struct PendingCopy {
 
   /// Restores the context. If a hook has set a transient attribute meanwhile, the new value stays.
   ///
-  /// - Returns: The event for observers that have received reports of the merge.
+  /// - Returns: The event for observers that were notified of the merge.
   func restore() -> ContextNews {
     var news = ContextNews(kind: .objectsDidChange)
     let unheard = eventHub.goneReferences.union(takeBackInstances())

@@ -1,9 +1,9 @@
-// Rules for merging one property that was changed here and by another context. Pure functions of
-// values.
+// Rules for merging one property that this context and another context have changed. Pure functions
+// of values.
 
 public import PerdurePredicates
 
-/// The rule by which a save merges one property that was changed here and by another context.
+/// The rule by which a save merges one property that this context and another context have changed.
 ///
 ///     context.mergePolicy = .error
 ///       .merging("salary", of: "Worker", by: .sum)
@@ -28,7 +28,7 @@ public struct PropertyMergeRule: Sendable {
   public static let sum = PropertyMergeRule(kind: .sum)
   /// The greater of the two values. An absent value is less than any value.
   public static let maximum = PropertyMergeRule(kind: .maximum)
-  /// The smaller of the two values. If one side has no value, the other side's value.
+  /// The smaller of the two values. If only one side has a value, it is this value.
   public static let minimum = PropertyMergeRule(kind: .minimum)
   /// For a to-many relationship: all objects of both sides, even those that one side removed.
   /// Without a rule, the additions and removals of both sides are applied.
@@ -103,8 +103,7 @@ public struct PropertyMergeRule: Sendable {
 }
 
 extension Value {
-  /// The negative number; nil for a value that is not a number, and for the integer without a
-  /// negative.
+  /// The negative number; nil for a value that is not a number, and for `Int64.min`.
   fileprivate var negated: Value? {
     switch self {
     case .integer(let number):

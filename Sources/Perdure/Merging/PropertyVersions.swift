@@ -2,8 +2,8 @@
 
 public import PerdurePredicates
 
-/// The three values of a property that was changed here and by another context. A relationship is
-/// represented by the id of its target (`Value.objectID`).
+/// The three values of a property that this context and another context have changed. A
+/// relationship is represented by the id of its target (`Value.objectID`).
 public struct PropertyVersions: Hashable, Sendable {
   /// The object.
   public let objectID: ManagedObjectID

@@ -10,12 +10,13 @@ internal import PerdurePredicates
 ///   OD2. A member in `placed` is in the relationship. A member in `hidden` is not, or the store's
 ///        entry has no link.
 final class OrderDelta {
-  /// A place that differs from the stored one.
+  /// An order key that differs from the stored one.
   struct Placement {
     let key: OrderKey
     /// The stored order key; nil for none.
     let stored: OrderKey?
-    /// Whether the program did not request the move: the member made space, or had no order key.
+    /// Whether the program did not request the move: the member was moved to make space, or had no
+    /// order key.
     let isSpread: Bool
   }
 

@@ -119,7 +119,7 @@ extension OrderKey {
     return middle(lower, upper)
   }
 
-  /// The key that is some units of its last byte away; nil if that is not between 0 and 1.
+  /// The key that is some units of its last byte away; nil if the result is not between 0 and 1.
   private func moved(by step: Int) -> OrderKey? {
     let count = count
     var number = BigFraction(self, count)

@@ -44,7 +44,7 @@ struct OrderTree {
 
   var isEmpty: Bool { root < 0 }
 
-  /// The number of objects here minus the number in the store.
+  /// The number of objects in the unsaved order minus the number in the store.
   var weight: Int { weight(root) }
 
   /// Adds an order key that is absent.
@@ -85,8 +85,8 @@ struct OrderTree {
     root = merge(left, right)
   }
 
-  /// The weight of the entries before a key: the number of objects before it here, minus the number
-  /// in the store.
+  /// The weight of the entries before a key: the number of objects before it in the unsaved order,
+  /// minus the number in the store.
   func weight(before place: OrderPlace) -> Int {
     var sum = 0
     var position = root

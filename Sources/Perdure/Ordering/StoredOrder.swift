@@ -2,8 +2,8 @@
 //
 // Each member of an ordered relationship has an entry in the keyspace `order/P`. Its key is the
 // owner and the member, and its value is the order key. The key of the derived index `ordered/P` is
-// the owner and the order key. So a move writes one short record and neither row, and does not
-// count as a change of attributes. If two contexts insert members at the same time, both are
+// the owner and the order key. So a move writes one short record, and does not write the two rows.
+// It is not a change of attributes. If two contexts insert members at the same time, both are
 // present, in the order of keys. Members with equal keys are in the order of references.
 //
 // Invariants
@@ -60,8 +60,7 @@ package struct StorePlace: Hashable, Sendable {
   /// Owner and member, in the index `OrderIndexes.keys`.
   package let link: StoreLink
   package let key: OrderKey
-  /// Whether the program did not move the member: it only made space for others. A store may ignore
-  /// it.
+  /// Whether the member was moved only to make space for others. A store may ignore such a move.
   package let isSpread: Bool
 
   package init(link: StoreLink, key: OrderKey, isSpread: Bool = false) {

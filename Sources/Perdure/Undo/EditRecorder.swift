@@ -178,8 +178,8 @@ final class EditRecorder {
 
   // MARK: Saves, rollbacks and other states of the store
 
-  /// Reads the contents that open groups have not read yet. Called before the context moves to
-  /// another state of the store.
+  /// Reads the contents that open groups have not read yet. Called before the context gets another
+  /// state of the store.
   func settle(_ reader: some EditedContentReader) {
     for group in openGroups { group.settle(reader) }
     beginInterval()

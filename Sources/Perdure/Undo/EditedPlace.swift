@@ -75,8 +75,8 @@ extension EditedPlace {
 
 /// The content of a place at one time.
 enum EditedContent {
-  /// The stored content, which was not read yet. Only open groups have it: it is read when the
-  /// group ends, or before the context moves to another state.
+  /// The stored content, which was not read yet. Only open groups have it. It is read when the
+  /// group ends, or before the context gets another state of the store.
   case stored
   /// No object, no link, no position, or the default of a transient attribute.
   case absent

@@ -110,7 +110,7 @@ final class OpenUndoGroup {
   }
 
   /// Reads all contents that were not read yet. Called when the group ends, and before the context
-  /// moves to another state of the store.
+  /// gets another state of the store.
   func settle(_ reader: some EditedContentReader) {
     for position in entries.indices {
       let entry = entries[position]

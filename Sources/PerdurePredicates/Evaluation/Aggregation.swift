@@ -1,6 +1,6 @@
-// Aggregates: one value from many, by @count, @sum, @avg, @min, @max and the functions with the
-// same names. Nulls are ignored except in counts. Sums are in Sums.swift. Minimum and maximum use
-// the sort order, so values of different kinds can be mixed.
+// Aggregates, which compute one value from many values: @count, @sum, @avg, @min, @max and the
+// functions with the same names. Nulls are ignored except in counts. Sums are in Sums.swift.
+// Minimum and maximum use the sort order, so values of different kinds can be mixed.
 
 package enum Aggregation {
   static func apply(

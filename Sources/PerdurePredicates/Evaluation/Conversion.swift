@@ -1,5 +1,5 @@
-// CAST: a value as another type. A value that cannot be converted becomes null; an unknown type is
-// an error.
+// CAST converts a value to another type. A value that cannot be converted becomes null; an unknown
+// type is an error.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

@@ -1,5 +1,5 @@
-// The errors of predicates in Foundation's form. `localizedDescription` is the same text as
-// `description`.
+// Conformances of the errors of predicates to `LocalizedError`. `localizedDescription` is the same
+// text as `description`.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

@@ -27,7 +27,7 @@ indirect enum Operand {
     return isNull ? [] : [self]
   }
 
-  /// As a plain value: an object as its reference, a collection as a list.
+  /// The operand as a plain value: an object becomes its reference, a collection a list.
   func plain() throws(PredicateEvaluationError) -> Value {
     switch self {
     case .value(let value): return value
@@ -56,7 +56,7 @@ extension Operand {
     return distinctIndices(values).map { operands[$0] }
   }
 
-  /// Indices of values that are equal to no earlier one, ascending. Equal values are neighbours
+  /// The indices of values that equal no earlier value, ascending. Equal values are neighbours
   /// after sorting (VC1).
   static func distinctIndices(_ values: [Value]) -> [Int] {
     let sorted = values.indices.sorted { left, right in
