@@ -1,4 +1,4 @@
-// Expressions: paths, elements, subqueries, lists; functions are in Functions.swift.
+// Evaluates expressions: paths, elements, subqueries, lists. Functions are in Functions.swift.
 
 extension PredicateEvaluator {
   func operand(

@@ -1,21 +1,21 @@
-// The source of property values. The evaluator requests one property at a time, and does not know
-// the type behind this protocol.
+// The source of property values. The evaluator requests one property at a time, and does not depend
+// on the type that implements this protocol.
 
 /// The result of reading a property.
 public enum PropertyResult {
-  /// A value; null when it is absent.
+  /// A value; null if it is absent.
   case value(Value)
   /// The object at the end of a to-one relationship, or nil.
   case toOne((any PropertySource)?)
   /// The objects at the end of a to-many relationship.
   case toMany([any PropertySource])
-  /// There is no property of that name.
+  /// There is no property with this name.
   case unknown
 }
 
 /// A type whose properties a predicate can read.
 public protocol PropertySource {
-  /// The identity of the object, for comparing objects; nil when it has none.
+  /// The identity of the object, for comparisons of objects; nil if it has none.
   var reference: ObjectReference? { get }
 
   /// The value of a property.

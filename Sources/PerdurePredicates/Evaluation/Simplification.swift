@@ -32,7 +32,7 @@ extension FetchPredicate {
     return isAnd ? .and(kept) : .or(kept)
   }
 
-  /// The first of equal parts each, in order.
+  /// The parts that equal no earlier part, in order.
   private static func distinct(_ parts: [FetchPredicate]) -> [FetchPredicate] {
     // Hashing a predicate takes longer than comparing it with a few others.
     if parts.count > 16 {

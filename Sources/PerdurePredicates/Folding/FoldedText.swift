@@ -85,8 +85,8 @@ package struct FoldedText: Hashable, Sendable {
 
 extension FoldedText {
   /// The result of a comparison of bytes alone. A run of ASCII at either end of a text folds to
-  /// itself, byte by byte, whatever the rest of the text contains. So a difference in the run is
-  /// final.
+  /// itself, or with `c` to its lower case. The rest of the text does not change this folding, so a
+  /// difference in the run is final.
   @usableFromInline package enum ByteMatch {
     case matches, differs, unknown
   }
@@ -110,7 +110,8 @@ extension FoldedText {
     }
   }
 
-  /// Compares from the end. Every ASCII byte is at a boundary. With `n`, every position is one.
+  /// Compares from the end. Every ASCII byte is at a boundary. With the option `n`, every position
+  /// is a boundary.
   @inlinable
   package func trailingMatch(_ text: UnsafeRawBufferPointer) -> ByteMatch {
     bytes.withUnsafeBufferPointer { needle in
@@ -199,7 +200,7 @@ extension FoldedText {
   }
 }
 
-/// Where a match in folded text may begin and end.
+/// The positions at which a match in folded text may begin and end.
 package enum Boundary {
   /// Whether there is a boundary before the byte at a position. Both ends of the text are
   /// boundaries.

@@ -1,10 +1,10 @@
 // LIKE: `?` is one character (a scalar with its marks), and `*` is any number of characters. `\`
 // makes the next byte of the pattern literal. The whole text must match.
 //
-// Two positions advance together. After a mismatch, the last star takes one more character and the
-// pattern restarts after it. Earlier stars need no retry, because a later star can absorb the same
-// characters. So there is no recursion, and the work is at most length of text times length of
-// pattern.
+// Two positions advance together. After a mismatch, the last star matches one more character, and
+// the pattern restarts after the star. Earlier stars need no retry, because a later star can match
+// the same characters. So there is no recursion, and the work is at most length of text times
+// length of pattern.
 
 enum LikeMark {
   static let one = UInt8(ascii: "?")

@@ -56,8 +56,8 @@ extension FetchPredicate {
   /// | `%K` | an argument that is a path | `%K == 36` |
   ///
   /// A fraction with more digits than a Double can represent is exact in a comparison with a
-  /// Decimal.
-  /// Bitwise operators bind more tightly than comparisons: `flags & 4 != 0` is `(flags & 4) != 0`.
+  /// Decimal. Bitwise operators bind more tightly than comparisons: `flags & 4 != 0` is `(flags &
+  /// 4) != 0`.
   ///
   /// `CAST` accepts the types `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and
   /// `NSURL`.

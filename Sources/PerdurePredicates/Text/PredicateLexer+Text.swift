@@ -2,7 +2,7 @@
 // regular expression, and its meaning would change without the backslash.
 
 extension PredicateLexer {
-  /// Reads text in single or double quotes; the position is at the opening one.
+  /// Reads text in single or double quotes. The position must be at the opening quote.
   mutating func readText() throws(PredicateSyntaxError) -> String {
     let start = position
     let quote = bytes[position]

@@ -1,4 +1,4 @@
-// Expressions: binary operators by precedence (all associate to the left), then signs, then
+// Parses expressions: binary operators by precedence (all associate to the left), then signs, then
 // primaries with the suffixes `[index]` and `.path`.
 //
 //   UNION INTERSECT MINUS   1 (loosest)

@@ -55,7 +55,7 @@ public indirect enum FetchExpression: Hashable, Sendable {
     case minus = "MINUS"
   }
 
-  /// A list of expressions in normal form: a constant when all elements are constants.
+  /// A list of expressions in normal form: a constant if all elements are constants.
   public static func list(_ elements: [FetchExpression]) -> FetchExpression {
     var values: [Value] = []
     for element in elements {

@@ -110,7 +110,7 @@ extension FetchFunction {
     }
   }
 
-  /// The operator that prints this function, and its precedence.
+  /// The operator with which this function is printed, and its precedence.
   package var infix: (symbol: String, precedence: Int)? {
     switch self {
     case .add: ("+", 2)

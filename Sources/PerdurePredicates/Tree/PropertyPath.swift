@@ -46,13 +46,13 @@ public struct PropertyPath: Hashable, Sendable {
   /// The operator on the values at the end; nil for the values themselves.
   public var aggregate: CollectionOperator?
 
-  /// A path over the given names. None may be empty.
+  /// A path over the given names. No name may be empty.
   public init(_ names: [String], aggregate: CollectionOperator? = nil) {
     self.names = names
     self.aggregate = aggregate
   }
 
-  /// A path over the given names. None may be empty.
+  /// A path over the given names. No name may be empty.
   public init(_ names: String..., aggregate: CollectionOperator? = nil) {
     self.init(names, aggregate: aggregate)
   }

@@ -1,9 +1,11 @@
 // The order of numbers of different kinds.
 //
 //   whole   : whole     as whole numbers
-//   whole   : real      the whole part of the real number as a whole number, then its fraction. Nothing is
-//                       rounded, so the whole number 2^53 + 1 and the real number 2^53 differ.
-//   whole   : decimal   both as  digits * 2^p * 10^q . Each power is moved to one side and multiplied out.
+//   whole   : real      the whole part of the real number as a whole number, then its fraction.
+//                       Nothing is rounded, so the whole number 2^53 + 1 and the real number 2^53
+//                       differ.
+//   whole   : decimal   both as digits * 2^p * 10^q. For each base, the side with the greater
+//                       exponent is multiplied by the power of the difference.
 //   real    : decimal   the same, with the shortest decimal number that converts to the real number
 //
 // The last line makes the real 9.99 equal to the decimal 9.99. No real number is exactly 9.99, and

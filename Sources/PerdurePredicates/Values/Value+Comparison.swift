@@ -4,16 +4,18 @@
 //              | equals                       | order (< <= > >= BETWEEN)  | sortOrder
 //   null, null | true                         | none: all false            | same
 //   null, x    | false                        | none                       | null first
-//   numbers    | by value; NaN == NaN         | by value; with NaN none    | NaN first, then by value
+//   numbers    | by value; NaN == NaN         | by value; with NaN none    | NaN first, then value
 //   text       | canonically equivalent,      | by decomposed bytes, or    | by decomposed
 //              | or folded with [c] [d]       | folded: StringComparison   | bytes
 //   date       | by value                     | by time                    | by time
 //   uuid, data | same bytes                   | unsigned bytes             | unsigned bytes
 //   url        | same absolute string         | as its text, no options    | as its text
 //   reference  | same object                  | none                       | by number
-//   list       | same length, equal in turn   | none                       | by element, shorter first
-//   other pair | false                        | none                       | by kind: null, numbers, text,
-//              |                              |                            | date, uuid, data, url, object, list
+//   list       | same length, equal in turn   | none                       | by element, then count
+//   other pair | false                        | none                       | kinds: null, numbers,
+//              |                              |                            | text, date, uuid,
+//              |                              |                            | data, url, object,
+//              |                              |                            | list, object id
 //
 // Numbers are bool (0 or 1), integer, double and decimal. NumberOrder.swift describes how different
 // kinds compare, and why the comparison is exact. "None" makes every ordering comparison false.
@@ -70,7 +72,7 @@ extension Value {
   }
 
   /// The total order for sorting: nulls first, then numbers (NaN first among them), text, dates,
-  /// UUIDs, data, URLs, objects, lists.
+  /// UUIDs, data, URLs, objects, lists, and object ids as text.
   public static func sortOrder(_ left: Value, _ right: Value) -> ValueOrder {
     switch (left, right) {
     case (.string(let a), .string(let b)): StringFolding.order(a, b, [])
