@@ -1,10 +1,9 @@
 // The store of a child context, which is its parent. So the code of contexts is the same for
 // children.
 //
-//   view      the parent's state with the parent's unsaved changes laid over it, as a value
-//             (LayeredView)
-//   commit    checks a change against that view as a store does, and makes it unsaved changes of the
-//             parent
+//   view      the parent's state with the parent's unsaved changes, as a value (LayeredView)
+//   commit    checks a change against that view as a store does, then applies it to the parent as
+//             unsaved changes
 //
 // Ids come from the root store, as for all contexts.
 

@@ -20,7 +20,7 @@ extension ManagedObjectModel {
   ///       withName: "rich", substitutionVariables: ["least": 1000], as: Worker.self)
   ///
   /// The request is a copy of the template's and can be changed. `fetch(_:)`, `fetchIDs(_:)` and
-  /// `count(for:)` decide the kind of results, whatever the template's result type is.
+  /// `count(for:)` decide the kind of results, independent of the template's result type.
   ///
   /// - Parameters:
   ///   - name: The name of the template.

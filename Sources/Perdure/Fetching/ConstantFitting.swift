@@ -8,8 +8,8 @@
 //       to the number that it is printed as. For the Float 9.99, these are 9.989999771118164 to
 //       9.99. The ranges of two Floats do not overlap, because a printed number is nearer to its
 //       Float than to any other. So constants and Floats have the same order.
-//   F2. Every other constant is compared with Floats by its exact value. 9.9900001 is more than the
-//       Float 9.99, although no other Float is nearer to it.
+//   F2. Every other constant is compared with Floats by its exact value. For example, 9.9900001 is
+//       more than the Float 9.99, although this is the nearest Float.
 //   F3. A Float without a fraction equals only its exact value and the number that it is printed
 //       as. The Float 123456792 is printed as 1.2345679e+08 and does not equal 123456791. Whole
 //       constants keep their exact value.

@@ -90,8 +90,8 @@ extension FetchExecutor {
     try fetch.concrete.reduce(0) { try $0 + graph.view.rowCount(entity: $1) }
   }
 
-  /// Whether some objects may have no value at the end of the path: the indexes contain fewer
-  /// objects than exist, or their counts cannot decide it.
+  /// Whether some objects may have no value at the end of the path. True if the indexes contain
+  /// fewer objects than exist, or if their counts cannot decide it.
   private func mayLackValues(_ order: PathOrder) throws -> Bool {
     guard !plan.filtersEntities, let nearest = order.outers.last,
       try graph.view.entryCount(nearest, .all) == rowTotal()

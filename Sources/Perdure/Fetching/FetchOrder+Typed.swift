@@ -14,8 +14,8 @@ extension FetchOrder {
     self.init(path: PropertyPath(Root.propertyName(of: keyPath)), ascending: isAscending)
   }
 
-  /// Makes a criterion by an expression of a query: an attribute of the object or of an object at
-  /// the end of to-one relationships, or the number of objects of a to-many relationship.
+  /// Makes a criterion by an expression of a query. The expression is an attribute, also of an
+  /// object at the end of to-one relationships, or the number of objects of a to-many relationship.
   ///
   ///     FetchOrder(Worker.self) { $0.company.name }
   ///     FetchOrder(Company.self, ascending: false) { $0.workers.count }

@@ -1,11 +1,11 @@
 // Access paths by attribute and unique indexes.
 //
-// An index serves a predicate by a prefix of its components: single values for all components of
-// the prefix but the last, and any ranges for the last. It serves an order by its components,
-// except those that the predicate restricts to a single value: in these, all requested objects have
-// the same bytes. Entries with equal keys are in the order of references, or in the opposite order
-// if the index is read from its end. If ties need the other direction, the executor reverses each
-// run of equal keys.
+// An index serves a predicate by a prefix of its components. The predicate must restrict all of
+// them except the last to single values, and may restrict the last to any ranges. An index serves
+// an order by its components. Components that the predicate restricts to a single value are
+// skipped, because all requested objects have the same bytes there. Entries with equal keys are in
+// the order of references, or in the opposite order if the index is read from its end. If ties need
+// the other direction, the executor reverses each run of equal keys.
 
 internal import PerdurePredicates
 

@@ -5,8 +5,8 @@
 // A predicate can use such a path if its bounds exclude null. A path that ends early also has the
 // value null, and the indexes do not find objects with such a path. For an order along to-one
 // relationships, the index is read in order, so the objects are found in order. Objects without a
-// value come first in ascending order. They are found by a scan of all rows, unless the indexes
-// show that there are none.
+// value come first in ascending order, and last in descending order. They are found by a scan of
+// all rows, unless the indexes show that there are none.
 
 internal import PerdurePredicates
 

@@ -1,7 +1,7 @@
-// Access paths of an OR whose parts are about different columns: the candidates of each part in
-// turn.
+// Access paths of an OR whose parts are about different columns. They produce the candidates of
+// each part, one part after the other.
 //
-// Each part is planned as a fetch of its own, without an order. An object that satisfies the OR
+// Each part is planned like a separate fetch without an order. An object that satisfies the OR
 // satisfies a part, so it is among the candidates of this part. An object can be a candidate of
 // several parts; the executor passes it on once.
 

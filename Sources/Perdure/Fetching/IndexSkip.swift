@@ -38,8 +38,8 @@ struct IndexSkip {
     (self.index, self.ranges, offset) = (index, Array(rest), left)
   }
 
-  /// The part of a range from the key of the entry at a position on, and the number of entries
-  /// before the part, in the direction of the walk.
+  /// The part of a range that begins at the key of the entry at a position, and the number of
+  /// entries before the part. Both are in the direction of the walk.
   private static func part(
     of range: KeyRange, in index: StoreIndex, _ view: any StateReader, position: Int, isReversed: Bool
   ) throws -> (part: KeyRange, skipped: Int) {

@@ -4,8 +4,8 @@
 //
 // The probe makes an object of the class in a private store in memory. In each of several rounds,
 // it gives the attributes other values, reads the key path, and notes which properties this reads
-// (ProbedReads.swift). A key path is that of an attribute or a to-one relationship if every round
-// read this property once, read nothing else, and returned its value. It is that of a to-many
+// (ProbedReads.swift). A key path belongs to an attribute or a to-one relationship if every round
+// read only this property, read it once, and returned its value. It belongs to a to-many
 // relationship if it returns this relationship's view and reads nothing.
 //
 //   K1. The probe calls no hook of the class and saves nothing.
@@ -16,13 +16,13 @@
 //       `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
 //   K3. Almost no read of a property stops the program. A to-many relationship is empty, an
 //       optional to-one relationship is nil, and a required one has an object of a probe. Three
-//       reads have no value and stop the program: of a required transformable attribute, of a
-//       required transient attribute of any type, and by name with `as!` inside another property.
-//       The message contains the name of the property or of its type. A path to an element of a
-//       composite is recognized by its parts, without a probe.
+//       reads have no value and stop the program: a required transformable attribute, a required
+//       transient attribute of any type, and a read by name with `as!`. The message contains the
+//       name of the property or of its type. A path to an element of a composite is recognized by
+//       its parts, without a probe.
 //   K4. The entity of a class without a description is the one in the newest container. If this
 //       container has several, it is the last one in the model.
-//   K5. An attribute of an enumeration is found if the enumeration is `CaseIterable` and has several
+//   K5. An attribute of an enumeration is found if the enumeration is `CaseIterable` with several
 //       cases.
 //   K6. A to-one relationship is found if the property's type is the class of its destination.
 

@@ -197,7 +197,7 @@ extension PredicateCheck {
 extension PredicateCheck {
   /// Checks that the types of two operands allow the comparison to hold.
   ///
-  /// Two plain properties are not checked. Programs compare properties whose names they are given,
+  /// Two plain properties are not checked. Programs compare properties whose names are arguments,
   /// and a SQL store accepts any two columns.
   private func checkTypes(
     _ comparison: FetchComparison, _ left: PathType, _ right: PathType
@@ -261,8 +261,8 @@ extension FetchExpression {
     if case .set = self { true } else { false }
   }
 
-  /// Whether the expression can be null although its type is a collection: an element that does not
-  /// exist, the minimum of no lists, or a path from a missing object.
+  /// Whether the expression can be null although its type is a collection. Examples are an element
+  /// that does not exist, the minimum of no lists, and a path from a missing object.
   fileprivate var canBeNull: Bool {
     switch self {
     case .element, .conditional: true

@@ -1,5 +1,5 @@
-// Rejects order comparisons of values without an order: the bytes of transformable attributes.
-// Such values can be tested only for equality and for nil, by whatever path they are reached.
+// Rejects order comparisons of values without an order: the bytes of transformable attributes. Such
+// values can be tested only for equality and for nil, also at the end of a path.
 
 internal import PerdurePredicates
 

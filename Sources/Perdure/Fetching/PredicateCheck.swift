@@ -1,6 +1,6 @@
-// Checks whether a predicate fits an entity before it runs: every key exists, every variable is
-// bound, every operator accepts its operands, and no comparison is false for every row because of
-// the types of its operands.
+// Checks whether a predicate fits an entity before it runs. Every key must exist, every variable
+// must be bound, and every operator must accept its operands. No comparison may be false for every
+// row because of the types of its operands.
 
 internal import PerdurePredicates
 

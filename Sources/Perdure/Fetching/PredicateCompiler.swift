@@ -1,10 +1,10 @@
 // Compiles a predicate to a row program.
 //
-// The compiled comparisons are those of a property with a constant, directly or along a path, with
-// ANY and ALL over to-many steps, @count, and subqueries about their element only. All others
-// (arithmetic, aggregates, regular expressions, comparisons of two properties) call the reference
-// evaluator, which defines the meaning of predicates. So a predicate is slow only for rows that
-// reach one of them.
+// Comparisons of a property with a constant are compiled, directly or along a path, also with ANY,
+// ALL and @count. Subqueries are compiled if their predicate uses only their element. All other
+// comparisons (arithmetic, aggregates, regular expressions, comparisons of two properties) call the
+// reference evaluator, which defines the meaning of predicates. So a predicate is slow only for
+// rows that reach one of them.
 
 internal import PerdurePredicates
 

@@ -1,7 +1,7 @@
 // Records what the code behind a key path reads, and provides the values.
 //
-// The object of a probe counts as removed. So the context reads its properties by its rare paths
-// (`ObjectRetirement.lastValue`), which call this record.
+// The object of a probe counts as removed. So its properties are read by the code for removed
+// objects (`ObjectRetirement.lastValue`), which calls this record.
 
 internal import PerdurePredicates
 

@@ -3,8 +3,8 @@
 // A program is an array of clauses in raw memory. Each clause tests the row and has one next clause
 // for each result. AND, OR and NOT are expressed by these targets only, so evaluation stops at the
 // first clause that decides the result. Clauses contain no references. So a run retains no objects,
-// allocates no memory and calls no existential. The exception are clauses that read other rows,
-// count entries or call the reference evaluator.
+// allocates no memory and calls no existential. Clauses that read other rows, count entries or call
+// the reference evaluator are exceptions.
 //
 // Invariants:
 //   P1. Targets of a clause are `accept`, `reject` or clauses with smaller positions, so every run

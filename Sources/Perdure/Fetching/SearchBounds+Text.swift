@@ -9,8 +9,8 @@
 internal import PerdurePredicates
 
 extension SearchBounds {
-  /// The bounds of a field, or of a function of its text, that follow from a comparison with a
-  /// constant; nil if an index does not help.
+  /// The bounds that follow from a comparison of a field, or of a function of its text, with a
+  /// constant. Nil if an index does not help.
   init?(
     _ function: TextFunction?, _ kind: FieldKind, _ op: FetchComparison.Operator, _ value: Value,
     _ options: StringOptions
@@ -23,7 +23,7 @@ extension SearchBounds {
     self.init(kind, op, value.folded(options), [])
   }
 
-  /// The bounds of the canonical text that follow from a comparison of a text with a constant; nil
+  /// The bounds of the canonical text that follow from a comparison of a text with a constant. Nil
   /// if an index of canonical texts does not help.
   init?(canonicalOf op: FetchComparison.Operator, _ value: Value, _ options: StringOptions) {
     switch (op, value) {

@@ -1,8 +1,8 @@
 // The policy of a save for conflicts with saves of other contexts.
 
-/// Decides the result of a save after another context's save, in three cases: both changed a
-/// property, one deleted an object that the other changed, or both together violate a uniqueness
-/// constraint.
+/// Decides conflicts of a save with an earlier save of another context. There are three cases: both
+/// changed a property, one deleted an object that the other changed, or both together violate a
+/// uniqueness constraint.
 ///
 /// Changes of different properties of one object do not conflict, nor do additions and removals of
 /// different objects in a to-many relationship. Every policy saves both, except `overwrite` and
@@ -85,8 +85,8 @@ public struct MergePolicy: Sendable {
 }
 
 extension MergePolicy {
-  /// Stops the program if the policy names an entity or a property that the model does not have, or
-  /// has a rule that a property cannot have.
+  /// Stops the program if the policy names an unknown entity or property, or has a rule that a
+  /// property cannot have.
   func check(_ graph: GraphSchema) {
     for name in policies.keys where graph.shapes(named: name).isEmpty { stop(graph.complaint(about: name)) }
     for (name, properties) in rules {

@@ -103,7 +103,7 @@ struct PendingCopy {
 }
 
 /// The transient values of an object, now and before its changes. Contains the tables themselves,
-/// not copies: a merge removes them from the object and its overlay, and `TransientState.drop`
+/// not copies. A merge removes them from the object and its overlay, but `TransientState.drop`
 /// retains them until the end of the save (T3).
 private struct TransientsCopy {
   let isNew: Bool

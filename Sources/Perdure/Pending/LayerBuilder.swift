@@ -1,9 +1,9 @@
 // Keeps a layer up to date: replaces the contributions of single objects, or parts of them.
 //
 // Rows, their index entries and their terms of sums belong to one object. Several objects may
-// remove a link or a place (the order key of a member), for example both ends of a link if both are
-// deleted. So the builder counts for each link how many objects add and remove it. Counts of owners
-// follow from the changed entries of the counted index, and `finish` updates them.
+// remove a link or a place, for example both ends of a link if both are deleted. A place is the
+// order key of a member. So the builder counts for each link how many objects add and remove it.
+// Counts of owners follow from the changed entries of the counted index, and `finish` updates them.
 //
 // Invariants:
 //   BL1. Between `finish` and the next change, the layer equals the one that a new builder makes of

@@ -1,6 +1,6 @@
-// The difference between a state of a store and that state with the unsaved changes of a context:
-// rows, entries of indexes, places (the order keys of members) and sums. It is a value: a copy
-// costs O(1) and never changes.
+// The difference between a state of a store and that state with the unsaved changes of a context.
+// It consists of rows, entries of indexes, places (the order keys of members) and sums. It is a
+// value: a copy costs O(1) and never changes.
 //
 // LayeredView overlays the state with it. LayerBuilder keeps it up to date, object by object.
 //

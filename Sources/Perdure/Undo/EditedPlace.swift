@@ -1,8 +1,8 @@
 // The parts of an undo group: places of the graph, and their contents.
 //
-// Only these places are recorded, because all other content is computed from them: the other end of
-// a to-one relationship from its column, a derived value from its row. Places and contents consist
-// of values and references, so a group does not retain managed objects (exception:
+// Only these places are recorded, because all other content is computed from them. For example, the
+// other end of a to-one relationship is computed from its column. Places and contents consist of
+// values and references, so a group does not retain managed objects (exception:
 // `HeldTransient.any`).
 
 internal import PerdurePredicates

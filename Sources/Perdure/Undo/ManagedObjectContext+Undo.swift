@@ -34,8 +34,8 @@ extension ManagedObjectContext {
   /// The delete rules of its deletions are applied before the group ends, and belong to it. A
   /// closure inside another one belongs to the outer group. If the closure throws, its edits stay,
   /// and the group has them. The end of the outermost closure ends the event, so observers of the
-  /// context are called before the call returns, except in hooks and observers: there the event
-  /// continues. Without an undo manager, the call only runs the closure.
+  /// context are called before the call returns. In hooks and observers, the event continues.
+  /// Without an undo manager, the call only runs the closure.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).
