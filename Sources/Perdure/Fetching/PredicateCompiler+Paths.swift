@@ -2,7 +2,7 @@
 // subqueries.
 //
 // Each step becomes a closure with a smaller program for the row at its end. The answer for a
-// missing object (E3 of the reference evaluator) is computed when the predicate is compiled. A
+// missing object (EV3 in PredicateEvaluator.swift) is computed when the predicate is compiled. A
 // missing object has no elements if a to-many step follows, and is null otherwise.
 
 internal import PerdurePredicates

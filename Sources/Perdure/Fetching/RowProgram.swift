@@ -4,7 +4,7 @@
 // for each result. AND, OR and NOT are expressed by these targets only, so evaluation stops at the
 // first clause that decides the result. Clauses contain no references. So a run retains no objects,
 // allocates no memory and calls no existential. Clauses that read other rows, count entries or call
-// the reference evaluator are exceptions.
+// the reference evaluator (`PredicateEvaluator`) are exceptions.
 //
 // Invariants:
 //   P1. Targets of a clause are `accept`, `reject` or clauses with smaller positions, so every run

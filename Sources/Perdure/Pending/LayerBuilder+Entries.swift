@@ -51,7 +51,8 @@ extension LayerBuilder {
 }
 
 extension LayerBuilder {
-  /// The layer as text, for comparing it with one that was built from scratch (BL1). O(n).
+  /// The layer as text, for comparing it with one that was built from scratch (BL1 in
+  /// LayerBuilder.swift). O(n).
   func describe() -> [String] {
     var lines: [String] = []
     for row in layer.rows.flatMap(\.elements) {

@@ -2,7 +2,8 @@
 
 internal import PerdurePredicates
 
-/// An entry of an index. Entries are ordered by key, then by reference (S5).
+/// An entry of an index. Entries are ordered by key, then by reference (S5 in
+/// PersistentStore.swift).
 struct LayerEntry: Hashable, Sendable {
   let key: [UInt8]
   let reference: ObjectReference

@@ -57,7 +57,7 @@ extension Operand {
   }
 
   /// The indices of values that equal no earlier value, ascending. Equal values are neighbours
-  /// after sorting (VC1).
+  /// after sorting (VC1 in Value+Comparison.swift).
   static func distinctIndices(_ values: [Value]) -> [Int] {
     let sorted = values.indices.sorted { left, right in
       let order = Value.sortOrder(values[left], values[right])

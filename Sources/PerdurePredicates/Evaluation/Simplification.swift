@@ -73,7 +73,7 @@ extension FetchExpression {
   public func simplified() -> FetchExpression {
     if case .member(let base, let path) = self, case .conditional = base {
       // Keep the path separate from the condition. A path joined with the condition would treat
-      // missing objects differently (EV3).
+      // missing objects differently (EV3 in PredicateEvaluator.swift).
       let parts = base.mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
       return .member(of: parts, path)
     }

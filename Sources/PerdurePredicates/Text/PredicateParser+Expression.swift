@@ -65,7 +65,8 @@ extension PredicateParser {
     "**": (8, .raise),
   ]
 
-  /// Parses signs and their operand. A minus directly before a number belongs to the number (FE3).
+  /// Parses signs and their operand. A minus directly before a number belongs to the number (FE3 in
+  /// FetchExpression.swift).
   private mutating func parseSigned() throws(PredicateSyntaxError) -> Grown<FetchExpression> {
     var signs: [FetchFunction] = []
     while isSymbol("-") || isSymbol("~") {
