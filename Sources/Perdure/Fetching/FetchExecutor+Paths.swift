@@ -53,7 +53,7 @@ extension FetchExecutor {
     let outers: [StoreIndex]
     let inner: StoreIndex
     let ranges: [KeyRange]
-    /// Whether the index is walked from its end.
+    /// Whether the index is read from its end.
     let isReversed: Bool
     let includesNull: Bool
   }

@@ -22,7 +22,7 @@ extension FetchPlanner {
     var perTarget = 1.0
     /// The entity at the end.
     var destination: EntityStorage
-    /// The slot of the value there.
+    /// The slot of the value at the end.
     var slot: Int
     var kind: FieldKind
     /// Whether the index of the first relationship contains objects of the fetched entities only.
@@ -120,7 +120,7 @@ extension FetchPlanner {
       guard ranges.allSatisfy(\.fitsIndexes) else { return nil }
       let isAscending = criterion.order.isAscending
       let found = ranges.reduce(0) { $0 + statistics.entryCount(inner, $1) }
-      // The entries that are read for each object: no fetched object refers to some of them.
+      // The entries that are read for each object. No fetched object refers to some of them.
       let walked = min(Double(found), way.perTarget > 0 ? 1 / way.perTarget : .infinity)
       var candidate = Candidate(
         access: .pathOrder(

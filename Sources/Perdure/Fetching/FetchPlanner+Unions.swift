@@ -8,7 +8,7 @@
 internal import PerdurePredicates
 
 extension FetchPlanner {
-  /// The most parts of an OR that are planned separately.
+  /// The maximum number of parts of an OR that are planned separately.
   private static let partsMax = 32
   /// The maximum depth of ORs in ORs. Planning each of them uses the stack.
   private static let depthMax = 8
@@ -28,7 +28,7 @@ extension FetchPlanner {
     bounds.values.contains { $0.conjuncts.contains(position) }
   }
 
-  /// Nil if a part can only be found by a scan, or if the parts cost more than one.
+  /// Nil if a part can only be found by a scan, or if the parts together cost more than a scan.
   private func unionCandidate(_ parts: [FetchPredicate], _ position: Int) -> Candidate? {
     var planners: [FetchPlanner] = []
     var chosen: [Candidate] = []

@@ -1,15 +1,15 @@
 // Chooses how to run a fetch, as a pure function of the request, the schema and the numbers of
 // entries.
 //
-// Each access path that the predicate and the order allow is a candidate. A store counts the
-// entries of a range without reading them, so the rows that most paths read are known exactly. How
-// many of them satisfy the rest of the predicate is an estimate. The planner takes the cheapest
-// candidate, or the first of equally cheap ones.
+// Each access path that the predicate and the order allow is a possible plan (`Candidate`). A store
+// counts the entries of a range without reading them, so the rows that most paths read are known
+// exactly. How many of them satisfy the rest of the predicate is an estimate. The planner chooses
+// the cheapest plan, or the first of equally cheap plans.
 //
-// All candidates give the same results, for three reasons. An access path must find every object
-// that satisfies the predicate. The residual contains each condition that the path does not
-// guarantee. A path counts as ordered only if its ties are in the order that `FetchOrder` defines,
-// so that sorting would not change the order.
+// All plans have the same results, for three reasons. An access path must find every object that
+// satisfies the predicate. The residual contains each condition that the path does not guarantee. A
+// path counts as ordered only if its ties are in the order that `FetchOrder` defines, so that
+// sorting would not change the order.
 
 internal import PerdurePredicates
 
@@ -68,7 +68,7 @@ package struct FetchPlanner {
     return planner.plan(best, insteadOf: other)
   }
 
-  /// The cheapest candidate, or the first of equally cheap ones. There is always a scan.
+  /// The cheapest possible plan, or the first of equally cheap plans. A scan is always possible.
   private func cheapest(_ candidates: [Candidate]) -> Candidate {
     var best = candidates[0]
     for candidate in candidates.dropFirst() where cost(candidate) < cost(best) { best = candidate }

@@ -60,7 +60,7 @@ struct Clause {
   init(_ op: Op) { self.op = op }
 }
 
-/// Tests an object for a clause that cannot be expressed otherwise.
+/// Tests an object, for a clause without an operation of its own (`Op.custom`).
 typealias RowTest = (RowView, ObjectReference, any StateReader) throws -> Bool
 
 /// A compiled predicate.

@@ -147,8 +147,7 @@ extension SearchBounds {
     else { return nil }
     let isVerbatim = options.contains(.normalized)
     switch op {
-    // With this option, bytes are compared, and no index has their order. But equal bytes are equal
-    // text.
+    // With [n], bytes are compared, and no index has their order. But equal bytes are equal text.
     case _ where isVerbatim && op != .equal: return nil
     case .beginsWith: return prefix(text)
     case .like: return literalPrefix(text).map { prefix($0) }
