@@ -154,8 +154,9 @@ extension FetchError {
       return FetchError(
         .typeMismatch,
         "\(name) of \(entity.name) is a composite attribute. It has no order. It can be compared "
-          + "only with nil, for a path to one object. Name one of its elements; for the objects of a to-many relationship write "
-          + "SUBQUERY(objects, $o, $o.\(name) == nil).@count > 0.", entity: entity.name, key: name)
+          + "only with nil, for a path to one object. Name one of its elements; for the objects of a "
+          + "to-many relationship write SUBQUERY(objects, $o, $o.\(name) == nil).@count > 0.",
+        entity: entity.name, key: name)
     }
     if name.hasPrefix("\\") {
       return FetchError(
