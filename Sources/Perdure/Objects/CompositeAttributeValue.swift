@@ -12,10 +12,10 @@ public import PerdurePredicates
 ///       @Attribute(.composite) var address: Address?
 ///     }
 ///
-/// Fetches, indexes and errors name the parts by their paths: `address.street`. If no element has a
-/// value, the composite is absent: an optional variable then reads as nil, even if it was set to a
-/// composite. Changing a part through the variable (`shop.address?.street = "Rue A"`) sets the
-/// whole composite.
+/// Fetches, indexes and errors refer to the elements by their paths: `address.street`. If no
+/// element has a value, the composite is absent: an optional variable then reads as nil, even if it
+/// was set to a composite. Changing an element through the variable
+/// (`shop.address?.street = "Rue A"`) sets the whole composite.
 ///
 /// `@Composite` writes these members, which a type may also implement itself:
 ///
@@ -36,12 +36,12 @@ public import PerdurePredicates
 public protocol CompositeAttributeValue {
   /// The elements, in order: attributes and composites.
   static var compositeElements: [PropertyDescription] { get }
-  /// The names of the elements, by the variables that have them.
+  /// The names of the elements, by the key paths of their variables.
   static var compositeNames: [AnyKeyPath: String] { get }
-  /// The value that an object holds. Elements may be missing: where the object was not saved yet, and where another
-  /// version of the program saved it.
+  /// Makes the value from the stored elements. An element may be missing if the object is unsaved,
+  /// or if another version of the program saved it.
   init(compositeContent content: CompositeContent)
-  /// What an object holds for the value.
+  /// The elements that an object stores for this value.
   var compositeContent: CompositeContent { get }
 }
 
@@ -50,8 +50,8 @@ public struct CompositeContent: Sendable, Hashable {
   /// The existing values, by path within the composite.
   public internal(set) var values: [String: Value] = [:]
 
-  /// The type that reads stored elements, which has initial values for absent ones; nil for content
-  /// that a program made. It is no part of the value.
+  /// The type that reads stored elements, and has initial values for absent ones. Nil for content
+  /// that a program made. It is not compared or hashed.
   var reader: Any.Type?
 
   /// Makes content without values.
@@ -92,7 +92,7 @@ public struct CompositeContent: Sendable, Hashable {
     }
   }
 
-  /// The values as nested dictionaries, in the form in which attributes are set to them.
+  /// The values as nested dictionaries. A composite attribute can be set to this form.
   var dictionary: [String: Any?] {
     var result: [String: Any?] = [:]
     var inner: [String: CompositeContent] = [:]

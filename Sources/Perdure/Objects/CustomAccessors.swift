@@ -1,12 +1,12 @@
-// Accessors that a class has of its own for an attribute: `@Attribute` on a computed variable with
-// `get` and `set`.
+// Accessors that a class implements itself for an attribute: `@Attribute` on a computed variable
+// with `get` and `set`.
 //
-// Access by name goes through them, as in Core Data: `value(forKey:)` calls the getter, and
+// Access by name uses these accessors, as in Core Data: `value(forKey:)` calls the getter, and
 // `setValue(_:forKey:)` the setter. The accessors reach the stored value by `primitiveName`, which
 // the macro generates, or by `primitiveValue(forKey:)`.
 //
-// Whatever has to know the stored value does not go through them: fetches, saves, validation,
-// snapshots and JSON. A snapshot calls the getter of a transient attribute, which may compute the
+// Fetches, saves, validation, snapshots and JSON need the stored value, so they do not use these
+// accessors. Exception: a snapshot calls the getter of a transient attribute, which may compute the
 // value and store none.
 
 internal import PerdurePredicates
@@ -29,34 +29,34 @@ public struct _CustomValue {
 
   private var value: Value? { if case .value(let value) = content { value } else { nil } }
 
-  /// The value, converted to the type of a variable; nil if the variable cannot have it.
+  /// The value, converted to the type of a variable; nil if the variable cannot hold it.
   public func typed<T: AttributeValue>(_ type: T.Type) -> T? { value.flatMap(T.init(attributeValue:)) }
 
-  /// The value, converted to the type of an optional variable; nil if the variable cannot have it.
+  /// The value, converted to the type of an optional variable; nil if the variable cannot hold it.
   public func typed<T: AttributeValue>(_ type: T?.Type) -> T?? {
     guard let value else { return nil }
     if value.isNull { return .some(nil) }
     return T(attributeValue: value).map { .some($0) }
   }
 
-  /// The value as an array or dictionary; nil if the variable cannot have it.
+  /// The value as an array or dictionary; nil if the variable cannot hold it.
   public func typed<C: CodableCollection>(_ type: C.Type) -> C? { value.flatMap { C(storedValue: $0) } }
 
-  /// The value as an optional array or dictionary; nil if the variable cannot have it.
+  /// The value as an optional array or dictionary; nil if the variable cannot hold it.
   public func typed<C: CodableCollection>(_ type: C?.Type) -> C?? {
     guard let value else { return nil }
     if value.isNull { return .some(nil) }
     return C(storedValue: value).map { .some($0) }
   }
 
-  /// The value of a transient attribute of any type; nil if the variable cannot have it.
+  /// The value of a transient attribute of any type; nil if the variable cannot hold it.
   @_disfavoredOverload
   public func typed<T>(_ type: T.Type) -> T? {
     guard case .object(let object) = content else { return nil }
     return object as? T
   }
 
-  /// The value of an optional transient attribute of any type; nil if the variable cannot have it.
+  /// The value of an optional transient attribute of any type; nil if the variable cannot hold it.
   @_disfavoredOverload
   public func typed<T>(_ type: T?.Type) -> T?? {
     guard case .object(let object) = content else { return nil }
@@ -69,7 +69,7 @@ public struct _CustomValue {
 extension _CustomValue: Sendable {}
 
 extension ManagedObject {
-  /// The slot of an attribute with accessors of the class's own; nil for all others.
+  /// The slot of an attribute for which the class implements accessors; nil for all others.
   func customSlot(_ key: String) -> Int? {
     guard !shape.customSlots.isEmpty, let slot = shape.schema.slot(named: key),
       shape.customSlots.contains(slot)
@@ -102,7 +102,7 @@ extension ManagedObject {
   }
 
   /// Sets a property by its name with the setter of the class. Returns false, and changes nothing,
-  /// if the variable cannot have the value.
+  /// if the variable cannot hold the value.
   func setCustomValue(_ content: _CustomValue.Content, _ slot: Int) -> Bool {
     _setCustomValue(_CustomValue(content: content), forKey: shape.propertyName(slot))
   }

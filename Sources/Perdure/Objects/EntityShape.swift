@@ -1,16 +1,16 @@
-// An entity as contexts and objects use it: everything by slot, resolved once when a container opens its
-// store.
+// An entity in the form that contexts and objects use: all properties by slot. The form is built
+// once, when a container opens its store.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// What objects of one entity are made of.
+/// The structure of the objects of one entity.
 final class EntityShape: Sendable {
-  /// What one slot holds.
+  /// The property in one slot.
   enum Property: Sendable {
     case attribute(FieldKind, isOptional: Bool)
     case relationship(RelationshipShape)
-    /// An attribute whose values live with the instances.
+    /// A transient attribute: its values exist only in instances.
     case transient(AttributeType, isOptional: Bool)
     /// A derived attribute: the number of objects in the relationship of another slot.
     case count(ofSlot: Int)
@@ -34,28 +34,28 @@ final class EntityShape: Sendable {
   let slotsOfUnlistedKeys: [String: Int]
   let properties: [Property]
   let slotCount: Int
-  /// What each slot takes if it is a stored attribute; `absent` for all others.
+  /// The kind of value in each slot of a stored attribute; `absent` for all other slots.
   let attributeKinds: [FieldKind]
   /// The relationships among the properties.
   let relationships: [RelationshipShape]
-  /// By slot.
+  /// The relationships by slot.
   private let relationshipsBySlot: [Unmanaged<RelationshipShape>?]
-  /// The relationships that are columns.
+  /// The relationships that are stored in columns of the row.
   let columns: [RelationshipShape]
-  /// Their slots.
+  /// The slots of `columns`.
   let columnSlots: [Int]
-  /// The slots that a save has rules for.
+  /// The slots whose values a save checks.
   let ruledSlots: [Int]
-  /// By slot, what the model demands of the values of attributes; nil where it demands nothing.
+  /// The model's rules for the values of attributes, by slot; nil without rules.
   let rules: [CompiledRules?]
-  /// What each slot of a new object holds: its default, or nothing; nothing also where each object gets a default of
-  /// its own.
+  /// The initial values of a new object by slot: the default or null. Also null for a default that
+  /// is made for each object (`madeDefaults`).
   let template: [Value]
   private let madeDefaults: [(slot: Int, value: DefaultValue)]
-  /// One-way relationships of other entities whose destination is this entity or one it inherits from.
+  /// The relationships without an inverse whose destination is this entity or an ancestor of it.
   let incoming: [RelationshipShape]
-  /// The indexes in which an object of this entity is a key that no other context may add entries to while
-  /// the object is being deleted.
+  /// The indexes of links to or from an object of this entity. A save that deletes the object
+  /// requires that no other context has changed its entries in these indexes.
   let deletionGuards: [StoreIndex]
 
   /// The fetched properties by name, including inherited ones. They have no slots.
@@ -64,27 +64,27 @@ final class EntityShape: Sendable {
   var name: String { schema.name }
   var number: UInt16 { storage.number }
 
-  /// What makes bytes of values, for transformable attributes that name it.
+  /// The value transformers, by the slot of the attribute that names them.
   let transformers: [Int: any ValueTransformer]
   /// The slots of transformable attributes.
   let transformableSlots: Set<Int>
 
-  /// The Swift types of the attributes, without optionality, by slot. Nil for a property of a class
-  /// with accessors by name.
+  /// The Swift types of the attributes by slot, without optionality. Nil if the class has no key
+  /// path for the property.
   let valueTypes: [Any.Type?]
 
-  /// The slots of attributes that a save sets to its own time.
+  /// The slots of attributes that a save sets to the time of the save.
   let saveTimeSlots: [Int]
 
-  /// The slots of the accessors of a class with `@Accessors`, by their numbers.
+  /// The slots of the accessors of a class with `@Accessors`, by the accessors' numbers.
   let accessorSlots: [Int]
 
-  /// The slots of the attributes with accessors of the class's own (CustomAccessors.swift).
+  /// The slots of the attributes for which the class implements accessors (CustomAccessors.swift).
   let customSlots: Set<Int>
 
-  /// Whether a save has to ask objects before it writes.
+  /// Whether a save must call hooks or validation functions before it writes.
   let hasSaveHooks: Bool
-  /// Whether objects have to be told when their rows come and go.
+  /// Whether the class has hooks that depend on an object's row (`_LifeCycle.faulting`).
   let followsRow: Bool
 
   init(_ parts: EntityShapeParts, storeIdentifier: String) {
@@ -138,7 +138,8 @@ final class EntityShape: Sendable {
     fetchedProperties = parts.fetchedProperties
   }
 
-  /// Names that the entity does not have are refused before (AccessorCheck.swift).
+  /// The slots of the class's accessors. AccessorCheck.swift has already rejected names that the
+  /// entity does not have.
   private static func accessors(_ parts: EntityShapeParts) -> (slots: [Int], custom: Set<Int>) {
     let (type, schema) = (parts.objectClass, parts.schema)
     let slots = type._accessorNames.map { name in
@@ -163,7 +164,7 @@ final class EntityShape: Sendable {
   /// Whether an attribute holds the JSON of a Codable value, and not the bytes of a transformer.
   func holdsJSON(_ slot: Int) -> Bool { transformableSlots.contains(slot) && transformers[slot] == nil }
 
-  /// The relationship in a slot. Asking for a slot that holds something else is a mistake of the caller.
+  /// The relationship in a slot. Stops the program if the slot has another property.
   func relationship(_ slot: Int) -> RelationshipShape {
     guard properties.indices.contains(slot), case .relationship(let relationship) = properties[slot] else {
       stopWithoutRelationship(slot)
@@ -171,7 +172,8 @@ final class EntityShape: Sendable {
     return relationship
   }
 
-  /// As above, for every step of a walk: the relationship lives as long as the shape, nothing is counted.
+  /// As `relationship(_:)`, for each step of a walk. The reference is unmanaged, because the shape
+  /// retains the relationship.
   @inline(__always)
   func uncountedRelationship(_ slot: Int) -> Unmanaged<RelationshipShape> {
     guard let relationship = relationshipsBySlot[slot] else { stopWithoutRelationship(slot) }
@@ -183,7 +185,7 @@ final class EntityShape: Sendable {
     stop("An accessor reads slot \(slot) of \(name) as a relationship, but it is an attribute. \(slotList)")
   }
 
-  /// The message about a program that sets an attribute of `saveTimeSlots`.
+  /// The message for a program that sets an attribute of `saveTimeSlots`.
   func saveTimeComplaint(_ slot: Int) -> String {
     "\(name).\(propertyName(slot)) cannot be set: each save sets it."
   }
@@ -207,7 +209,7 @@ final class EntityShape: Sendable {
     }
   }
 
-  /// Whether new objects do not all begin with the same values.
+  /// Whether some defaults are made for each new object.
   var hasMadeDefaults: Bool { !madeDefaults.isEmpty }
 
   func valuesOfNewObject() -> [Value] {
@@ -217,7 +219,7 @@ final class EntityShape: Sendable {
     return values
   }
 
-  /// Whether a save takes a property without a value.
+  /// Whether a save accepts a property without a value.
   func isOptional(_ slot: Int) -> Bool {
     switch properties[slot] {
     case .attribute(_, let isOptional), .transient(_, let isOptional): isOptional
@@ -233,26 +235,26 @@ final class EntityShape: Sendable {
     schema.composites.isEmpty ? nil : schema.composite(named: path)
   }
 
-  /// The slots that a key stands for: one, or the leaves of a composite.
+  /// The slots of the property called `key`: one slot, or those of a composite's leaves.
   func slots(named key: String) -> Range<Int> {
     if let composite = composite(named: key) { return composite.slots }
     let slot = slot(named: key)
     return slot..<slot + 1
   }
 
-  /// The slot of a property. Asking for a name that the entity does not have is a mistake of the caller.
+  /// The slot of a property. Stops the program if the entity has no such property.
   func slot(named key: String, _ file: StaticString = #fileID, _ line: UInt = #line) -> Int {
     guard let slot = schema.slot(named: key) else { stop(complaint(about: key), file: file, line: line) }
     return slot
   }
 
-  /// Whether a key is the name of a fetched property. A later version can have given its name to
-  /// another property, which is then meant.
+  /// Whether a key is the name of a fetched property. A later version of the model may use the name
+  /// for another property. The key then refers to that property.
   func hasFetchedProperty(_ key: String) -> Bool {
     !fetchedProperties.isEmpty && fetchedProperties[key] != nil && schema.slot(named: key) == nil
   }
 
-  /// The message about a name that is not the name of one property.
+  /// The message for a key that is not the name of a property.
   func complaint(about key: String) -> String {
     if hasFetchedProperty(key) {
       return "\(name).\(key) is a fetched property, which is read-only. Change the objects that it finds."
@@ -266,7 +268,7 @@ final class EntityShape: Sendable {
   }
 }
 
-/// What an entity's shape is built from, all of it known before the first shape is made.
+/// The parts of an entity's shape. They are complete before the first shape is made.
 struct EntityShapeParts {
   let schema: EntitySchema
   let description: EntityDescription

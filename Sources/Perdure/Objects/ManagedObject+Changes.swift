@@ -1,4 +1,4 @@
-// What has changed, what is committed, and accessors by hand.
+// Changed values, committed values, and functions for hand-written accessors.
 
 internal import PerdurePredicates
 
@@ -12,8 +12,8 @@ extension ManagedObject {
   /// Transient attributes are included; one whose values cannot be compared is included if it was
   /// set. A composite attribute counts as a whole.
   ///
-  /// - Complexity: O(number of properties), and one look at the store. Objects in relationships are
-  ///   made as faults.
+  /// - Complexity: O(number of properties), and one read of the store. Objects in relationships are
+  ///   returned as faults.
   public func changedValues() -> [String: Any?] {
     var values: [String: Any?] = [:]
     for slot in changedSlots() + changedTransients(since: overlay?.transientsBefore) {
@@ -28,13 +28,13 @@ extension ManagedObject {
   /// property without a value has nil. Transient attributes are included as in `changedValues()`.
   /// Transformable attributes without a named transformer have their bytes.
   ///
-  /// An event ends with `processPendingChanges()` of the context, with a successful save, with a
-  /// `perform` of a background context, and with an `undoGroup`, an undo or a redo. If objects have hooks or the context is observed, any
-  /// save ends it before the first `willSave()`, even one that fails. A rollback and a reset
-  /// discard it. For an object that was inserted in the event, the result has the properties that
-  /// differ from the defaults, with the defaults.
+  /// An event ends with each of these: `processPendingChanges()` of the context, a successful save,
+  /// a `perform` of a background context, an `undoGroup`, an undo or a redo. If objects have hooks
+  /// or the context is observed, each save ends it before the first `willSave()`, even if the save
+  /// fails. A rollback and a reset discard it. For an object that was inserted in the event, the
+  /// result has the properties that differ from the defaults, with the defaults.
   ///
-  /// - Complexity: O(number of properties), one look at the store, and one for each to-many
+  /// - Complexity: O(number of properties), one read of the store, and one for each to-many
   ///   relationship that has changed.
   public func changedValuesForCurrentEvent() -> [String: Any?] {
     core.checkOwner()
@@ -69,7 +69,7 @@ extension ManagedObject {
     return values
   }
 
-  /// What the transient attributes held that have been changed in the current event.
+  /// The former values of the transient attributes that have changed in the current event, by name.
   private func transientsAtEvent() -> [String: Any?] {
     let before = overlay?.transientsAtEvent
     var values: [String: Any?] = [:]
@@ -79,7 +79,7 @@ extension ManagedObject {
     return values
   }
 
-  /// What a transient attribute held, as `value(forKey:)` gives it.
+  /// The former value of a transient attribute, in the form of `value(forKey:)`.
   private func shown(_ held: TransientValues.Held?, _ slot: Int) -> Any? {
     switch held ?? .value(shape.template[slot]) {
     case .object(let object): return object
@@ -89,7 +89,7 @@ extension ManagedObject {
     }
   }
 
-  /// What had been changed when the current event began; nil when nothing has been changed in it.
+  /// The changes at the beginning of the current event; nil if the object has not changed in it.
   private var eventStart: EventStart? {
     guard let overlay else { return context?.pending.eventStarts[reference] }
     return overlay.isBeforeEvent ? nil : overlay.eventStart ?? EventStart()
@@ -108,7 +108,7 @@ extension ManagedObject {
   ///
   /// - Parameter keys: The properties, which the entity must have; nil for all that are not
   ///   transient.
-  /// - Complexity: one look at the store, and one for each relationship whose other end has it.
+  /// - Complexity: one read of the store, and one for each relationship that the other end stores.
   public func committedValues(forKeys keys: [String]?) -> [String: Any?] {
     core.checkOwner()
     var stored = overlay?.isNew == true ? nil : context.map { StoredColumns($0, self) }
@@ -155,7 +155,7 @@ extension ManagedObject {
     }
   }
 
-  /// The value of a column, or of a derived attribute of a kind, as `value(forKey:)` gives it.
+  /// The value of a column, or of a derived attribute of a kind, in the form of `value(forKey:)`.
   private func shown(_ value: Value, _ slot: Int, _ kind: FieldKind? = nil) -> Any? {
     if shape.isRelationship(slot) {
       guard case .reference(let target) = value else { return nil }
@@ -169,7 +169,7 @@ extension ManagedObject {
     return value.swiftValue(of: kind ?? shape.attributeKinds[slot])
   }
 
-  /// The value of a column in the row that an object read last before its context lost it. nil if
+  /// The value of a column in the last row that an object has read, if the object is gone. Nil if
   /// the row was never in the store.
   private func lastStoredValue(_ slot: Int) -> Value? {
     guard header.pointee.isGone, header.pointee.version != RowVersion(rawValue: 0),
@@ -207,7 +207,7 @@ extension ManagedObject {
   }
 }
 
-// MARK: - Accessors by hand
+// MARK: - Hand-written accessors
 
 extension ManagedObject {
   /// Fires the fault, for an accessor that then calls `primitiveValue(forKey:)`.
@@ -260,7 +260,7 @@ extension ManagedObject {
     return ToMany(self, slot)
   }
 
-  /// The to-many relationship called `key` as one to objects of a class, to be changed in place:
+  /// The to-many relationship called `key`, with objects of a class, to be changed in place:
   /// `let workers: ToMany<Worker> = company.mutableSetValue(forKey: "workers")`. The entity must
   /// have it. Reading an object of another class stops the program.
   @_disfavoredOverload
@@ -286,7 +286,7 @@ extension ManagedObject {
     return OrderedToMany(self, slot)
   }
 
-  /// The ordered to-many relationship called `key` as one to objects of a class, to be changed in
+  /// The ordered to-many relationship called `key`, with objects of a class, to be changed in
   /// place. The entity must have it. Reading an object of another class stops the program.
   @_disfavoredOverload
   public func mutableOrderedSetValue<T: ManagedObject>(

@@ -1,11 +1,12 @@
 // Values at the end of paths of property names, with collection operators.
 //
 // Invariants
-//  K1  A path is followed name by name. After a to-many relationship it continues from each object,
-//      and their values form one flat array, without nil.
+//  K1  A path is followed name by name. After a to-many relationship it continues from each object.
+//      The values of all these objects form one flat array, without nil.
 //  K2  The names after an operator, up to the next operator, belong to its path. So
 //      `books.@max.year` and `books.year.@max` mean the same, as in predicates.
-//  K3  No value of the objects causes an overflow, and an operator of no values gives nil.
+//  K3  No values of the objects cause an overflow. Without values, `@count` and `@sum` give 0, and
+//      `@avg`, `@min` and `@max` give nil.
 //  K4  A path has a limited number of names and values, because paths may come from outside of the
 //      program. Setting changes each object once.
 
@@ -20,25 +21,24 @@ extension ManagedObject {
   ///
   /// An operator reduces many values to one. It is before or after the attribute:
   ///
-  /// | operator | gives |
+  /// | operator | result |
   /// |---|---|
   /// | `@count` | the number of objects, or of values, as an `Int` |
-  /// | `@sum` | `Int`, `Double` or `Decimal` by the attribute; `Decimal` where 64 bits do not do; 0 of none |
-  /// | `@avg` | a `Double`, or a `Decimal` of decimals; nil of none |
-  /// | `@min`, `@max` | the least or greatest value in its own type; nil of none |
+  /// | `@sum` | `Int`, `Double` or `Decimal` by attribute; `Decimal` beyond 64 bits; 0 if empty |
+  /// | `@avg` | a `Double`, or a `Decimal` of decimals; nil without values |
+  /// | `@min`, `@max` | the least or greatest value in its own type; nil without values |
   /// | `@unionOfObjects` | an array of all values |
   /// | `@distinctUnionOfObjects` | an array of the values that differ, each once |
   ///
   /// Unions of arrays and of sets are the same here, because paths are flat. `self` means the
   /// object itself, as in `books.year.@max.self`.
   ///
-  /// The objects on the way must have the properties, as for `value(forKey:)`. An operator must be
-  /// one of these and follow a to-many relationship; one that calculates needs numbers. A path has
-  /// at most 100 names, and leads to at most 16,777,216 values at each of them. Any other
-  /// path stops the program with a message that quotes the name; `checkedValue(forKeyPath:)` throws
-  /// instead.
+  /// The objects on the path must have the properties, as for `value(forKey:)`. An operator must be
+  /// one of these and follow a to-many relationship. An operator that calculates needs numbers. A
+  /// path has at most 100 names, and at most 16,777,216 values at each name. Any other path stops
+  /// the program with a message that quotes the name; `checkedValue(forKeyPath:)` throws instead.
   ///
-  /// - Complexity: O(n) for n values on the way. Reads the rows of their objects.
+  /// - Complexity: O(n) for n values on the path. Reads the rows of their objects.
   public func value(forKeyPath path: String) -> Any? {
     KeyedProblem.stopping { () throws(KeyedProblem) -> Any? in try keyedValue(path: path, isChecked: false) }
   }
@@ -46,8 +46,8 @@ extension ManagedObject {
   /// The value at the end of a path that comes from outside of the program; see
   /// `value(forKeyPath:)`.
   ///
-  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if a property, operator or value on the way
-  ///   does not exist. 1550 if stored bytes on the way cannot be decoded.
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if a property, operator or value on the path
+  ///   does not exist. 1550 if stored bytes on the path cannot be decoded.
   public func checkedValue(forKeyPath path: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in
       try keyedValue(path: path, isChecked: true)
@@ -63,12 +63,12 @@ extension ManagedObject {
   /// Changes the property at the end of a path of property names, for example `company.name`.
   ///
   /// A path through a to-many relationship changes the property of all its objects, once for each
-  /// object. A path that leads to no object changes nothing.
+  /// object. If the path ends at no object, nothing changes.
   ///
   /// - Parameter value: As for `setValue(_:forKey:)`.
   /// - Parameter path: A path without operators. Any other path is a mistake of the caller, and
   ///   stops the program.
-  /// - Complexity: O(n) for n objects on the way.
+  /// - Complexity: O(n) for n objects on the path.
   public func setValue(_ value: Any?, forKeyPath path: String) {
     typealias End = (object: ManagedObject, key: String)
     let found = KeyedProblem.stopping { () throws(KeyedProblem) -> [End] in try ends(of: path) }
@@ -88,7 +88,7 @@ extension ManagedObject {
     for change in changes { change() }
   }
 
-  /// The objects at the end of a path without its last name, each with that name.
+  /// The objects to change, each with the name of the property to set.
   private func ends(of path: String) throws(KeyedProblem) -> [(object: ManagedObject, key: String)] {
     if path.contains("@") { throw .mistake("\(path.shortened): the result of an operator cannot be set.") }
     try KeyPathWalk.checkLength(path)
@@ -112,12 +112,12 @@ extension ManagedObject {
     return found
   }
 
-  /// Whether `path` names a property. The path of an element of a composite does.
+  /// Whether `path` names a property, a composite attribute, or an element of one.
   private func hasProperty(_ path: String) -> Bool {
     shape.schema.slot(named: path) != nil || shape.composite(named: path) != nil
   }
 
-  /// The objects that a name in the middle of a path leads to.
+  /// The objects that a property in the middle of a path refers to.
   ///
   /// - Parameters:
   ///   - rest: The path from `name` on.
@@ -149,14 +149,16 @@ struct KeyPathWalk {
   private let path: String
   private var names: ArraySlice<String>
   private var place: Place
-  /// Whether an operator is in the path. Then a derived sum counts exactly, also beyond its type.
+  /// Whether the path has an operator. Then a derived sum has its exact value, even if its
+  /// attribute's type cannot hold it.
   private let hasOperator: Bool
   /// Whether stored bytes that cannot be decoded are an error.
   private let isChecked: Bool
 
-  /// The longest path, in names.
+  /// The maximum number of names in a path.
   private static let namesMax = 100
-  /// The most values at one name. In a cycle of to-many relationships they multiply with each name.
+  /// The maximum number of values at one name. In a cycle of to-many relationships, the number
+  /// multiplies with each name.
   @TaskLocal static var valuesMax = 1 << 24
 
   static func checkLength(_ path: String) throws(KeyedProblem) {

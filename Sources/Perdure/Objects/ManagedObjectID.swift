@@ -50,7 +50,7 @@ public struct ManagedObjectID: Sendable {
     self.init(parts: Self.parts(of: uri).map(String.init))
   }
 
-  /// What stands between the slashes behind the scheme; nothing where that is another.
+  /// The parts between the slashes after the scheme; empty for another scheme.
   private static func parts(of text: String) -> [Substring] {
     guard text.hasPrefix(scheme) else { return [] }
     return text.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
@@ -67,14 +67,15 @@ public struct ManagedObjectID: Sendable {
 
   /// Reads the text form from a URL; like `init(uri:)`.
   public init?(uriRepresentation url: URL) {
-    // Taken apart first: what was escaped may be a slash.
+    // The text is split before it is unescaped, because an escaped character may be a slash.
     let parts = Self.parts(of: url.absoluteString)
     let names = parts.compactMap(Self.unescaped)
     guard names.count == parts.count else { return nil }
     self.init(parts: names)
   }
 
-  /// A part of a URL. A percent sign is escaped too, or a name with one would be read as another.
+  /// A part of a URL, escaped. A percent sign is escaped too. Otherwise a name with a percent sign
+  /// would be read as another name.
   private static func escaped(_ text: String) -> String {
     var escaped = ""
     for byte in text.utf8 {
@@ -88,7 +89,7 @@ public struct ManagedObjectID: Sendable {
     return escaped
   }
 
-  /// What a part of a URL says; nil when it has an escape that is none.
+  /// A part of a URL, unescaped; nil if an escape or the resulting UTF-8 is invalid.
   private static func unescaped(_ part: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = part.utf8
@@ -110,7 +111,7 @@ public struct ManagedObjectID: Sendable {
 }
 
 extension ManagedObjectID: Hashable {
-  /// Whether both name the same object.
+  /// Whether both identify the same object.
   public static func == (left: ManagedObjectID, right: ManagedObjectID) -> Bool {
     left.number == right.number && left.entity.isSame(as: right.entity)
   }

@@ -1,12 +1,12 @@
-// What the changes of an overlay are, as a whole.
+// The kinds of changes in an overlay.
 
 internal import PerdurePredicates
 
 extension ObjectOverlay {
-  /// Whether links are changed that the store keeps.
+  /// Whether links of stored relationships are changed.
   var hasStoredDeltas: Bool { deltas.contains { !shape.relationship($0.slot).isTransient } }
 
-  /// Whether a save has to ask the store for anything.
+  /// Whether a save has changes of the object to write.
   var isToBeWritten: Bool {
     isNew || isDeleted || changesRow || hasOrders || hasStoredDeltas
   }
@@ -19,7 +19,7 @@ extension ObjectOverlay {
     return isNew ? .inserted : .updated
   }
 
-  /// The number of links and places with changes.
+  /// The number of changed links and order keys.
   var memberCount: Int {
     deltas.reduce(0) { $0 + $1.delta.added.count + $1.delta.removed.count }
       + orders.reduce(0) { $0 + $1.delta.count }

@@ -2,19 +2,19 @@ internal import PerdurePredicates
 
 /// The unsaved changes of one object, whether the object has an instance or not.
 ///
-/// Delete rules change rows by the thousand; so changes are kept by reference, and an instance is only made
-/// when somebody asks for the object. While there are changes, the overlay keeps the instance alive.
+/// Changes are stored by reference: delete rules may change thousands of rows. The instance is made
+/// when the program uses the object, and is retained while there are changes.
 final class ObjectOverlay {
-  // Not checked for exclusivity at run time: no function here calls out, and checks cost more than accesses.
+  // Exclusivity is not checked at run time: no access calls code that accesses the same property.
 
   let reference: ObjectReference
   let shape: EntityShape
-  /// The context's: it ends after all overlays.
+  /// The context's memory, which is freed after all overlays.
   private let memory: UnsafeMutablePointer<ObjectMemory>
   private let slotCount: Int
   /// Whether the object has no row in the store.
   let isNew: Bool
-  /// Whether the id of a new object was asked to be permanent.
+  /// Whether the id of a new object counts as permanent.
   @exclusivity(unchecked) var hasPermanentID = false
   /// Whether the object is to be deleted.
   @exclusivity(unchecked) var isDeleted = false {
@@ -25,51 +25,55 @@ final class ObjectOverlay {
   }
   /// Whether anything has changed since a save last called the object's hooks.
   @exclusivity(unchecked) var isTouched = true
-  /// Whether the delete rules have been applied to what it is linked with now.
+  /// Whether the delete rules have been applied to the objects that are linked with the object now.
   @exclusivity(unchecked) var isPropagated = false
-  /// The columns by slot, in memory of the overlay; behind them a byte for each says whether it has changed, and
-  /// if not its value is null. There is none of it when no column has changed.
+  /// The columns by slot, and after them one byte for each column: whether it has changed. An
+  /// unchanged column has the value null. Nil if no column has changed.
   @exclusivity(unchecked) private var values: UnsafeMutablePointer<Value>?
   @exclusivity(unchecked) private(set) var deltas: [(slot: Int, delta: LinkDelta)] = []
-  /// The order of ordered relationships.
+  /// The changed orders of ordered relationships, by slot.
   @exclusivity(unchecked) private(set) var orders: [(slot: Int, delta: OrderDelta)] = []
-  /// The version of the row that the changes were made to; nil for new objects and where only links changed.
+  /// The version of the row that was changed; nil for new objects, and if only links have changed.
   @exclusivity(unchecked) var baseVersion: RowVersion?
-  /// The row of that version, kept where the context has moved on past it and others have changed the same as is changed
-  /// here (`PendingRebase.keepBase`).
+  /// A copy of the row with the version `baseVersion`. It is kept if the view advances past this
+  /// version, and other contexts have changed the same columns or removed the object
+  /// (`PendingRebase.keepBase`).
   @exclusivity(unchecked) var keptBase: KeptRow?
-  /// The object whose deletion has taken this one along; nil where it was deleted by itself.
+  /// The object whose delete rule has deleted this object; nil if it was deleted directly.
   @exclusivity(unchecked) var deletedWith: ObjectReference?
-  /// Whether the object had a row that others have removed, and gets one again.
+  /// Whether the object is inserted again, after a save has removed its row.
   @exclusivity(unchecked) var isInsertedAgain = false
   @exclusivity(unchecked) var object: ManagedObject?
-  /// What the transient attributes of the instance held before the first of them was set; nil when none was.
-  /// Taken away by `TransientState.dropTransientsBefore` alone, which lets go of it where that may call out (T3).
+  /// The values of the transient attributes before the first of them was set; nil if none was set.
+  /// To drop them, call `TransientState.dropTransientsBefore`, which releases them when code of the
+  /// program may run (T3 in TransientValues.swift).
   @exclusivity(unchecked) var transientsBefore: TransientValues?
-  /// What they held before the first of them was set in the current event; nil when none was. Taken away as
-  /// `transientsBefore` is.
+  /// The same values before the current event; nil if none was set in it. To drop them, call
+  /// `TransientState.dropTransientsAtEvent`.
   @exclusivity(unchecked) var transientsAtEvent: TransientValues? {
     didSet { noteEventEdit() }
   }
-  /// What had been changed when the current event began (`EventEnd.endEvent`); nil when nothing had.
+  /// The changes at the beginning of the current event (`EventEnd.endEvent`); nil if there were
+  /// none.
   @exclusivity(unchecked) private(set) var eventStart: EventStart?
-  /// Whether nothing has been changed in the current event; then `eventStart` is that of an earlier one.
+  /// Whether the object is unchanged in this event. Then `eventStart` belongs to an earlier event.
   @exclusivity(unchecked) private(set) var isBeforeEvent = false
-  /// What the object was when the last event ended, which is what observers know of it; nil when it had no changes.
+  /// The state at the end of the last event, as observers know it; nil if the object had no
+  /// changes.
   @exclusivity(unchecked) private(set) var toldState: ObjectState?
-  /// What the columns of a new object began with, where that is not the same for all; see `beginning`.
+  /// The initial values of a new object by slot, if some defaults are made for each object.
   @exclusivity(unchecked) private var madeBeginning: [Value]?
-  /// What the layer of the context lacks of these changes (`LayerFollower.currentLayer`).
+  /// The parts of these changes that the context's layer lacks (`LayerFollower.currentLayer`).
   @exclusivity(unchecked) private(set) var layerGap = LayerGap.all
-  /// The members that were edited since the layer had all changes, perhaps repeatedly.
+  /// The members that were edited since the layer had all changes. A member may be repeated.
   @exclusivity(unchecked) private(set) var editedMembers: [EditedMember] = []
-  /// Whether it was noted as edited in the current event. Otherwise it is as it was at its end.
+  /// Whether the object was noted as edited in the current event. If not, it is unchanged in it.
   @exclusivity(unchecked) private var isInEvent = false
-  /// The interval in which edits were reported to the recorder, and their slots: a bit for each
-  /// below 63. The highest bit is for all (ER1 in EditRecorder.swift).
+  /// The interval of the last report to the undo recorder, and the reported slots: one bit for each
+  /// slot below 63. The highest bit means all slots (ER1 in EditRecorder.swift).
   @exclusivity(unchecked) private var recordedIn: UInt32 = 0
   @exclusivity(unchecked) private var recordedSlots: UInt64 = 0
-  /// Where the tracker has it among the changes of its entity.
+  /// The offset of the overlay in the array of its entity (P1 in PendingChanges.swift).
   @exclusivity(unchecked) var place = 0
 
   init(
@@ -87,13 +91,13 @@ final class ObjectOverlay {
     values = makeValues(beginning)
   }
 
-  /// The defaults by slot that a new object began with; nil for one that has a row.
+  /// The initial values of a new object by slot; nil for an object with a row.
   var beginning: [Value]? { isNew ? madeBeginning ?? shape.template : nil }
 
   deinit { dropValues() }
 
-  /// Whether the store can have nothing that leads to the object: it was never there. To one that is inserted again lead
-  /// the references that the rule no action has left.
+  /// Whether the store has no references to the object, because it never had the object. If an
+  /// object is inserted again, the delete rule no action may have left references to it.
   var isUnknownToStore: Bool { isNew && !isInsertedAgain }
 
   /// Whether the program has deleted the object before its first save. No save writes it.
@@ -105,7 +109,8 @@ final class ObjectOverlay {
   /// Whether the row has to be written.
   var changesRow: Bool { values != nil }
 
-  /// Whether a row can hold what was set: no id of another store, which `GraphSchema.heldIdentity` leaves as it is.
+  /// Whether a row can hold the changed values. It cannot hold an id of another store
+  /// (`GraphSchema.heldIdentity`), or a value without bytes (T2 in ValueTransformers.swift).
   var fitsRow: Bool {
     !(0..<slotCount).contains { slot in
       switch value(slot) {
@@ -119,14 +124,14 @@ final class ObjectOverlay {
 
   var hasOrders: Bool { !orders.isEmpty }
 
-  /// The changed value of a column, or nil when it has not changed.
+  /// The changed value of a column; nil if it has not changed.
   @inline(__always)
   func value(_ slot: Int) -> Value? {
     guard let values, marks(behind: values)[checked(slot)] else { return nil }
     return values[slot]
   }
 
-  /// The object that a changed to-one column leads to.
+  /// The object in a changed to-one column; nil if the column has not changed or is null.
   @inline(__always)
   func reference(_ slot: Int) -> ObjectReference? {
     guard let values, marks(behind: values)[checked(slot)] else { return nil }
@@ -134,7 +139,7 @@ final class ObjectOverlay {
     return nil
   }
 
-  /// All columns by slot, and which of them have changed; nothing when none has.
+  /// Passes all columns by slot, and whether they have changed, if any column has changed.
   @inline(__always)
   func withColumns(_ body: (UnsafeBufferPointer<Value>, UnsafeBufferPointer<Bool>) -> Void) {
     guard let values else { return }
@@ -143,13 +148,13 @@ final class ObjectOverlay {
       UnsafeBufferPointer(start: marks(behind: values), count: slotCount))
   }
 
-  /// The layer of the context has the changes as they are now.
+  /// Notes that the context's layer has all current changes.
   func didEnterLayer() {
     layerGap = []
     if !editedMembers.isEmpty { editedMembers = [] }
   }
 
-  /// Called by each change of more than a column or a member: the layer has to follow.
+  /// Notes a change of more than a column or a member: the layer must enter all parts again.
   @inline(__always)
   func noteEdit() { noteEdit(.all) }
 
@@ -165,10 +170,10 @@ final class ObjectOverlay {
     if layerGap == .all, !editedMembers.isEmpty { editedMembers = [] }
   }
 
-  /// Notes that the link or the place of a member has changed.
+  /// Notes that the link or the order key of a member has changed.
   private func noteEdit(of member: ObjectReference, _ slot: Int) {
     if layerGap == .all { return }
-    // With more edits than parts, entering all parts is as cheap.
+    // With so many edits, entering all parts costs no more.
     if editedMembers.count >= 64, editedMembers.count >= 2 * memberCount { return noteEdit() }
     noteEdit(.members)
     editedMembers.append(EditedMember(slot: slot, member: member))
@@ -180,7 +185,7 @@ final class ObjectOverlay {
     memory.pointee.eventEdits.note(reference)
   }
 
-  /// Called when the tracker gets the changes: the layer and the event do not have the object.
+  /// Called when the tracker gets the overlay: the layer and the event do not know the object yet.
   func didEnterTracker() {
     layerGap = []
     noteEdit()
@@ -199,13 +204,13 @@ final class ObjectOverlay {
     switch value {
     case .reference: linksChanged()
     case .null: if shape.isRelationship(slot) { linksChanged() }
-    // Of relationships the others are none.
+    // No other value belongs to a relationship.
     default: break
     }
     isTouched = true
   }
 
-  /// Reports to the recorder that a column is about to change, once in an interval.
+  /// Reports to the undo recorder that a column is about to change, once for each interval.
   @inline(never)
   private func record(_ slot: Int) {
     let interval = memory.pointee.recordingGroup
@@ -221,25 +226,26 @@ final class ObjectOverlay {
     }
   }
 
-  /// The current undo group has inserted the object, and so needs none of its columns.
+  /// Notes that the current undo group has inserted the object, so it needs no former values.
   func noteInsertionInGroup() {
     (recordedIn, recordedSlots) = (memory.pointee.recordingGroup, Self.allSlots)
   }
 
   private static let allSlots: UInt64 = 1 << 63
 
-  /// What is kept of relationships holds no more (L1 in KeptRelations.swift).
+  /// Invalidates all cached relationships of the context (L1 in KeptRelations.swift).
   @inline(__always)
   private func linksChanged() { memory.pointee.linkStamp &+= 1 }
 
-  /// Changes a column without saying so to the hooks of a save.
+  /// Changes a column, but leaves `isTouched` unchanged: a save does not call hooks for this
+  /// change.
   func setPrimitiveValue(_ value: Value, _ slot: Int) {
     let wasTouched = isTouched
     setValue(value, slot)
     isTouched = wasTouched
   }
 
-  /// Takes the changes of columns back, of which the row has the value.
+  /// Removes the changes of columns whose values equal those of the row.
   func unmark(where isUnchanged: (Int, Value) -> Bool) {
     guard let values else { return }
     linksChanged()
@@ -254,8 +260,8 @@ final class ObjectOverlay {
 
   /// - Parameter template: The columns of a new object, all of which count as changed.
   private func makeValues(_ template: [Value]?) -> UnsafeMutablePointer<Value> {
-    // As values, though marks lie in the last of them: memory without a type is asked for by alignment, which
-    // takes the system twice as long.
+    // Allocated as values, although the last of them contain the marks. For untyped memory, an
+    // alignment is passed, and the system then takes twice as long.
     let stride = MemoryLayout<Value>.stride
     let values = UnsafeMutablePointer<Value>.allocate(
       capacity: slotCount + (slotCount + stride - 1) / stride)
@@ -292,7 +298,7 @@ final class ObjectOverlay {
     return nil
   }
 
-  /// Changes how a relationship differs from the store.
+  /// Changes the difference between a relationship and the links in the store.
   ///
   /// - Parameter member: The only object at the other end that the change concerns; nil for any.
   func changeDelta(
@@ -300,7 +306,7 @@ final class ObjectOverlay {
   ) {
     isTouched = true
     linksChanged()
-    // The layer has the other relationships by the columns of the other objects.
+    // Other stored relationships are in the layer as columns or links of the other end.
     if case .links(_, true) = shape.relationship(slot).form {
       if let member { noteEdit(of: member, slot) } else { noteEdit() }
     }
@@ -311,7 +317,7 @@ final class ObjectOverlay {
     if deltas[position].delta.isEmpty { deltas.remove(at: position) }
   }
 
-  /// How an ordered relationship's order differs from the store's; nil where it does not.
+  /// The difference between a relationship's order and the stored order; nil if there is none.
   func order(_ slot: Int) -> OrderDelta? {
     for entry in orders where entry.slot == slot { return entry.delta }
     return nil
@@ -331,21 +337,21 @@ final class ObjectOverlay {
     if let delta, !delta.isEmpty { orders.append((slot, delta)) }
   }
 
-  /// What is changed from now on belongs to another event.
+  /// Ends the current event for this object: later changes belong to the next event.
   func endEvent() {
     isBeforeEvent = true
     isInEvent = false
     toldState = state
   }
 
-  /// Observers have heard that the object is gone, and it is there again.
+  /// Forgets the reported state: observers know that the object is gone, but it was restored.
   func forgetTold() { toldState = nil }
 
-  /// The object had changes when the event began, and lost them meanwhile.
+  /// Sets the changes at the beginning of the event. An earlier overlay of the object had them.
   func resumeEvent(_ start: EventStart) { eventStart = start }
 
-  /// Another overlay had the object until now: what it began with, what has changed in the current event, and what was
-  /// told of it.
+  /// Copies the initial values, the changes in the current event and the reported state from the
+  /// object's earlier overlay.
   func takeOver(from other: ObjectOverlay) {
     madeBeginning = other.madeBeginning
     (eventStart, isBeforeEvent, toldState) = (other.eventStart, other.isBeforeEvent, other.toldState)
@@ -366,9 +372,9 @@ final class ObjectOverlay {
     deltas.removeAll { isRemoved($0.slot) }
   }
 
-  /// Forgets all changed columns of an object that has a row.
+  /// Discards all changed columns of an object that has a row.
   func discardValues() {
-    precondition(!isNew, "A new object has no row to fall back on.")
+    precondition(!isNew, "The columns of a new object cannot be discarded: it has no row.")
     linksChanged()
     noteEdit()
     dropValues()
@@ -376,7 +382,7 @@ final class ObjectOverlay {
 }
 
 extension ObjectOverlay {
-  /// Goes back to what it held.
+  /// Restores an earlier content.
   func restore(_ content: OverlayContent) {
     linksChanged()
     noteEdit()

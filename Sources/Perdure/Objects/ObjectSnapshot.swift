@@ -11,7 +11,7 @@ public import PerdurePredicates
 public struct ObjectSnapshot: Sendable, Hashable {
   /// The value of a property.
   public indirect enum Property: Sendable, Hashable {
-    /// The value of an attribute, `.null` for none.
+    /// The value of an attribute; `.null` without a value.
     case attribute(Value)
     /// The identity of the object of a to-one relationship that was not followed.
     case reference(ManagedObjectID?)
@@ -31,7 +31,7 @@ public struct ObjectSnapshot: Sendable, Hashable {
       if case .object(let object) = self { object } else { nil }
     }
 
-    /// The objects of a to-many relationship or a fetched property; none of any other property.
+    /// The objects of a to-many relationship or a fetched property; empty for any other property.
     public var objects: [ObjectSnapshot] {
       if case .objects(let objects) = self { objects } else { [] }
     }
@@ -42,7 +42,7 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// The values of its properties by name: attributes, including derived ones and transient ones
   /// with a type of the model, to-one relationships, and the requested to-many relationships and
   /// fetched properties. Elements of composite attributes are included by their paths:
-  /// `address.street`. If the class has accessors of its own for a transient attribute
+  /// `address.street`. If the class implements accessors for a transient attribute
   /// (`@Attribute(.transient)` of a computed variable), the value is that of its getter. For a
   /// stored attribute, it is the stored value.
   public let properties: [String: Property]
@@ -51,10 +51,10 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// relationship or fetched property that was not included.
   public subscript(key: String) -> Property? { properties[key] }
 
-  /// What a typed snapshot shows for a required object that did not exist.
+  /// The contents of a typed snapshot for a required object that did not exist.
   static let absent = ObjectSnapshot(objectID: .absent, properties: [:])
 
-  /// Whether this stands for an object that did not exist.
+  /// Whether this represents an object that did not exist.
   var isAbsent: Bool { objectID == .absent }
 }
 
@@ -70,8 +70,8 @@ extension ManagedObject {
   ///   - file: The caller's file, for the message of a stop.
   ///   - line: The caller's line.
   /// - Throws: `PerdureError` 134060 if a part of the snapshot could not be read or fetched, or if
-  ///   an accessor had an error before that it could not throw; `objectNotFound` for an object
-  ///   whose row is absent and was not loaded before.
+  ///   an earlier property read failed, because properties cannot throw. `objectNotFound` for an
+  ///   object whose row is absent and was not loaded before.
   /// - Complexity: O(n) for n included objects. Faults fire.
   public func snapshot(
     including paths: [String] = [], file: StaticString = #fileID, line: UInt = #line
@@ -133,14 +133,14 @@ extension ManagedObject {
   }
 }
 
-/// Paths of names, with what they have in common once.
+/// Paths of property names as a tree, in which common beginnings of paths are stored once.
 struct PathTree {
   private(set) var branches: [String: PathTree] = [:]
 
-  /// The tree of some paths, which may be empty. A path that none of the entities has stops the
-  /// program.
+  /// Makes the tree of the paths, which may be empty. Stops the program if none of the entities has
+  /// the properties of a path.
   ///
-  /// - Parameter shapes: The entities of the objects that the paths begin at. Not empty.
+  /// - Parameter shapes: The entities of the objects at which the paths begin. Not empty.
   init(
     _ paths: [String], of shapes: [EntityShape], _ graph: GraphSchema, _ file: StaticString, _ line: UInt
   ) {
@@ -150,9 +150,9 @@ struct PathTree {
 
   private init() {}
 
-  /// Stops the program where nothing can have a relationship or a fetched property with a name.
+  /// Stops the program if a name is not a relationship or fetched property of any entity.
   ///
-  /// - Parameter shapes: The entities of what may be met here.
+  /// - Parameter shapes: The entities of the objects that may be at this point of the paths.
   private func check(
     _ shape: EntityShape, _ shapes: [EntityShape], _ graph: GraphSchema, _ file: StaticString, _ line: UInt
   ) {
@@ -181,7 +181,7 @@ struct PathTree {
   private func check(
     fetched: FetchedShape, _ graph: GraphSchema, _ file: StaticString, _ line: UInt
   ) {
-    // Without the entity, the fetch throws.
+    // If the entity does not exist, the fetch throws.
     let shapes = graph.shapes(named: fetched.request.entityName ?? "")
     guard let first = shapes.first else { return }
     check(first, shapes.flatMap { graph.kinds(of: $0) }, graph, file, line)

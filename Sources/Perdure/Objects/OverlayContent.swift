@@ -4,7 +4,7 @@ internal import PerdurePredicates
 
 /// The content of an overlay at one time.
 struct OverlayContent {
-  /// Changed columns by slot; nil where the row was not changed.
+  /// Changed columns by slot; nil if the row was not changed.
   let columns: [Int: Value]?
   let deltas: [(slot: Int, delta: LinkDelta)]
   let orders: [(slot: Int, delta: OrderDelta)]
@@ -20,7 +20,7 @@ struct OverlayContent {
 struct EventStart {
   /// Changed columns by slot.
   var columns: [Int: Value] = [:]
-  /// By the slot of the relationship.
+  /// Changed links by the slot of the relationship.
   var deltas: [Int: LinkDelta] = [:]
 }
 

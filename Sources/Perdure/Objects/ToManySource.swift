@@ -22,12 +22,12 @@ enum ToManySource {
     if case .relationship(_, let slot) = self { slot } else { nil }
   }
 
-  /// The relationship, to change it. A list has none, and stops the program.
+  /// The relationship, for a change. Stops the program for a list, which has no relationship.
   func changeable() -> (owner: ManagedObject, slot: Int) {
     guard case .relationship(let owner, let slot) = self else {
       stop(
         "This collection was made of objects. It belongs to no relationship, and cannot be changed. Assign it to a "
-          + "relationship, and change that.")
+          + "relationship, and change the relationship.")
     }
     return (owner, slot)
   }
