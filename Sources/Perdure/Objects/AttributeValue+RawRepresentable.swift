@@ -1,4 +1,4 @@
-// Enumerations, and other types around one raw value, as attributes: stored as what they are made of.
+// Attributes of types with a raw value, such as enumerations. The raw value is stored.
 
 public import PerdureModel
 public import PerdurePredicates

@@ -1,11 +1,11 @@
-// Three small things of an object's header, in one byte.
+// Three values of an object's header, in one byte.
 //
-//     bits 0…2   one more than the raw value of the saved state; 0: none
-//     bit  3     whether something kept points to the instance
-//     bits 4, 5  the end of the stamp that bits 6 and 7 are of
-//     bits 6, 7  whether a relationship with an even slot, or with an odd one, was asked for
+//     bits 0…2   the raw value of the saved state plus 1; 0 without a saved state
+//     bit  3     whether a cached relationship refers to the instance
+//     bits 4, 5  the last two bits of the link stamp to which bits 6 and 7 belong
+//     bits 6, 7  whether a relationship with an even slot, or with an odd slot, was read
 
-/// What `ObjectHeader` has no room for elsewhere.
+/// The values that share one byte of `ObjectHeader`.
 struct HeaderMarks {
   private var bits: UInt8 = 0
 
@@ -27,7 +27,10 @@ struct HeaderMarks {
     set { if newValue { bits |= Self.keptBit } else { bits &= ~Self.keptBit } }
   }
 
-  /// - Returns: Whether it was asked before at this stamp, as far as the bits tell.
+  /// Notes that a relationship is read.
+  ///
+  /// - Returns: Whether it was probably read before at this stamp. Several relationships and stamps
+  ///   share the bits.
   @inline(__always)
   mutating func ask(_ slot: Int, at stamp: UInt64) -> Bool {
     let end = UInt8(truncatingIfNeeded: stamp & 0b11) &<< 4

@@ -1,16 +1,16 @@
 internal import PerdurePredicates
 
-/// How the objects at the other end of a relationship differ from what the store has.
+/// The difference between the objects at the other end of a relationship and those in the store.
 ///
-/// Invariants, at the context's view: no element of `added` is in the store's set, every element of
-/// `removed` is. So the size of the changed set is known without looking at it.
+/// Invariants, at the context's view: no element of `added` is in the store's set, and every
+/// element of `removed` is. So the size of the changed set is known without reading the set.
 struct LinkDelta {
   private(set) var added = ReferenceSet()
   private(set) var removed = ReferenceSet()
 
   var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 
-  /// How many more objects there are than the store has.
+  /// The number of objects minus their number in the store.
   var countDifference: Int { added.count - removed.count }
 
   /// Adds an object that is not in the changed set.
@@ -23,13 +23,13 @@ struct LinkDelta {
     if !added.remove(reference) { removed.insert(reference) }
   }
 
-  /// Whether the changed set has an object; nil when that is for the store to say.
+  /// Whether the changed set has an object; nil if this depends on the store.
   func contains(_ reference: ObjectReference) -> Bool? {
     if added.contains(reference) { return true }
     return removed.contains(reference) ? false : nil
   }
 
-  /// The changed set, of what the store has.
+  /// The changed set, computed from the set in the store.
   func applied(to stored: [ObjectReference]) -> Set<ObjectReference> {
     Set(stored).subtracting(removed.ordered).union(added.ordered)
   }

@@ -1,13 +1,14 @@
-// What generated and hand-written property accessors call: one line each.
+// The functions that generated and hand-written property accessors call. Each accessor is one line.
 //
 //     var name: String {
 //       get { _get(_Slot.name) }
 //       set { _set(_Slot.name, newValue) }
 //     }
 //
-// The frequent types and to-one relationships have getters of their own (ManagedObject+InlinedReading.swift), so that a
-// clean object's field costs a comparison and a load. The setters of the frequent types are in
-// ManagedObject+FrequentTypes.swift. The other types go through `AttributeValue`.
+// The frequent types and to-one relationships have separate getters
+// (ManagedObject+InlinedReading.swift), so that a read of an unchanged object takes a comparison
+// and a load. The setters of the frequent types are in ManagedObject+FrequentTypes.swift. The other
+// types use `AttributeValue`.
 
 internal import PerdurePredicates
 
@@ -15,13 +16,13 @@ internal import PerdurePredicates
 
 extension ManagedObject {
   /// Reads an attribute. Returns its zero or initial value (AbsentValues.swift) if the attribute
-  /// has no value, or one that the type does not know. A sum that the type cannot hold reads as the
-  /// nearest number that it can.
+  /// has no value, or a value that the type cannot represent. A sum that the type cannot hold reads
+  /// as the nearest number that it can hold.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T {
     convert(attributeValue(slot), slot) ?? absentValue(slot)
   }
 
-  /// Reads an attribute; nil when it has no value, or one that the type does not have.
+  /// Reads an attribute; nil if it has no value, or a value that the type cannot represent.
   public final func _get<T: AttributeValue>(_ slot: Int) -> T? {
     convert(attributeValue(slot), slot)
   }
@@ -31,12 +32,13 @@ extension ManagedObject {
     setAttributeValue(value.predicateValue, slot)
   }
 
-  /// Changes an attribute; nil takes its value away.
+  /// Changes an attribute; nil removes its value.
   public final func _set<T: AttributeValue>(_ slot: Int, _ value: T?) {
     setAttributeValue(value?.predicateValue ?? .null, slot)
   }
 
-  /// The value as its property has it; nil for none, and for one that the type does not know.
+  /// Converts a stored value to the type of its property; nil for null, or if the type cannot
+  /// represent the value. Stops the program for a value of another kind.
   func convert<T: AttributeValue>(_ value: Value, _ slot: Int) -> T? {
     if case .null = value { return nil }
     if let converted = T(attributeValue: value) { return converted }
@@ -52,9 +54,10 @@ extension ManagedObject {
 // MARK: - Relationships
 
 extension ManagedObject {
-  /// The value of a required relationship without an object: the program has not set it, a delete
-  /// rule or another context has removed the object, or the store could not be read. Data may cause
-  /// any of these, so the program does not stop. A save throws 1570.
+  /// The value of a required relationship without an object. Either the program has not set it, or
+  /// the object was removed, or the store could not be read. Data may cause any of these, so the
+  /// program stops only if the destination is an abstract entity without subentities. A save throws
+  /// 1570.
   @usableFromInline
   @inline(never)
   final func absentTarget(_ slot: Int, _ type: ManagedObject.Type) -> ManagedObject {
@@ -65,17 +68,18 @@ extension ManagedObject {
         + "abstract entity without subentities.")
   }
 
-  /// This object as the class that a property promises.
+  /// This object, cast to the class of a property. Stops the program if it is not of that class.
   @inlinable
   @inline(__always)
   final func typed<T: ManagedObject>(_ type: T.Type) -> T {
-    // Nearly always the class itself, which is cheaper to tell than a subclass; then the cast cannot fail.
+    // Usually the object has this class itself. This check is cheaper than the check for a
+    // subclass, and then the cast cannot fail.
     if Swift.type(of: self) == type { return unsafeDowncast(self, to: type) }
     guard let typed = self as? T else { stopAsOtherClass(type) }
     return typed
   }
 
-  // Releases nothing: a cast to a class calls no code of the program.
+  // This function releases nothing: a cast to a class calls no code of the program.
   /// Stops the program if this object is not of a class.
   @_effects(releasenone) @usableFromInline @inline(never)
   final func checkIsOf<T: ManagedObject>(_ type: T.Type) {
@@ -90,7 +94,7 @@ extension ManagedObject {
         + "class \(type).")
   }
 
-  /// Changes a to-one relationship, and its inverse with it.
+  /// Changes a to-one relationship and its inverse.
   public final func _set<T: ManagedObject>(_ slot: Int, _ object: T?) {
     setRelated(object, slot)
   }

@@ -1,11 +1,11 @@
-// What derived attributes hold: asked anew each time, so that nothing is kept that could be out of date (D1 in
-// DerivedStorage.swift).
+// The values of derived attributes. Each read determines the value again, so no outdated value is
+// cached (D1 in DerivedStorage.swift).
 
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The value of a derived attribute. Along a path faults fire as they do along a key path; what is added up is
-  /// asked of the context, which makes no instance of it.
+  /// The value of a derived attribute. A path fires faults, as a key path does. The context
+  /// computes aggregates without making instances.
   func derivedValue(_ derived: DerivedStorage) -> Value {
     if derived.path.aggregate != nil {
       return context.map { derived.shown($0.reading.derived.value(of: derived, reference)) } ?? .null
@@ -22,8 +22,8 @@ extension ManagedObject {
   }
 
   /// The sum in a slot, or at the end of the path that a derived attribute copies; nil for other
-  /// properties. A sum that the attribute's type cannot hold is a `Decimal`, where the property
-  /// shows the nearest number (D3 in DerivedStorage.swift).
+  /// properties. If the attribute's type cannot hold the sum, the result is a `Decimal`. The
+  /// property then has the nearest number (D3 in DerivedStorage.swift).
   func exactSum(_ slot: Int) -> Any? {
     guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
     if derived.path.aggregate == .sum {

@@ -1,5 +1,5 @@
-// What a log shows of objects, contexts, containers and requests. Nothing here reads a row, asks a store, or makes an
-// instance: to look at something must not change it.
+// Descriptions of objects, contexts, containers and requests, for logs. They do not read rows or
+// the store, and make no instances, so that logging an object does not change it.
 
 internal import PerdurePredicates
 
@@ -29,7 +29,7 @@ extension ManagedObject: CustomStringConvertible {
     }
   }
 
-  /// The columns that have a value, as far as that is known.
+  /// The columns with a known value: an unsaved change, or a value in the loaded row.
   private var loadedValues: [(name: String, text: String)] {
     let row = header.pointee.loadedRow
     return shape.properties.indices.compactMap { slot in
@@ -42,7 +42,7 @@ extension ManagedObject: CustomStringConvertible {
 
   private func text(of value: Value) -> String {
     switch value {
-    // Not by its count, for which the whole text would be looked at.
+    // Does not use `count`, which would visit the whole text.
     case .string(let text) where text.index(text.startIndex, offsetBy: 41, limitedBy: text.endIndex) != nil:
       Value.string(text.prefix(40) + "…").description
     case .data(let data): "\(data.count) bytes"
@@ -77,7 +77,7 @@ extension ManagedObjectContext: CustomStringConvertible {
 }
 
 extension PersistentContainer: CustomStringConvertible {
-  /// The name, the place, and the entities.
+  /// The name, the paths of the stores, and the number of entities.
   public var description: String {
     let place = persistentStoreDescriptions.map { $0.path ?? "memory" }.joined(separator: " and ")
     let entities = counted(managedObjectModel.entities.count, "entity", plural: "entities")

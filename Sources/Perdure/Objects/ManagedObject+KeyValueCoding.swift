@@ -28,25 +28,25 @@ extension ManagedObject {
   /// `Date`, `UUID`, `Data`, `URL` and `ManagedObjectID`. The key of an element of a composite
   /// attribute is its path: `address.street`.
   ///
-  /// If the class has accessors of its own for an attribute (`@Attribute` of a computed variable),
-  /// the getter is called, and its value is returned in the form of the table.
+  /// If the class implements accessors for an attribute (`@Attribute` of a computed variable), the
+  /// getter is called, and its value is returned in the form of the table.
   ///
-  /// - Parameter key: The name of a property of the entity. A program with an unknown name stops;
+  /// - Parameter key: The name of a property of the entity. An unknown name stops the program;
   ///   `checkedValue(forKey:)` throws instead.
-  /// - Complexity: O(1), O(n) for a relationship to n objects. Reads the row if it is not loaded.
+  /// - Complexity: O(1); O(n) for a relationship to n objects. Reads the row if it is not loaded.
   public func value(forKey key: String) -> Any? {
     if let slot = customSlot(key) { return customValue(slot) }
     return storedValue(forKey: key)
   }
 
-  /// The value of a property, regardless of accessors that the class has of its own.
+  /// The value of a property, without calling accessors that the class implements.
   func storedValue(forKey key: String) -> Any? {
     if let composite = shape.composite(named: key) {
       return compositeValue(composite) { value(forKey: shape.propertyName($0)) }
     }
     if let reads = core.reading.retirement.probedReads {
       reads.noteName()
-      // An object that stands in for one of a class without an entity has no properties.
+      // A probe uses this object in place of one whose class has no entity. It has no properties.
       if shape.schema.slot(named: key) == nil { return nil }
     }
     if let objects = fetchedValue(key) { return objects }
@@ -125,11 +125,12 @@ extension ManagedObject {
 
   /// Changes the property called `key`, as its accessor would.
   ///
-  /// An attribute accepts a number of any type if it can hold all of it. An `Int16` attribute
-  /// accepts 5.0, and a decimal attribute accepts the Double 9.99 as 9.99. Instances of `NSNumber`,
-  /// `NSString` and similar classes are accepted too, and `NSNull` for nil.
+  /// An attribute accepts a number of any type if it can hold the number exactly. An `Int16`
+  /// attribute accepts 5.0, and a decimal attribute accepts the Double 9.99 as 9.99. Exception: a
+  /// `Float` attribute rounds a Double. Instances of `NSNumber`, `NSString` and similar classes are
+  /// accepted too, and `NSNull` for nil.
   ///
-  /// If the class has accessors of its own for an attribute, the setter is called. If the variable
+  /// If the class implements accessors for an attribute, the setter is called. If the variable
   /// is not optional, nil removes the value without the setter.
   ///
   /// A value that the property cannot hold does not change it. The next
@@ -141,7 +142,7 @@ extension ManagedObject {
   ///   of its type; elements that are missing lose their values.
   /// - Parameter key: The name of a property of the entity that is not derived. Any other name
   ///   stops the program.
-  /// - Complexity: O(1), O(n) for a relationship with n objects.
+  /// - Complexity: O(1); O(n) for a relationship with n objects.
   public func setValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {
       for change in try changes(value, key) { change() }
@@ -154,9 +155,9 @@ extension ManagedObject {
   /// see `setValue(_:forKey:)`.
   ///
   /// - Throws: `PerdureError`; then nothing has changed. 1550 with `details` if the property cannot
-  ///   hold the value, if the property's type or its transformer does not know it, or if an object
-  ///   is of another entity. `PerdureError.Code.unknownKey`, 139001, if the entity has no such
-  ///   property, the property is derived, or an object belongs to another context.
+  ///   hold the value, if the property's type or its transformer does not accept it, or if an
+  ///   object is of another entity. `PerdureError.Code.unknownKey`, 139001, if the entity has no
+  ///   such property, the property is derived, or an object belongs to another context.
   public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
     let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
       try checkedChanges(value, key)
@@ -192,12 +193,13 @@ extension ManagedObject {
   public func primitiveValue(forKey key: String) -> Any? { storedValue(forKey: key) }
 
   /// Changes an attribute without marking the object as changed and without calling hooks. A
-  /// transient attribute gets the value as from its accessor.
+  /// transient attribute keeps the value as if its accessor had set it.
   ///
-  /// If the object has unsaved changes of any kind, the value is saved and rolled back with them.
-  /// Otherwise only this instance has it. Fetches do not find it, and it is saved with another
-  /// attribute of the object. It is lost with the row, when the object becomes a fault or its row
-  /// is read again. A relationship has two ends and is set with `setValue(_:forKey:)` only.
+  /// If the object has unsaved changes of any kind, the value of a stored attribute is saved and
+  /// rolled back with them. Otherwise only this instance has the value. Fetches do not find it, and
+  /// it is saved with another attribute of the object. It is lost with the row, when the object
+  /// becomes a fault or its row is read again. A relationship has two ends and is set with
+  /// `setValue(_:forKey:)` only.
   ///
   /// - Parameter value: As for `setValue(_:forKey:)`.
   /// - Parameter key: The name of an attribute that is not derived. Any other name stops the
@@ -216,7 +218,7 @@ extension ManagedObject {
 // MARK: - From names and values to changes
 
 extension ManagedObject {
-  /// The changes that set a property. Throws before any of them is made if one is not possible.
+  /// The changes that set a property. Throws if one of them is not possible; then none was made.
   func changes(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
     var changes: [() -> Void] = []
     for (slot, leaf) in try settable(value, key) {
@@ -238,8 +240,8 @@ extension ManagedObject {
     return { if !self.setCustomValue(content, slot) { stored() } }
   }
 
-  /// The changes that set a property to a value from outside of the program. The class's type of the
-  /// property, or its transformer, must know the value.
+  /// The changes that set a property to a value from outside of the program. The class's type of
+  /// the property, or its transformer, must accept the value.
   func checkedChanges(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
     for (slot, leaf) in try settable(value, key) {
       guard let leaf = KeyedValue.present(leaf), let why = objection(to: leaf, slot) else { continue }
@@ -293,7 +295,7 @@ extension ManagedObject {
     return { self.setRelated(object, slot) }
   }
 
-  /// The slots that a key names, with their new values.
+  /// The slots of the property called `key`, with their new values.
   private func settable(_ value: Any?, _ key: String) throws(KeyedProblem) -> [(slot: Int, value: Any?)] {
     guard let composite = shape.composite(named: key) else { return [(try knownSlot(key), value)] }
     guard let value = KeyedValue.present(value) else { return leaves(of: nil, composite) }
@@ -334,7 +336,7 @@ extension ManagedObject {
     throw .unfit(self, name, value, unfitness(of: value, slot))
   }
 
-  /// Why an attribute cannot hold a value, after the value's type.
+  /// The reason why an attribute cannot hold a value, to be added after the value's type.
   private func unfitness(of value: Any, _ slot: Int) -> String {
     let kind: FieldKind? =
       switch shape.properties[slot] {
@@ -379,8 +381,8 @@ extension ManagedObject {
 
   private static func elements(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
 
-  /// Whether the elements of a sequence may be objects. Otherwise an empty text or empty data would
-  /// be an empty list of objects.
+  /// Whether the elements of a sequence may be objects. Without this check, an empty text or empty
+  /// data would count as an empty list of objects.
   private static func canHaveObjects<S: Sequence>(_ sequence: S) -> Bool {
     let element = S.Element.self
     if element is ManagedObject.Type || element is ManagedObject?.Type { return true }

@@ -1,6 +1,7 @@
 public import PerdurePredicates
 
-// Values of paths behind a variable of a predicate whose value is an object: `$FETCH_SOURCE.name`.
+// The values of paths that follow a variable of a predicate, if the variable's value is an object:
+// `$FETCH_SOURCE.name`.
 
 extension ManagedObject {
   /// The value at the end of a path of properties: the value of an attribute, the identity of an
@@ -8,12 +9,12 @@ extension ManagedObject {
   ///
   /// - Parameter names: The names of the path. The elements of a composite attribute are names too.
   /// - Returns: Nil if the entities do not have these properties, or the path crosses a to-many
-  ///   relationship. `.null` if a to-one relationship on the way has no object.
+  ///   relationship. `.null` if a to-one relationship on the path has no object.
   /// - Complexity: O(n²) in the number of names. Reads a row for each relationship of the path.
   public func argumentValue(atPath names: [String]) -> Value? {
     var (object, shape): (ManagedObject?, EntityShape) = (self, shape)
     for (place, name) in names.enumerated() {
-      // The path of a part of a composite is the name of one property.
+      // The path of an element of a composite is the name of one property.
       let rest = names[place...].joined(separator: ".")
       if let slot = shape.schema.slot(named: rest) {
         return object.map { $0.argumentValue(slot) } ?? .null

@@ -65,8 +65,8 @@ extension ManagedObject {
     }
   }
 
-  /// The walk over a relationship of an object that is gone. Lets a probe know that it was asked
-  /// for.
+  /// The walk over a relationship of an object that is gone, which is empty. Notes for a probe that
+  /// the relationship was read.
   @inline(never)
   func walkOfGone(_ core: ContextCore) -> SiblingWalk {
     core.reading.retirement.probedReads?.noteOther()

@@ -1,9 +1,10 @@
 /// Stops the program with a message for its author: the call, its arguments, and the correct call.
-/// Unlike that of `precondition`, the message is there in optimised programs too.
+/// Optimized programs print it too, unlike the message of `precondition`.
 ///
-/// Public functions that are called rarely pass on the place of their caller. Functions that programs
-/// also use as values (`objects.forEach(context.delete)`), accessors and properties do not: their
-/// messages name the entity, the property and the object, and the place is that of the check.
+/// Public functions that are called rarely pass the file and line of their caller. Accessors,
+/// properties, and functions that programs also use as values (`objects.forEach(context.delete)`)
+/// do not. Their messages name the entity, the property and the object, with the file and line of
+/// the check.
 ///
 /// - Parameters:
 ///   - file: The file of the mistake, as the crash report shows it.

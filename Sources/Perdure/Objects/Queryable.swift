@@ -1,15 +1,17 @@
-// Managed objects and their relationships, as queries in code name them.
+// Lets queries in Swift code refer to managed objects and their relationships.
 
 extension ManagedObject: QueryableObject {}
 
 extension QueryableObject where Self: ManagedObject {
-  // Not a member of the class, so that a class may declare a static variable of this name itself.
+  // This is a member of the protocol extension. So a class can declare its own static variable with
+  // this name.
 
-  /// The name of the class's entity; empty for a class without one. For example, for
-  /// `FetchRequest<Worker>(entityName: Worker.entityName)` and for descriptions of relationships.
+  /// The name of the class's entity; empty for a class without an entity. Use it, for example, in
+  /// `FetchRequest<Worker>(entityName: Worker.entityName)` and in descriptions of relationships.
   ///
-  /// A class that overrides `entityDescription` without a macro computes the description for it.
-  /// Two such descriptions that are static variables must not ask for each other's names.
+  /// If a class overrides `entityDescription` without a macro, each use of `entityName` evaluates
+  /// the description. If two such descriptions are static variables, they must not use each other's
+  /// `entityName`: their initialization would be circular.
   @_disfavoredOverload
   public static var entityName: String { _entityName }
 }

@@ -1,65 +1,73 @@
-// Objects that were handed out together, and the rows that are read for them together.
+// Objects that were returned together, and the rows that are read together for them.
 //
-// Who touches one object of a relationship, or of what a fetch gave, is likely to touch the next. So a fault that
-// fires reads its whole block: the siblings whose positions lie in the same part of the group. A loop over n
-// objects, in whatever order it touches them, costs the store one request a block instead of one an object.
+// After one object of a relationship or of a fetch result, a program probably uses the next one. So
+// a fault that fires reads the rows of its whole block: the siblings in the same part of the group.
+// A loop over n objects, in any order, costs one request for each block, not one for each object.
 //
 // There are three kinds of group:
 //
-//   walk      what an iteration over a to-many relationship hands out; known as long as it is one of the last
-//             (SiblingGroups.swift)
-//   result    what a fetch gave; known as long as one of its instances is there
-//   targets   what a relationship of a block of siblings leads to (SiblingRelation.swift); known likewise
+//   walk      the objects of an iteration over a to-many relationship. The context finds the group
+//             while it is one of the last walks (SiblingGroups.swift).
+//   result    the result of a fetch. The context finds the group while one of its instances exists.
+//   targets   the objects at the other ends of a relationship of a block of siblings
+//             (SiblingRelation.swift). The context finds the group as it finds a result.
 //
-// Rows are read for siblings that have no instance yet. They get a header, filled and waiting; whoever hands the
-// instance out makes it from that. Headers that nobody came for are freed when a walk has moved on to another
-// block, or with the group. Many siblings may lead to one target, which nobody may hold from one to the next: so the
-// header of a target goes back to where it waited when its instance is freed, and its row is not read again.
+// Rows are also read for siblings without an instance. They get a header with the row, which waits
+// until the instance is made from it. A walk frees its waiting headers when it reaches another
+// block, and each group frees them in its deinit. Several siblings may have the same target, and
+// the program may retain no reference to it in between. So when the instance of a target is freed,
+// its header waits again, and its row is not read again.
 //
-// A relation holds its targets, and these hold relations of their own. Who walks along a list would add a group to
-// that chain with every step, for as long as somebody holds an object of the first one. So groups know how far they
-// are from the walk or the fetch that they began with, and what lies further away than `depthMax` is got one by one.
+// A relation retains its targets, and these retain relations of their own. A walk along a list
+// would add a group to this chain with each step, as long as the program retains an object of the
+// first group. So each group has its distance (`depth`) from the walk or fetch at the beginning of
+// its chain. Objects at a distance above `depthMax` are read one by one.
 //
 // Invariants
-//   G1. `waiting[i]`, if there is one, belongs to the reference in place `base + i`, has no instance that was made of it,
-//       and is the group's to free.
-//   G2. A waiting row is the view's at the header's epoch. Whoever takes it in another epoch drops the row.
-//   G3. A group that is no walk is retained once by each header that has its number and is an instance's.
-//   G4. Chains of groups that hold each other are no longer than `depthMax`, or than a path that somebody has
-//       prefetched: what is kept, and the depth of the stack when it ends, do not grow with the steps of a walk.
+//   G1. A header in `waiting[i]` has the reference at the position `base + i`. No instance has been
+//       made from it, and the group frees it.
+//   G2. The row of a waiting header was current at the header's epoch. If the header is taken in
+//       another epoch, its row is dropped.
+//   G3. The header of each instance retains its group once, unless the group is a walk.
+//   G4. A chain of groups that retain each other has at most the length `depthMax`, or that of a
+//       prefetched path. So memory, and the stack depth when the chain is freed, do not grow with
+//       the steps of a walk.
 
 internal import PerdurePredicates
 
 final class SiblingGroup {
   enum Kind { case walk, result, targets }
 
-  /// The number of siblings whose rows are read together, if nobody asks for another.
+  /// The number of siblings in a block, by default.
   static let blockCount = 64
-  /// Rows that take more are read one at a time.
+  /// The maximum size of a row that is read together with others. Larger rows are read one at a
+  /// time.
   static let rowByteCountMax = 4096
-  /// How many relationships away from a walk or a fetch siblings are still got together, unless they are prefetched.
+  /// The maximum distance from a walk or fetch, in relationships, at which siblings are read
+  /// together. Prefetched siblings may have a greater distance.
   static let depthMax = 8
-  /// In the number of every group that is no walk.
+  /// A bit in the number of each group that is not a walk.
   static let lastingMark: UInt32 = 1 << 31
 
   typealias Header = UnsafeMutablePointer<ObjectHeader>
 
   let kind: Kind
-  /// Tells the group from others of its context.
+  /// Distinguishes the group from others of its context.
   let number: UInt32
   let references: UnsafeBufferPointer<ObjectReference>
   /// The number of siblings in a block.
   let blockCount: Int
-  /// How many relationships lie between these objects and a walk, or what a fetch gave.
+  /// The number of relationships between these objects and a walk or fetch result.
   let depth: Int
-  // Not checked for exclusivity at run time: the group belongs to one context, and no function here calls
-  // anything that could come back to it.
+  // Exclusivity is not checked at run time: the group belongs to one context, and no function here
+  // calls code that uses it.
 
-  /// Whether it pays to read blocks: not once an object's own row was there and did not come, being too long for it.
+  /// Whether blocks are read. False after a read of a block has failed, or has skipped the row of
+  /// the fault because the row is too long.
   @exclusivity(unchecked) var readsBlocks = true
-  /// Where relationships of the siblings lead.
+  /// The cached relationships of the siblings.
   @exclusivity(unchecked) var relations = SiblingRelations()
-  /// The block of the waiting headers of a walk or a result; -1: there are none.
+  /// The block of the waiting headers of a walk or a result; -1 if no block was read.
   @exclusivity(unchecked) private var block = -1
   /// The blocks of targets that were read.
   @exclusivity(unchecked) private var blocksRead: Set<Int> = []
@@ -68,20 +76,20 @@ final class SiblingGroup {
   private let memoryOwner: ObjectMemoryOwner
   private let table: LastingGroups?
 
-  /// Whether headers of all blocks wait.
+  /// Whether the headers of all blocks may wait, not only those of one block.
   private var keepsAll: Bool { kind == .targets }
 
-  /// Room in the table of waiting headers.
+  /// The capacity of the table of waiting headers.
   private var tableCount: Int { keepsAll ? references.count : min(blockCount, references.count) }
 
-  /// The position of the first reference that has a place in the table.
+  /// The position of the first reference in the table.
   private var base: Int {
     @inline(__always) get { keepsAll ? 0 : block &* blockCount }
   }
 
   /// - Parameters:
-  ///   - references: At least one, each once.
-  ///   - table: Knows every group that is no walk.
+  ///   - references: At least one reference, without duplicates.
+  ///   - table: The context's table of groups that are not walks.
   init(
     _ references: [ObjectReference], _ kind: Kind, number: UInt32, blockCount: Int = SiblingGroup.blockCount,
     depth: Int = 0, in memoryOwner: ObjectMemoryOwner, table: LastingGroups? = nil
@@ -123,7 +131,7 @@ final class SiblingGroup {
 
   // MARK: Waiting headers
 
-  /// The header that waits for the instance of a reference, without taking it.
+  /// The header that waits for the instance at a position. It stays in the table.
   @inline(__always)
   func header(at position: Int) -> Header? {
     let place = position &- base
@@ -131,7 +139,7 @@ final class SiblingGroup {
     return waiting[place]
   }
 
-  /// The header that waits for the instance of a reference; it is the caller's then.
+  /// Removes the header that waits for the instance at a position. The caller then owns it.
   @inline(__always)
   func takeHeader(at position: Int) -> Header? {
     guard let header = header(at: position) else { return nil }
@@ -141,9 +149,9 @@ final class SiblingGroup {
     return header
   }
 
-  /// Begins to read a block. A walk leaves the headers of the last one behind.
+  /// Begins to read a block. A walk or a result frees the waiting headers of its last block.
   ///
-  /// - Returns: Whether rows of siblings without an instance are wanted: the first time.
+  /// - Returns: Whether rows of siblings without an instance are needed: only at the first time.
   func begin(block: Int) -> Bool {
     if keepsAll {
       if waiting == nil { makeTable() }
@@ -163,15 +171,15 @@ final class SiblingGroup {
     waiting = table
   }
 
-  /// Keeps a header until somebody wants the instance (G1).
+  /// Adds a header that waits for its instance (G1).
   func keep(_ header: Header, at position: Int) {
     waiting?[position - base] = header
     waitingCount += 1
   }
 
-  /// Takes the header of an instance that is being freed, for who comes to this target next.
+  /// Takes the header of an instance that is being freed, for the next instance of this target.
   ///
-  /// - Returns: Whether it did; otherwise the header is the caller's still.
+  /// - Returns: Whether the group has taken the header. If not, the caller still owns it.
   func takeBack(_ header: Header) -> Bool {
     let position = Int(header.pointee.groupPosition)
     guard keepsAll, header.pointee.canWait, position < references.count,
@@ -194,14 +202,14 @@ final class SiblingGroup {
 }
 
 extension ObjectHeader {
-  /// Whether another instance could begin with this header: its row is the view's, and nothing of it is this instance's
-  /// own.
+  /// Whether another instance can use this header: its row is current, and it has no state of this
+  /// instance.
   var canWait: Bool {
     row != nil && epoch == memory.pointee.epoch && overlay == nil
       && wakefulness.isDisjoint(with: [.gone, .rewritten])
   }
 
-  /// The instance goes, and the next one begins as all do.
+  /// Resets the state of the instance that is being freed.
   mutating func becomeWaiting() {
     wakefulness = []
     isKept = false

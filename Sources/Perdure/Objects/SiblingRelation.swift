@@ -1,28 +1,30 @@
-// Where a relationship of a block of siblings leads.
+// A relationship of a block of siblings.
 //
-// Who asks one of many objects for what it is related to is likely to ask the next one too. So the answer is got for a
-// whole block of siblings: of a to-one relationship from rows that are there already, of any other from the
-// index, in one request. What they lead to is a group of its own, whose rows are read together in turn. So n
-// siblings, each asked for the name of what it leads to, cost as many requests as they have blocks.
+// After a relationship of one object, a program probably reads the same relationship of the next
+// one. So the relationship is read for a whole block of siblings. One that is stored in a column is
+// read from the rows that are loaded, any other from the index in one request. The targets form a
+// group of their own, and their rows are read together too. So reading a name at the other end from
+// each of n siblings takes as many requests as there are blocks.
 //
 // Invariants
-//   B1. An answer of an index is what the store had at `epoch`; it holds as long as the context's view does. One from
-//       rows may be older: whoever uses it has the reference and looks whether it is the one.
-//   B2. `places` are positions in `group`; ranges of siblings that were not asked are nil.
+//   B1. A relation from an index has the targets in the store at `epoch`, and is valid until the
+//       view changes. A relation from rows may be outdated: the user knows the reference of the
+//       target, and compares it.
+//   B2. `places` are positions in `group`. The ranges of siblings that were not read are nil.
 
 internal import PerdurePredicates
 
 final class SiblingRelation {
   let relationship: RelationshipShape
-  /// nil for all siblings at once.
+  /// The number of the block; nil for all siblings.
   let block: Int?
   let epoch: UInt64
   /// The position of the first sibling.
   private let first: Int
   private let ranges: [Range<UInt32>?]
-  /// For one sibling after the other, where its objects are in the group.
+  /// The positions of the targets in the group, sibling by sibling.
   let places: [UInt32]
-  /// What the siblings lead to, each once; nil when that is nothing.
+  /// The targets of the siblings, without duplicates; nil if there are none.
   let group: SiblingGroup?
 
   init(
@@ -38,10 +40,10 @@ final class SiblingRelation {
     self.group = group
   }
 
-  /// How much room it takes: siblings count whatever they lead to, so that those without anything go too.
+  /// The size of the relation. Siblings count too, so that relations without targets are evicted.
   var entryCount: Int { ranges.count + places.count }
 
-  /// The part of `places` that is a sibling's; nil when it was not asked.
+  /// The part of `places` that belongs to a sibling; nil if the sibling was not read.
   @inline(__always)
   func range(of position: Int) -> Range<Int>? {
     guard position >= first, position < first &+ ranges.count, let range = ranges[position &- first] else {
@@ -51,7 +53,7 @@ final class SiblingRelation {
   }
 }
 
-/// The numbers of targets of a block of siblings in a relationship, as the store has them at `epoch`.
+/// The numbers of targets of a block of siblings in a relationship, in the store at `epoch`.
 struct SiblingCounts {
   /// The number of blocks that a group keeps counts of.
   static let keptMax = 16
@@ -61,7 +63,7 @@ struct SiblingCounts {
   let epoch: UInt64
   /// The position of the first sibling.
   let first: Int
-  /// One for each sibling; nil for a sibling that was not asked.
+  /// One count for each sibling; nil for a sibling that was not read.
   let counts: [Int?]
 
   func count(of position: Int) -> Int? {
@@ -69,32 +71,32 @@ struct SiblingCounts {
   }
 }
 
-/// What is known of the relationships of a group's siblings.
+/// The cached relationships of a group's siblings.
 struct SiblingRelations {
-  /// How many siblings and objects at their other ends are kept at most, beside the newest block.
+  /// The maximum number of cached siblings and targets, in addition to the newest block.
   private static let entryCountMax = 32_768
 
-  /// The oldest first.
+  /// The cached relations, oldest first.
   private var relations: [SiblingRelation] = []
   private var entryCount = 0
-  /// The slots of relationships that somebody has asked a sibling for.
+  /// The slots of the relationships that were read from a sibling.
   private var asked: Set<Int> = []
-  /// The oldest first.
+  /// The cached counts, oldest first.
   private var counts: [SiblingCounts] = []
-  /// The slots of relationships whose number of targets a sibling was asked for.
+  /// The slots of the relationships whose number of targets was read from a sibling.
   private var counted: Set<Int> = []
 
-  /// Notes that a sibling was asked for a relationship.
+  /// Notes that a relationship of a sibling is read.
   ///
-  /// - Returns: Whether it was the first.
+  /// - Returns: Whether no sibling's relationship in this slot was read before.
   mutating func isFirst(slot: Int) -> Bool { asked.insert(slot).inserted }
 
-  /// Notes that a sibling was asked for the number of its targets.
+  /// Notes that the number of a sibling's targets is read.
   ///
-  /// - Returns: Whether it was the first.
+  /// - Returns: Whether no sibling's number in this slot was read before.
   mutating func isFirstCount(slot: Int) -> Bool { counted.insert(slot).inserted }
 
-  /// The numbers of targets of a block, for as long as the view of an epoch holds.
+  /// The cached numbers of targets of a block, if they were read at this epoch.
   func findCounts(_ relationship: RelationshipShape, block: Int, epoch: UInt64) -> SiblingCounts? {
     counts.last { $0.epoch == epoch && $0.block == block && $0.relationship.isSame(as: relationship) }
   }
@@ -105,20 +107,20 @@ struct SiblingRelations {
     counts.append(new)
   }
 
-  /// What is known of a relationship of a block, for as long as the view of an epoch holds.
+  /// The cached relationship of a block, if it was read at this epoch.
   func find(_ relationship: RelationshipShape, block: Int, epoch: UInt64) -> SiblingRelation? {
     relations.last {
       $0.epoch == epoch && ($0.block == block || $0.block == nil) && $0.relationship.isSame(as: relationship)
     }
   }
 
-  /// What is known of a relationship of all siblings.
+  /// The cached relationship of all siblings, if it was read at this epoch.
   func find(_ relationship: RelationshipShape, epoch: UInt64) -> SiblingRelation? {
     relations.last { $0.epoch == epoch && $0.block == nil && $0.relationship.isSame(as: relationship) }
   }
 
   mutating func add(_ relation: SiblingRelation) {
-    // All of them are of one state of the store.
+    // All cached relations belong to one state of the store.
     if relations.last?.epoch != relation.epoch { (relations, entryCount) = ([], 0) }
     while entryCount > Self.entryCountMax, let oldest = relations.firstIndex(where: { $0.block != nil }) {
       entryCount -= relations.remove(at: oldest).entryCount
@@ -129,7 +131,7 @@ struct SiblingRelations {
 }
 
 extension RelationshipShape {
-  /// Whether both are one relationship, as objects of an entity and of a sub-entity have it.
+  /// Whether both are the same relationship, as an entity and its subentities have it.
   func isSame(as other: RelationshipShape) -> Bool {
     self === other || slot == other.slot && index == other.index && form == other.form
   }
@@ -152,17 +154,18 @@ struct SiblingRelationBuilder {
     }
   }
 
-  /// Adds a sibling that was not asked.
+  /// Adds a sibling that was not read.
   mutating func skip() { ranges.append(nil) }
 
-  /// Adds a sibling with what it leads to.
+  /// Adds a sibling with its targets.
   mutating func add(_ targets: some Sequence<ObjectReference>) {
     let start = UInt32(places.count)
     for target in targets { places.append(place(of: target)) }
     ranges.append(start..<UInt32(places.count))
   }
 
-  /// In the order in which they come: who walks over the siblings goes over the group from its beginning to its end.
+  /// The position of a target in the group. Targets have the order of their first appearance, so a
+  /// walk over the siblings visits the group from its beginning to its end.
   private mutating func place(of target: ObjectReference) -> UInt32 {
     if let last = places.last, references[Int(last)] == target { return last }
     let next = UInt32(references.count)

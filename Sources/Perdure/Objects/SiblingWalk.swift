@@ -15,7 +15,7 @@ struct SiblingWalk {
   @usableFromInline var position: Int
   @usableFromInline let end: Int
 
-  /// A walk over cached targets; nil for no objects.
+  /// A walk over cached targets; `kept` is nil if there are no objects.
   @inlinable @inline(__always)
   init(_ kept: KeptTargets?) {
     owner = kept
@@ -49,7 +49,7 @@ struct SiblingWalk {
     self.init(WalkedObjects(core, group), over: 0..<group.references.count)
   }
 
-  /// A walk over what one of several siblings leads to.
+  /// A walk over the targets of one of several siblings.
   init(_ core: ContextCore, _ relation: SiblingRelation, _ range: Range<Int>) {
     guard let group = relation.group else {
       self.init()
@@ -91,7 +91,7 @@ struct SiblingWalk {
   @usableFromInline @inline(never)
   func releaseObject() { uncountedObjects?._withUnsafeGuaranteedRef { $0.releaseObject() } }
 
-  /// Continues by the references of the cached targets, after a change.
+  /// Continues with the references of the cached targets, after a change.
   private mutating func leaveKept() {
     guard let kept = uncountedKept?.takeUnretainedValue() else { return }
     let objects = WalkedObjects(kept)
@@ -108,15 +108,15 @@ final class WalkedObjects {
   private let listed: [ManagedObject]
   /// The single object of a walk over one object.
   private let only: ObjectReference?
-  /// Retain what the unmanaged references point to.
+  /// The owners of the unmanaged references below.
   private let owners: (ContextCore?, SiblingGroup?, SiblingRelation?)
   // Unmanaged, so that a step retains and releases nothing.
   private let uncountedCore: Unmanaged<ContextCore>?
   private let uncountedGroup: Unmanaged<SiblingGroup>?
-  /// The places of the objects in the group; nil if the walk is over the whole group.
+  /// The positions of the objects in the group; nil if the walk is over the whole group.
   private let uncountedRelation: Unmanaged<SiblingRelation>?
   // Not checked for exclusivity at run time: a walk is used in one isolation.
-  /// Retained until the next step.
+  /// The object of the last step, retained until the next step.
   @exclusivity(unchecked) private var current: ManagedObject?
 
   init(_ listed: [ManagedObject]) {
@@ -135,7 +135,7 @@ final class WalkedObjects {
     (uncountedGroup, uncountedRelation) = (nil, nil)
   }
 
-  /// The objects of a group, or those of its objects that one of several siblings is related to.
+  /// The objects of a group, or only the targets of one of several siblings.
   init(_ core: ContextCore, _ group: SiblingGroup, _ relation: SiblingRelation? = nil) {
     listed = []
     only = nil
@@ -158,7 +158,7 @@ final class WalkedObjects {
 
   func advance(to place: Int) -> Unmanaged<ManagedObject>? {
     let object = object(at: place)
-    // The end of the previous object may run code of the program that advances a copy of this walk.
+    // Freeing the previous object may run code of the program that advances a copy of this walk.
     while current !== object {
       let previous = current
       current = object

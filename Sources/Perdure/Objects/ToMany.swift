@@ -94,7 +94,8 @@ public struct ToMany<Element: ManagedObject> {
   public var allObjects: [Element] { Array(self) }
 
   /// Connects an object. An object that another save has removed is not connected, and the next
-  /// save reports it. The delete rules of an object that is deleted here disconnect it again.
+  /// save reports it. If the object is deleted in this context, its delete rules disconnect it
+  /// again.
   public func insert(_ object: Element) {
     let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }
@@ -138,7 +139,8 @@ public struct ToMany<Element: ManagedObject> {
     for object in objects { remove(Self.element(object)) }
   }
 
-  /// A value of a collection of any values.
+  /// A value of an untyped collection, cast to the class of the objects. Stops the program if it is
+  /// of another class.
   static func element(_ value: Any) -> Element {
     guard let object = value as? Element else {
       stop(
