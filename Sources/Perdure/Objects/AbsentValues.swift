@@ -1,22 +1,24 @@
-// The value that an accessor of a required attribute returns if there is none to read.
+// The value that an accessor of a required attribute returns if no value is stored.
 //
-// The program does not cause this alone: another context deleted the object before it was read,
-// the container is closed, or the stored JSON is of another version of the type. Such a read must
+// A correct program can reach this state: another context deleted the object before it was read,
+// the container is closed, or another version of the type wrote the stored JSON. Such a read must
 // not stop the program.
 //
-//   1. A type with a zero reads as its zero.
-//   2. A `CodableAttributeValue` reads as the initial value in the model. The next choices are the
-//      initial value that the class or the composite type declares, and the type's `zeroValue`.
-//   3. The description of a required attribute without an initial value evaluates `zeroValue`. A
-//      type without one stops the program there, whatever a store contains.
-//   4. All other types are optional, or a transient attribute has a default. The compiler rejects
-//      other declarations.
+//   1. An attribute whose type is an `AttributeValue` reads as the type's `zeroValue`.
+//   2. Exception: a `CodableAttributeValue` reads as the initial value in the model. The next
+//      choices are the initial value that the class or the composite type declares, and the type's
+//      `zeroValue`.
+//   3. The description of a required attribute without an initial value evaluates `zeroValue`. If
+//      the type does not define it, the program stops there, whatever a store contains.
+//   4. An array or a dictionary reads as empty. A composite reads as a composite without elements.
+//   5. An attribute of any other type must be optional, or transient with a default. The compiler
+//      rejects other declarations.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The value of a required attribute that has none.
+  /// The value that is returned for a required attribute without a stored value.
   @inline(never)
   func absentValue<T: AttributeValue>(_ slot: Int) -> T {
     guard T.self is any CodableAttributeValue.Type else { return T.zeroValue }
@@ -41,7 +43,7 @@ extension ManagedObject {
 }
 
 extension CompositeContent {
-  /// The value of a required element that has none.
+  /// The value that is returned for a required element without a stored value.
   func absentValue<T: AttributeValue>(_ name: String) -> T {
     guard T.self is any CodableAttributeValue.Type, let reader = reader as? any CompositeAttributeValue.Type
     else { return T.zeroValue }
@@ -60,7 +62,7 @@ extension CompositeAttributeValue {
 }
 
 extension [PropertyDescription] {
-  /// The initial value of an attribute; nil without one.
+  /// The initial value of an attribute; nil if it has none.
   fileprivate func defaultValue(of name: String) -> Value? {
     for case .attribute(let attribute) in self where attribute.name == name {
       return attribute.defaultValue?.value
@@ -74,7 +76,7 @@ enum RequiredAttribute {
   /// The name of the attribute that is being described, for the message.
   @TaskLocal static var name: String?
 
-  /// Stops the program if the attribute has neither an initial value nor a zero.
+  /// Stops the program if the attribute has no initial value and its type has no `zeroValue`.
   static func check<T: AttributeValue>(_ name: String, _ type: T.Type, default value: T?) {
     guard value == nil, type is any CodableAttributeValue.Type else { return }
     $name.withValue(name) { _ = T.zeroValue }

@@ -19,11 +19,11 @@ public import PerdurePredicates
 ///       var moves: [[Int]]?
 ///     }
 ///
-/// Without a value, a property that is not optional reads as empty; a save refuses the object until
-/// the property was set or has an initial value. JSON that the type cannot decode, for example of
-/// an earlier version of the program, reads in the same way. It stays stored until the property is
-/// set, and `ManagedObject.checkedValue(forKey:)` throws for it. Queries in Swift test whether
-/// there is a value, and compare whole values (`$0.tags == ["a"]`).
+/// Without a value, a property that is not optional reads as empty. A save rejects the object until
+/// the property is set, unless it has an initial value. JSON that the type cannot decode, for
+/// example JSON of an earlier version of the program, reads in the same way. It stays stored until
+/// the property is set, and `ManagedObject.checkedValue(forKey:)` throws for it. Queries in Swift
+/// test whether there is a value, and compare whole values (`$0.tags == ["a"]`).
 ///
 /// Each read decodes the whole collection, and each change encodes it: O(n) for n bytes of JSON.
 /// Read the property once before a loop. For large collections, or if a fetch must find elements,
@@ -37,19 +37,20 @@ extension Array: CodableCollection where Element: Codable {}
 extension Dictionary: CodableCollection where Key: Codable, Value: Codable {}
 
 extension CodableCollection {
-  /// What an attribute holds for the collection.
+  /// The stored form of the collection.
   var storedValue: PerdurePredicates.Value {
     StoredJSON.stored(self)
   }
 
-  /// The collection that an attribute holds; nil for no value, and for other JSON.
+  /// Decodes a stored value; nil without a value, and for JSON of another type.
   init?(storedValue: PerdurePredicates.Value?) {
     guard let value = StoredJSON.held(Self.self, storedValue) else { return nil }
     self = value
   }
 
-  /// A value by name as a collection of this type; nil if it is another one. Elements may be of
-  /// other types with the same JSON: integers for floating-point numbers.
+  /// Converts a value that is set by name to the stored form of this type; nil if this is not
+  /// possible. The elements may have other types with the same JSON: integers for floating-point
+  /// numbers.
   static func converted(_ value: Any) -> PerdurePredicates.Value? {
     if let collection = value as? Self { return collection.storedValue }
     var data = value as? Data
@@ -78,12 +79,12 @@ extension ManagedObject {
     setAttributeValue(value.storedValue, slot)
   }
 
-  /// Changes an array or dictionary; nil takes its value away.
+  /// Changes an array or dictionary; nil removes its value.
   public final func _set<C: CodableCollection>(_ slot: Int, _ value: C?) {
     setAttributeValue(value?.storedValue ?? .null, slot)
   }
 
-  /// The type of a property that is an array or dictionary of the class; nil for others.
+  /// The type of a property that is an array or dictionary in the class; nil for other properties.
   func collectionType(_ slot: Int) -> (any CodableCollection.Type)? {
     shape.holdsJSON(slot) ? shape.valueTypes[slot] as? any CodableCollection.Type : nil
   }

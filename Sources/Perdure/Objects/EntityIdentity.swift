@@ -2,9 +2,9 @@
 final class EntityIdentity: Sendable {
   let storeIdentifier: String
   let entityName: String
-  /// The entity's number in the store; 0 where only the names are known.
+  /// The entity's number in the store; 0 if only the names are known.
   let number: UInt16
-  /// A hash of the two names, the same wherever an identity with these names was made.
+  /// A hash of the two names. Identities with the same names have the same hash.
   let hash: UInt64
 
   init(storeIdentifier: String, entityName: String, number: UInt16) {
@@ -18,7 +18,7 @@ final class EntityIdentity: Sendable {
     self.hash = hash
   }
 
-  /// Whether both name the same entity of the same store.
+  /// Whether both identify the same entity of the same store.
   func isSame(as other: EntityIdentity) -> Bool {
     self === other
       || (hash == other.hash && storeIdentifier == other.storeIdentifier && entityName == other.entityName)

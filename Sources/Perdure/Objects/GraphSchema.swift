@@ -1,7 +1,7 @@
 // All entities of the open stores, with the classes of their objects.
 //
-// An entity that several stores have has a number and a shape for each of them. Its name means the first that can be
-// written; `shapes(named:)` has all.
+// If several stores have an entity, it has a number and a shape for each of them. Its name refers
+// to the first store that can be written; `shapes(named:)` returns all.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -14,19 +14,21 @@ final class GraphSchema: Sendable {
   /// Whether any relationship is transient.
   let hasTransientRelationships: Bool
   private let shapes: [EntityShape?]
-  /// The same, for those who meet many objects: looking one up counts no reference.
+  /// The same shapes as unmanaged references, for code that visits many objects.
   private let uncountedShapes: [Unmanaged<EntityShape>?]
   private let shapesByName: [String: EntityShape]
-  /// Of the entities that several stores have, all.
+  /// All shapes of each entity that several stores have, by name.
   private let spreadShapes: [String: [EntityShape]]
-  /// By number, the entities with the same name, in the order of their stores.
+  /// The numbers of the entities with the same name, by entity number, in the order of their
+  /// stores.
   private let numbersOfName: [[UInt16]]
-  /// By number, the position of the entity's store in `stores`.
+  /// The position of each entity's store in `stores`, by entity number.
   private let places: [Int]
   private let shapesByClass: [ObjectIdentifier: EntityShape]
-  /// The entities of classes that several have, none of which is the class's own.
+  /// The names of the entities of each class, sorted.
   private let entitiesByClass: [ObjectIdentifier: [String]]
-  /// By number, whether objects of the entity or of a sub-entity have a `prepareForDeletion`.
+  /// Whether the class of an entity or of a subentity overrides `prepareForDeletion`, by entity
+  /// number.
   private let preparing: [Bool]
   /// The classes that the container was given.
   private let givenClasses: Set<ObjectIdentifier>
@@ -34,10 +36,10 @@ final class GraphSchema: Sendable {
   let configuration: String?
   let model: ManagedObjectModel
 
-  /// - Parameter classes: The classes of the objects, by entity name. An entity without one takes its
-  ///   parent's, and at the root `ManagedObject` itself.
+  /// - Parameter classes: The classes of the objects, by entity name. An entity without a class
+  ///   uses its parent's, and a root entity uses `ManagedObject`.
   /// - Parameter givenClasses: The classes that the container was given, for messages.
-  /// - Throws: for a pattern of a validation rule that cannot be read.
+  /// - Throws: `PredicateEvaluationError` if the pattern of a validation rule cannot be read.
   init(
     model: ManagedObjectModel, store: StoreSchema, stores: [GraphStore],
     classes: [String: ManagedObject.Type], givenClasses: [ManagedObject.Type] = [],
@@ -83,10 +85,10 @@ final class GraphSchema: Sendable {
     }
   }
 
-  /// The names of an entity and of those above it, upwards.
+  /// The names of an entity and its ancestors, from the entity upwards.
   func lineage(of shape: EntityShape) -> [String] { shape.schema.lineage.map { model.schemas[$0].name } }
 
-  /// The message about an entity name that the stores do not have.
+  /// The message for an entity name that the stores do not have.
   func complaint(about entityName: String) -> String {
     let hint = NearMisses.question(entityName, in: shapesByName.keys)
     guard model.entities.contains(where: { $0.name == entityName }) else {
@@ -99,7 +101,7 @@ final class GraphSchema: Sendable {
       + "\"\(entityName.shortened)\".\(hint)"
   }
 
-  /// The message about a class that is not the class of exactly one entity.
+  /// The message for a class that is not the class of exactly one entity.
   func complaint(about type: ManagedObject.Type) -> String {
     if let entities = entitiesByClass[ObjectIdentifier(type)] {
       return "\(type) is the class of several entities, \(entities.joined(separator: ", ")): "
@@ -123,7 +125,7 @@ final class GraphSchema: Sendable {
     shape(numbered: reference.entityNumber)
   }
 
-  /// The entity of an object, which lives as long as the schema.
+  /// The entity of an object, as an unmanaged reference. The schema retains the entity.
   @inline(__always)
   func uncountedShape(of reference: ObjectReference) -> Unmanaged<EntityShape> {
     let number = Int(reference.entityNumber)
@@ -151,7 +153,7 @@ final class GraphSchema: Sendable {
     spreadShapes[name] ?? shapesByName[name].map { [$0] } ?? []
   }
 
-  /// The entities with the name of an entity: of several stores, if several have it.
+  /// The numbers of all entities with the name of an entity, which several stores may have.
   func entities(like number: UInt16) -> [UInt16] { numbersOfName[Int(number)] }
 
   /// The position of an entity's store in `stores`.
@@ -160,7 +162,7 @@ final class GraphSchema: Sendable {
     Int(number) < places.count ? places[Int(number)] : 0
   }
 
-  /// Whether an entity is in several stores, so that a reference can be one of another store.
+  /// Whether an entity is in several stores. A reference can then belong to another store.
   var hasSpreadEntities: Bool { !spreadShapes.isEmpty }
 
   /// Whether objects of one entity are also objects of another.
@@ -168,15 +170,15 @@ final class GraphSchema: Sendable {
     number == other || shape(numbered: number).schema.isKind(of: shape(numbered: other).schema.index)
   }
 
-  /// An entity and those below it.
+  /// An entity and its subentities.
   func kinds(of shape: EntityShape) -> [EntityShape] {
     shapes.compactMap { other in other.flatMap { $0.schema.isKind(of: shape.schema.index) ? $0 : nil } }
   }
 
-  /// Whether an object at the other end of a relationship may have a `prepareForDeletion`.
+  /// Whether an object at the other end of a relationship may override `prepareForDeletion`.
   func prepares(_ relationship: RelationshipShape) -> Bool { preparing[Int(relationship.destination)] }
 
-  /// The reference of an id, when it belongs to these stores. Nothing is of an abstract entity itself.
+  /// The reference of an id; nil if the id is not of these stores, or its entity is abstract.
   func reference(of id: ManagedObjectID) -> ObjectReference? {
     guard var shape = shapesByName[id.entityName], !shape.schema.isAbstract else { return nil }
     if !shape.identity.isSame(as: id.entity) {
@@ -187,14 +189,14 @@ final class GraphSchema: Sendable {
     return ObjectReference(entity: shape.number, id: id.number)
   }
 
-  /// What a column of ids holds for an id in text: the reference; the text itself, which a save refuses, where the id is
-  /// none of this store.
+  /// The value for an id that is set as text in a column of ids: the reference. An id of another
+  /// store stays text, and a save rejects it.
   func heldIdentity(_ text: String) -> Value {
     ManagedObjectID(uri: text).flatMap { reference(of: $0) }.map(Value.reference) ?? .objectID(text)
   }
 
-  /// What a column of ids holds as an id in text, and what others hold as it is; null also where the store has no such
-  /// entity, and for what cannot be saved.
+  /// A stored value in the form that programs get. A reference becomes an id as text; other values
+  /// do not change. Null if the stores have no such entity, and for a value that cannot be saved.
   func shown(_ value: Value) -> Value {
     if case .list = value { return .null }
     guard case .reference(let reference) = value else { return value }
@@ -203,7 +205,7 @@ final class GraphSchema: Sendable {
     return .objectID(id(of: reference).uri)
   }
 
-  /// An id that was read, as this store knows it; nil for one of another.
+  /// An id that was read, with the entity of these stores; nil for an id of another store.
   func managedObjectID(_ id: ManagedObjectID?) -> ManagedObjectID? {
     id.flatMap { reference(of: $0) }.map { self.id(of: $0) }
   }
@@ -214,7 +216,7 @@ final class GraphSchema: Sendable {
   }
 }
 
-/// One of the open stores, as contexts know it.
+/// One of the open stores, in the form that contexts use.
 struct GraphStore: Sendable {
   let identifier: String
   let isReadOnly: Bool
@@ -223,7 +225,7 @@ struct GraphStore: Sendable {
   /// The names of its entities.
   let entityNames: Set<String>
 
-  /// - Parameter store: What all stores keep.
+  /// - Parameter store: The schema of all open stores.
   init(identifier: String, isReadOnly: Bool, entityNumbers: Range<Int>, in store: StoreSchema) {
     self.identifier = identifier
     self.isReadOnly = isReadOnly
@@ -307,7 +309,7 @@ private struct GraphSchemaBuilder {
       switch stored.form {
       case .attribute(.absent):
         return .transient(property.attributeType ?? .undefined, isOptional: property.isOptional)
-      // The save that checks for missing values sets these first.
+      // A save sets these attributes before it checks for missing values.
       case .attribute(let kind):
         return .attribute(kind, isOptional: property.isOptional || property.isSetBySaves)
       case .count(let slot): return .count(ofSlot: slot)
@@ -328,7 +330,7 @@ private struct GraphSchemaBuilder {
     return all
   }
 
-  /// Finds what leads to the objects of an entity.
+  /// Finds the relationships to objects of an entity, and the indexes that guard deletions.
   private func connect(_ entity: inout EntityShapeParts, _ declared: [RelationshipShape]) {
     let kinds = Set(entity.schema.lineage.map { storages[model.entities[$0].name]?.number ?? 0 })
     let arriving = declared.filter { kinds.contains($0.destination) }
@@ -348,7 +350,7 @@ private struct GraphSchemaBuilder {
     entity.deletionGuards = guards.sorted { $0.rawValue < $1.rawValue }
   }
 
-  /// Whether deleting an object of the entity leaves references in this column behind, by its rule.
+  /// Whether the delete rule no action leaves references to a deleted object in this column.
   private func leavesReferences(_ column: RelationshipShape, _ entity: EntityShapeParts) -> Bool {
     guard let slot = column.inverseSlot, entity.schema.properties.indices.contains(slot) else { return false }
     return entity.schema.properties[slot].deleteRule == .noAction

@@ -1,11 +1,11 @@
-// Composite attributes by name: dictionaries of what their elements hold. There is nothing else of them than their
-// leaves.
+// Access to composite attributes by name, as dictionaries of their elements. Only the leaves of a
+// composite attribute have slots.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// What a composite holds, as nested dictionaries; nil when none of its leaves has a value.
+  /// The value of a composite as nested dictionaries; nil if none of its leaves has a value.
   func compositeValue(_ composite: CompositeSchema, _ leaf: (Int) -> Any?) -> [String: Any?]? {
     var values: [String: Any?] = [:]
     var isAbsent = true
@@ -23,7 +23,8 @@ extension ManagedObject {
     shape.schema.composite(named: "\(composite.name).\(element.name)").flatMap { compositeValue($0, leaf) }
   }
 
-  /// The leaves of a composite with their values in nested dictionaries, or in a value of a composite's type.
+  /// The leaves of a composite with their new values. `value` consists of nested dictionaries, or
+  /// is a value of the composite's type.
   func leaves(of value: Any?, _ composite: CompositeSchema) -> [(slot: Int, value: Any?)] {
     let values = elements(value, composite)
     let names = Set(composite.elements.map(\.name))
@@ -40,7 +41,7 @@ extension ManagedObject {
     }
   }
 
-  /// Whether a composite can be set to a value, as far as its elements are concerned.
+  /// Whether a value has only elements of a composite. The values of the leaves are not checked.
   func canHold(_ value: Any, _ composite: CompositeSchema) -> Bool {
     if let value = value as? any CompositeAttributeValue {
       return canHold(value.compositeContent.dictionary, composite)
@@ -67,7 +68,7 @@ extension ManagedObject {
     }
   }
 
-  /// The name by which changes of a slot are spoken of: that of the composite that it is in, if there is one.
+  /// The name for changes of a slot: the name of the composite with this leaf, if there is one.
   func changedName(_ slot: Int) -> String {
     shape.schema.composites.first { $0.slots.contains(slot) }?.name ?? shape.propertyName(slot)
   }

@@ -1,9 +1,11 @@
 // The accessors of the frequent types.
 //
-// What a generic function does not know costs more than the reading or the change itself: the value's type, how it is
-// made of a `Value`, and memory for values whose size it does not know. So these say it all again, each for one type.
+// A generic function does not know the type of the value, how to convert it from a `Value`, or its
+// size in memory. This would cost more than the read or the change itself. So these functions
+// repeat the same code, each for one type.
 //
-// Reads come here only if the inlined accessors (ManagedObject+InlinedReading.swift) cannot read the row at once.
+// Reads call the functions here only if the inlined accessors (ManagedObject+InlinedReading.swift)
+// cannot read the row directly.
 
 internal import PerdurePredicates
 
@@ -14,7 +16,8 @@ internal import PerdurePredicates
 #endif
 
 extension ManagedObject {
-  /// What a slot holds, if it can be read at once and has a field of a kind; the slow way otherwise.
+  /// The value in a slot. It is read from the row if the row is ready and the field has the kind,
+  /// and otherwise with the general functions.
   @inline(__always)
   private func value<T: AttributeValue>(
     _ slot: Int, _ kind: FieldKind, _ read: (RowView, RowField) -> T
@@ -28,7 +31,7 @@ extension ManagedObject {
     return slowValue(slot)
   }
 
-  /// As above; nil where there is no value.
+  /// As `value`; nil if there is no value.
   @inline(__always)
   private func optional<T: AttributeValue>(
     _ slot: Int, _ kind: FieldKind, _ read: (RowView, RowField) -> T
@@ -141,7 +144,7 @@ extension ManagedObject {
   /// Changes a whole number.
   public final func _set(_ slot: Int, _ value: Int64) { setAttributeValue(.integer(value), slot) }
 
-  /// Changes a whole number; nil takes it away.
+  /// Changes a whole number; nil removes it.
   public final func _set(_ slot: Int, _ value: Int64?) {
     setAttributeValue(value.map(Value.integer) ?? .null, slot)
   }
@@ -149,7 +152,7 @@ extension ManagedObject {
   /// Changes a whole number.
   public final func _set(_ slot: Int, _ value: Int) { setAttributeValue(.integer(Int64(value)), slot) }
 
-  /// Changes a whole number; nil takes it away.
+  /// Changes a whole number; nil removes it.
   public final func _set(_ slot: Int, _ value: Int?) {
     setAttributeValue(value.map { .integer(Int64($0)) } ?? .null, slot)
   }
@@ -157,7 +160,7 @@ extension ManagedObject {
   /// Changes a whole number.
   public final func _set(_ slot: Int, _ value: Int32) { setAttributeValue(.integer(Int64(value)), slot) }
 
-  /// Changes a whole number; nil takes it away.
+  /// Changes a whole number; nil removes it.
   public final func _set(_ slot: Int, _ value: Int32?) {
     setAttributeValue(value.map { .integer(Int64($0)) } ?? .null, slot)
   }
@@ -165,7 +168,7 @@ extension ManagedObject {
   /// Changes a whole number.
   public final func _set(_ slot: Int, _ value: Int16) { setAttributeValue(.integer(Int64(value)), slot) }
 
-  /// Changes a whole number; nil takes it away.
+  /// Changes a whole number; nil removes it.
   public final func _set(_ slot: Int, _ value: Int16?) {
     setAttributeValue(value.map { .integer(Int64($0)) } ?? .null, slot)
   }
@@ -173,7 +176,7 @@ extension ManagedObject {
   /// Changes a truth value.
   public final func _set(_ slot: Int, _ value: Bool) { setAttributeValue(.bool(value), slot) }
 
-  /// Changes a truth value; nil takes it away.
+  /// Changes a truth value; nil removes it.
   public final func _set(_ slot: Int, _ value: Bool?) {
     setAttributeValue(value.map(Value.bool) ?? .null, slot)
   }
@@ -181,7 +184,7 @@ extension ManagedObject {
   /// Changes a floating-point number.
   public final func _set(_ slot: Int, _ value: Double) { setAttributeValue(.double(value), slot) }
 
-  /// Changes a floating-point number; nil takes it away.
+  /// Changes a floating-point number; nil removes it.
   public final func _set(_ slot: Int, _ value: Double?) {
     setAttributeValue(value.map(Value.double) ?? .null, slot)
   }
@@ -189,7 +192,7 @@ extension ManagedObject {
   /// Changes text.
   public final func _set(_ slot: Int, _ value: String) { setAttributeValue(.string(value), slot) }
 
-  /// Changes text; nil takes it away.
+  /// Changes text; nil removes it.
   public final func _set(_ slot: Int, _ value: String?) {
     setAttributeValue(value.map(Value.string) ?? .null, slot)
   }

@@ -14,7 +14,7 @@ extension ManagedObject {
       shape.identity, number: header.pointee.reference.id, isTemporary: overlay?.hasTemporaryID ?? false)
   }
 
-  /// The description of the object's entity: the concrete one.
+  /// The description of the object's entity, which is not abstract.
   public var entity: EntityDescription { shape.description }
 
   /// Whether the object is new, so that the next save creates its row.
@@ -44,7 +44,7 @@ extension ManagedObject {
     return header.pointee.row == nil
   }
 
-  /// Where the object is in its life.
+  /// The state of the object in its context.
   var state: ObjectState {
     if header.pointee.isGone {
       core.reading.retirement.probedReads?.noteOther()
@@ -53,14 +53,16 @@ extension ManagedObject {
     return overlay?.state ?? .stored
   }
 
-  /// What the object says of itself: in `didSave` what it was before the save, unless it has been deleted since.
+  /// The state that the public properties return. In `didSave` it is the state before the save,
+  /// unless the object has been deleted since.
   private var shownState: ObjectState {
     let state = state
     return state == .deleted ? state : header.pointee.savedState ?? state
   }
 
-  // Not counted, one by one, for each of many objects: a context lives as long as any of its instances
-  // (`ContextCore.didMake`), and its schema as long as the context.
+  // These references are unmanaged, because code reads them for each of many objects. A context
+  // exists as long as any of its instances (`ContextCore.didMake`), and its schema as long as the
+  // context.
 
   var uncountedShape: Unmanaged<EntityShape> {
     @inline(__always) get { header.pointee.shape }
@@ -76,10 +78,10 @@ extension ManagedObject {
 
   var reference: ObjectReference { header.pointee.reference }
 
-  /// What the object lives in; nil when it is gone.
+  /// The context of the object; nil if the object is gone.
   var context: ContextCore? { header.pointee.isGone ? contextOfGone() : core }
 
-  /// Lets a probe know that the context of an object that is gone was asked for.
+  /// Returns nil, and notes for a probe that the context of a gone object was needed.
   @inline(never)
   private func contextOfGone() -> ContextCore? {
     core.reading.retirement.probedReads?.noteOther()

@@ -1,4 +1,4 @@
-// The life of an object in a context, in one place.
+// The states of an object in its context.
 //
 //     init(context:)                           change, link
 //          │                                       │
@@ -11,14 +11,14 @@
 //          ▼                    deleted ◀────────────┘
 //         gone ◀────── save ───────┘
 //
-// The state is not stored: it follows from whether the tracker has an overlay, whether that is new and
-// whether it is marked as deleted (ObjectOverlay.state), and from the header's mark of being gone. An
-// object whose row another context has removed is gone as soon as somebody looks. What is gone stays so.
-// Whether a row has been loaded (`isFault`) is a matter of memory and not of state.
+// The state is not stored. It follows from the overlay (`ObjectOverlay.state`), if there is one,
+// and from the header's mark `gone`. If another context has removed an object's row, the object
+// becomes gone at the next access. An object that is gone stays gone, unless an undo or a failed
+// merge restores it. Whether a row is loaded (`isFault`) concerns memory, and is not a state.
 
-/// Where an object is in its life.
+/// The state of an object in its context.
 enum ObjectState: UInt8, Sendable, CaseIterable {
-  /// As the store has it.
+  /// With a row, and without unsaved changes.
   case stored
   /// Made in this context, without a row.
   case inserted
@@ -26,8 +26,8 @@ enum ObjectState: UInt8, Sendable, CaseIterable {
   case updated
   /// With a row that the next save removes.
   case deleted
-  /// Without a row now and for ever: deleted and saved, inserted and rolled back, or removed by another
-  /// context.
+  /// No longer in the context: deleted and saved, inserted and rolled back, removed by another
+  /// context, or used before a reset of the context.
   case gone
 
   /// Whether the context has something to save because of the object.

@@ -1,15 +1,16 @@
 internal import PerdurePredicates
 
-/// A set of references, made for the sets that pending changes have: small, or filled in ascending order,
-/// because ids ascend as objects are inserted. So it is a sorted array while that is cheap, and a hash set
-/// otherwise.
+/// A set of references, optimized for the sets of pending changes. These are small, or are filled
+/// in ascending order, because the ids of inserted objects ascend. So the set is a sorted array as
+/// long as this is cheap, and a hash set otherwise.
 struct ReferenceSet {
   // At most one of the two has elements.
   /// Ascending.
   private var sorted: [ObjectReference] = []
   private var hashed: Set<ObjectReference> = []
 
-  /// From this size on elements are no longer moved in the array to make or to fill a place.
+  /// The maximum size of an array whose elements are moved by an insertion or a removal. A larger
+  /// array becomes a hash set instead.
   private static let movedCountMax = 64
 
   var isEmpty: Bool { sorted.isEmpty && hashed.isEmpty }
@@ -24,7 +25,7 @@ struct ReferenceSet {
     hashed.isEmpty ? place(of: reference).isFound : hashed.contains(reference)
   }
 
-  /// Adds an element; false if it was there.
+  /// Adds an element. Returns false if the set already has it.
   @discardableResult
   mutating func insert(_ reference: ObjectReference) -> Bool {
     if !hashed.isEmpty { return hashed.insert(reference).inserted }
@@ -47,7 +48,7 @@ struct ReferenceSet {
     return true
   }
 
-  /// Removes an element; false if it was not there.
+  /// Removes an element. Returns false if the set does not have it.
   @discardableResult
   mutating func remove(_ reference: ObjectReference) -> Bool {
     if !hashed.isEmpty { return hashed.remove(reference) != nil }
@@ -72,7 +73,7 @@ struct ReferenceSet {
     sorted = []
   }
 
-  /// Where a reference is in the array, or belongs.
+  /// The index of a reference in the array, or the index at which it would be inserted.
   private func place(of reference: ObjectReference) -> (index: Int, isFound: Bool) {
     var low = 0
     var high = sorted.count

@@ -1,16 +1,18 @@
 // The groups that a context knows, by the numbers in its objects' headers.
 //
-// A header has room for a number and a position, so whoever wants to know an object's siblings looks the number up here.
-// Walks come and go with every step over a graph: the last few are kept, in places that follow from their numbers.
-// What a fetch gave, and where its relationships lead, is known as long as one of the instances is there:
-// each of them retains its group (G3).
+// A header has space only for a number and a position, so the group is looked up here by its
+// number. Walks begin and end at each step over a graph. So only the last few are retained, at
+// indexes that are computed from their numbers. The groups of fetch results and of targets exist as
+// long as one of their instances, because each instance retains its group (G3 in
+// SiblingGroup.swift).
 
 internal import PerdurePredicates
 
 /// The groups of a context.
 struct SiblingGroups {
   private static let walkCount = 16
-  /// The last walks, so that objects which outlive theirs still find it. A walk that goes on brings its group back.
+  /// The last walks, so that an object finds its group after the walk has ended. A walk that
+  /// continues adds its group again.
   private var walks = [SiblingGroup?](repeating: nil, count: walkCount)
   private var lastNumber: UInt32 = 0
   private var isEmpty = true
@@ -27,7 +29,7 @@ struct SiblingGroups {
     return group
   }
 
-  /// Makes a group that lasts as long as its instances, or as long as somebody else holds it.
+  /// Makes a group that exists as long as its instances, or as long as another owner retains it.
   func makeLasting(
     _ references: [ObjectReference], _ kind: SiblingGroup.Kind, blockCount: Int, depth: Int = 0,
     in memory: ObjectMemoryOwner
@@ -39,7 +41,7 @@ struct SiblingGroups {
     return group
   }
 
-  /// Makes sure that a walk is known.
+  /// Adds the group of a walk again, if a later walk has replaced it.
   @inline(__always)
   mutating func keep(_ group: SiblingGroup) {
     if walks[place(group.number)] !== group { put(group) }
@@ -57,7 +59,7 @@ struct SiblingGroups {
     isEmpty = true
   }
 
-  /// The group that handed an object out last, if it is known still (H3).
+  /// The group that last returned an object, if it still exists (H3 in ObjectHeader.swift).
   @inline(__always)
   func group(of header: UnsafeMutablePointer<ObjectHeader>) -> SiblingGroup? {
     let number = header.pointee.groupNumber
@@ -74,7 +76,7 @@ struct SiblingGroups {
     number & SiblingGroup.lastingMark == 0 ? walks[place(number)] : lasting[number]
   }
 
-  /// An instance becomes one of a group, and leaves the one that it was of (G3).
+  /// Adds an instance to a group, and removes it from its former group (G3).
   func join(_ header: UnsafeMutablePointer<ObjectHeader>, _ group: SiblingGroup) {
     if group.kind != .walk { _ = Unmanaged.passUnretained(group).retain() }
     let old = header.pointee.groupNumber
@@ -84,12 +86,12 @@ struct SiblingGroups {
     }
   }
 
-  /// Whether the group of an instance, which is no walk, keeps headers of instances that go.
+  /// Whether the group of an instance takes the headers of freed instances. It must not be a walk.
   func keepsHeaders(of header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
     lasting[header.pointee.groupNumber]?.kind == .targets
   }
 
-  /// An instance of a group that is no walk is being freed.
+  /// Removes an instance that is being freed from its group, which must not be a walk.
   ///
   /// - Returns: Whether the group has taken the header.
   func leave(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
@@ -100,9 +102,10 @@ struct SiblingGroups {
   }
 }
 
-/// Every group that is no walk, by number. It keeps none alive: a group leaves when it ends.
+/// All groups that are not walks, by number. The table does not retain them: each group removes
+/// itself in its deinit.
 final class LastingGroups {
-  // Not checked for exclusivity: no function here calls anything that could come back.
+  // Exclusivity is not checked at run time: no function here calls code that uses the table.
   @exclusivity(unchecked) private var groups: [Unmanaged<SiblingGroup>?] = []
   @exclusivity(unchecked) private var free: [UInt32] = []
 

@@ -2,8 +2,8 @@
 
 internal import PerdurePredicates
 
-/// The columns of an object in the store; the initial values of a new object. The row is read when
-/// the first column is asked for, and once.
+/// The columns of an object in the store; the initial values of a new object. The row is read once,
+/// when the first column is needed.
 struct StoredColumns {
   let context: ContextCore
   private let reference: ObjectReference

@@ -1,8 +1,8 @@
-// A relationship with many objects, some at a time.
+// Access to a to-many relationship in batches.
 
 extension ToMany {
   /// The objects in batches, for loops over more objects than fit in memory. The objects of a batch
-  /// are faults, and their rows are read together when they are touched. When a batch is released,
+  /// are faults, and their rows are read together when one of them fires. When a batch is released,
   /// its objects without changes are freed.
   ///
   ///     for batch in company.workers.batches(of: 500) { total += batch.reduce(0) { $0 + $1.salary } }
@@ -12,15 +12,15 @@ extension ToMany {
   ///
   /// - Parameter count: The number of objects in a batch, at least 1. The last batch may have
   ///   fewer.
-  /// - Complexity: O(n) at the beginning, for references of 8 bytes to n objects; then O(count) for
-  ///   each batch.
+  /// - Complexity: O(n) when the iteration begins: it collects n references of 8 bytes each. Then
+  ///   O(count) for each batch.
   public func batches(of count: Int) -> ToManyBatches<Element> {
     precondition(count > 0, "A batch has at least one object.")
     return ToManyBatches(objects: self, count: count)
   }
 }
 
-/// The objects of a relationship, some at a time; see `ToMany.batches(of:)`.
+/// The objects of a relationship in batches; see `ToMany.batches(of:)`.
 public struct ToManyBatches<Object: ManagedObject>: Sequence {
   let objects: ToMany<Object>
   let count: Int
