@@ -27,7 +27,7 @@ struct RequiredAccessorTests {
 
   @Test("An attribute with a transformer must be optional")
   func transformed() throws {
-    let text = "An attribute with a transformer is optional"
+    let text = "An attribute with a transformer must be optional"
     #expect(try messages("var tint: Colour { _transformed(0, (Colour).self) }").contains(text))
     #expect(try messages("var tint: Colour? { _transformed(0, (Colour?).self) }").isEmpty)
     #expect(try messages("var tint: Tint { _transformed(0, (Tint).self) }").isEmpty)
@@ -35,7 +35,7 @@ struct RequiredAccessorTests {
 
   @Test("A transient attribute of any type must be optional or have a default")
   func transient() throws {
-    let text = "A transient attribute of this type is optional or has an initial value"
+    let text = "A transient attribute of this type must be optional or have an initial value"
     #expect(try messages("var tint: Colour { _transient(0, (Colour).self) }").contains(text))
     #expect(try messages("var tint: Colour { _transient(0, (Colour).self, default: Colour()) }").isEmpty)
     #expect(try messages("var tint: Colour? { _transient(0, (Colour?).self) }").isEmpty)

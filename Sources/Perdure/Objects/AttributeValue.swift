@@ -14,17 +14,17 @@ public import PerdurePredicates
 ///
 ///     enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
 ///
-/// The store may hold a value that the type does not have, written by another version of the
+/// The store may hold a value that the type cannot represent, written by another version of the
 /// program. Then an optional property reads as nil, and any other as `zeroValue`. The stored value
-/// stays, `value(forKey:)` returns it, and it is only replaced when the property is set. A type
-/// that must distinguish such values defines its own `init?(attributeValue:)`.
+/// stays until the property is set, and `value(forKey:)` returns it. A type that must distinguish
+/// such values defines its own `init?(attributeValue:)`.
 public protocol AttributeValue: PredicateArgument {
   /// How values are stored.
   static var attributeType: AttributeType { get }
-  /// What an attribute without a value, or with one that the type does not know, reads as where its property
-  /// is not optional.
+  /// The value of a property that is not optional, if no value is stored, or a value that the type
+  /// cannot represent.
   static var zeroValue: Self { get }
-  /// The value that was stored; nil when it is none of this type.
+  /// Converts a stored value; nil if the type cannot represent it.
   init?(attributeValue: Value)
 }
 

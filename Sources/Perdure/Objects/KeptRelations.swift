@@ -1,32 +1,37 @@
-// Where an object's relationships lead, kept with the object.
+// Cached relationships, stored with their object.
 //
-// Who walks over a graph that is in memory already would ask the store, the unsaved changes and the identity map at every
-// step, and get the same answer each time. So what a relationship has given twice is kept: the instance at the other end
-// of a to-one relationship, the references and instances at the other end of a to-many one. Nothing is retained by it.
+// A walk over a graph in memory would read the store, the unsaved changes and the identity map at
+// each step, with the same result each time. So a relationship that was read twice is cached: the
+// instance at the other end of a to-one relationship, or the references and instances at the other
+// end of a to-many relationship. The cache does not retain the instances.
 //
-// One number says whether any of it still holds: `ObjectMemory.linkStamp`. Everything that could make another answer
-// right raises it, for the whole context. That is crude, and makes the check one comparison; a graph that is changed at
-// every step is walked as if nothing were kept, and nothing is: only who asks twice between two changes keeps.
+// One number decides whether all cached relationships of a context are valid:
+// `ObjectMemory.linkStamp`. It is incremented when any cached result may become wrong. This is
+// coarse, but the check is one comparison. If a graph changes at each step, nothing is cached,
+// because a relationship is cached only when it is read twice between two changes.
 //
 // Invariants
-//   L1. What is kept is used only while its stamp is `linkStamp`. It rises with every epoch, with every change of links
-//       or of what vanished, when an instance leaves its context or gets another identity, and by L3.
-//   L2. What was kept at the present stamp is what a look at the context would give.
-//   L3. Every instance that something kept points to is marked (`ObjectHeader.isKept`). When a marked one ends or loses its
-//       row, the stamp rises. So a pointer of the present stamp leads to an instance, which has its row or unsaved changes:
-//       no fault is handed out that its siblings do not know of.
-//   L4. What an object keeps, it gives up with its row: who touches a fault fires it.
+//   L1. A cached relationship is used only while its stamp is `linkStamp`. The stamp is incremented
+//       with each epoch, with each change of links or of the removed objects, when an instance
+//       leaves its context or gets another identity, and by L3.
+//   L2. A relationship that was cached at the current stamp is equal to the result of a read
+//       without the cache.
+//   L3. Each instance in a cached relationship is marked (`ObjectHeader.isKept`). When a marked
+//       instance is freed or loses its row, the stamp is incremented. So a pointer with the current
+//       stamp refers to an instance that has its row or unsaved changes. No fault is returned that
+//       has no sibling group.
+//   L4. An object loses its cached relationships with its row. So an access to a fault fires it.
 
 internal import PerdurePredicates
 
-/// The beginning of a block with what an object keeps; its entries follow.
+/// The beginning of a block with the cached relationships of an object. The entries follow.
 @usableFromInline
 struct KeptRelations {
-  /// What the entries are true of (L1).
+  /// The link stamp at which the entries are valid (L1).
   @usableFromInline let stamp: UInt64
   @usableFromInline let count: Int
 
-  /// Where one relationship leads.
+  /// A cached relationship.
   @usableFromInline
   struct Entry {
     @usableFromInline let slot: UInt32
@@ -59,28 +64,28 @@ extension UnsafeMutablePointer<KeptRelations> {
 }
 
 extension UnsafeMutablePointer<ObjectHeader> {
-  /// What is kept of a relationship, if it holds (L1).
+  /// The cached relationship in a slot, if it is valid (L1).
   @inlinable @inline(__always)
   func kept(_ slot: Int) -> KeptRelations.Entry? {
     guard let kept = pointee.kept, kept.pointee.stamp == pointee.memory.pointee.linkStamp else { return nil }
     return kept.find(slot)
   }
 
-  /// The object that a to-one relationship is known to lead to; nil inside: to none.
+  /// The cached object of a to-one relationship. Contains nil if the relationship has no object.
   @inlinable @inline(__always)
   func keptTarget(_ slot: Int) -> Unmanaged<ManagedObject>?? {
     guard let entry = kept(slot), !entry.isToMany else { return nil }
     return .some(entry.target.map { .fromOpaque($0) })
   }
 
-  /// What a to-many relationship is known to lead to; nil inside: to none.
+  /// The cached objects of a to-many relationship. Contains nil if the relationship has no objects.
   @inlinable @inline(__always)
   func keptTargets(_ slot: Int) -> Unmanaged<KeptTargets>?? {
     guard let entry = kept(slot), entry.isToMany else { return nil }
     return .some(entry.target.map { .fromOpaque($0) })
   }
 
-  /// Keeps where a relationship leads at the present stamp, of which nothing is kept at this stamp.
+  /// Caches a relationship at the current stamp. It must not be cached at this stamp yet.
   func keep(_ slot: Int, isToMany: Bool, _ target: UnsafeMutableRawPointer?) {
     let memory = pointee.memory
     if let old = pointee.kept, old.pointee.stamp != memory.pointee.linkStamp { pointee.dropKept() }
@@ -99,7 +104,7 @@ extension UnsafeMutablePointer<ObjectHeader> {
 }
 
 extension ObjectHeader {
-  /// Gives back what is kept.
+  /// Frees the cached relationships.
   @inline(never)
   mutating func dropKept() {
     guard let block = kept else { return }
@@ -112,21 +117,23 @@ extension ObjectHeader {
   }
 }
 
-/// What a to-many relationship leads to: shared by the object and by walks that go on while things change.
+/// The cached objects of a to-many relationship. The object shares them with walks, which continue
+/// after changes.
 @usableFromInline
 final class KeptTargets {
-  // No cycle: the object that has it ends before the context.
+  // This is not a retain cycle: the object that retains the targets is freed before the context.
   let core: ContextCore
   @usableFromInline let memory: UnsafeMutablePointer<ObjectMemory>
   @usableFromInline let stamp: UInt64
   let references: UnsafeMutableBufferPointer<ObjectReference>
   @usableFromInline let objects: UnsafeMutablePointer<Unmanaged<ManagedObject>>
-  // Not checked for exclusivity at run time: it belongs to one context, and is set by one step of a walk at a time.
-  /// How far the newest walk has come.
+  // Exclusivity is not checked at run time: the targets belong to one context, and one step of a
+  // walk at a time sets the position.
+  /// The position of the newest walk.
   @usableFromInline @exclusivity(unchecked) var position = 0
   @usableFromInline let count: Int
 
-  /// Of instances that are marked (L3).
+  /// Makes the targets from instances that are marked (L3).
   init(
     _ core: ContextCore, _ found: [ObjectReference],
     _ instances: UnsafeBufferPointer<Unmanaged<ManagedObject>>
@@ -154,7 +161,8 @@ final class KeptTargets {
   }
 }
 
-/// The last walks over what is kept, which note no siblings: who turns out to need them looks here.
+/// The last walks over cached targets. These walks set no sibling groups, so code that needs the
+/// siblings looks here.
 @usableFromInline
 struct RecentWalks {
   private static let count = 16
@@ -175,7 +183,7 @@ struct RecentWalks {
     next = (next &+ 1) & (walks.count &- 1)
   }
 
-  /// Called when what is kept goes.
+  /// Removes targets that are being freed.
   func remove(_ targets: KeptTargets) {
     for place in walks.indices where walks[place]?.toOpaque() == Unmanaged.passUnretained(targets).toOpaque()
     {
@@ -183,7 +191,7 @@ struct RecentWalks {
     }
   }
 
-  /// The walk that has handed an object out just now.
+  /// The walk that has just returned an object.
   func walk(at reference: ObjectReference) -> KeptTargets? {
     for walk in walks {
       guard let targets = walk?.takeUnretainedValue(), targets.position < targets.count,

@@ -1,14 +1,16 @@
-// What generated accessors of `@Attribute(.transient)` call. The macro sees no types: these overloads let the compiler
-// decide whether the attribute has a type of the model, which it shares with predicates and rules, or holds anything,
-// and whether it may have no value, however its type is written. The type is an argument: of two functions that fit it,
-// the one for an optional is the more special, which results alone do not decide.
+// The functions that generated accessors of `@Attribute(.transient)` call.
+//
+// The macro does not know types. The compiler selects the overload for a type of the model, which
+// predicates and rules use too, or for any type. It also selects between optional and other types,
+// however the type is written. The type is an argument: if two functions fit, the one for an
+// optional type is more specialized. For results alone, the compiler does not decide.
 
 internal import PerdurePredicates
 
 extension ManagedObject {
   // MARK: A type of the model
 
-  /// Reads a transient attribute; its zero when it has no value. For generated code.
+  /// Reads a transient attribute; its zero value if it has no value. For generated code.
   public final func _transient<T: AttributeValue>(_ slot: Int, _ type: T.Type) -> T { _get(slot) }
 
   /// Reads a transient attribute whose default is in the model. For generated code.
@@ -16,7 +18,7 @@ extension ManagedObject {
     _ slot: Int, _ type: T.Type, default value: @autoclosure () -> T
   ) -> T { _get(slot) }
 
-  /// Reads a transient attribute; nil when it has no value. For generated code.
+  /// Reads a transient attribute; nil if it has no value. For generated code.
   public final func _transient<T: AttributeValue>(_ slot: Int, _ type: T?.Type) -> T? { _get(slot) }
 
   /// Reads a transient attribute whose default is in the model. For generated code.
@@ -24,8 +26,8 @@ extension ManagedObject {
     _ slot: Int, _ type: T?.Type, default value: @autoclosure () -> T?
   ) -> T? { _get(slot) }
 
-  /// Reads a transient attribute whose default is made when it is first read, as that of anything
-  /// (below). For generated code.
+  /// Reads a transient attribute whose default is made when it is first read, as for attributes of
+  /// any type (below). For generated code.
   public final func _transient<T: AttributeValue>(
     _ slot: Int, _ type: T.Type, made value: @autoclosure () -> T
   ) -> T {
@@ -48,23 +50,24 @@ extension ManagedObject {
   /// Sets a transient attribute; nil removes its value. For generated code.
   public final func _setTransient<T: AttributeValue>(_ slot: Int, _ value: T?) { _set(slot, value) }
 
-  // MARK: Anything
+  // MARK: Any type
 
-  /// Explains that such an attribute is optional or has a default.
+  /// Explains that such an attribute must be optional or have a default.
   @_disfavoredOverload
   @available(
     *, unavailable,
     message: """
-      A transient attribute of this type is optional or has an initial value: there is no other value to read on an \
-      object that another context has deleted. Add a question mark to the type, or an initial value.
+      A transient attribute of this type must be optional or have an initial value. Otherwise there is no value to \
+      read from an object that another context has deleted. Add a question mark to the type, or an initial value.
       """
   )
   public final func _transient<T>(_ slot: Int, _ type: T.Type) -> T {
     stop("\(shape.name).\(shape.propertyName(slot)) is not optional.")
   }
 
-  /// Reads a transient attribute whose default is made when it is first read. Where its value was taken away by name,
-  /// it reads as the default, and has none. For generated code.
+  /// Reads a transient attribute whose default is made when it is first read. If its value was
+  /// removed by name, this returns the default, but the attribute stays without a value. For
+  /// generated code.
   @_disfavoredOverload
   public final func _transient<T>(_ slot: Int, _ type: T.Type, default value: @autoclosure () -> T) -> T {
     if let value: T = object(slot) { return value }
@@ -73,7 +76,7 @@ extension ManagedObject {
     return made
   }
 
-  /// Reads a transient attribute; nil when it has no value. For generated code.
+  /// Reads a transient attribute; nil if it has no value. For generated code.
   @_disfavoredOverload
   public final func _transient<T>(_ slot: Int, _ type: T?.Type) -> T? { object(slot) }
 
@@ -86,11 +89,11 @@ extension ManagedObject {
     return made
   }
 
-  /// Sets a transient attribute; nil takes its value away. For generated code.
+  /// Sets a transient attribute; nil removes its value. For generated code.
   @_disfavoredOverload
   public final func _setTransient<T>(_ slot: Int, _ value: T?) { setTransientObject(value, slot) }
 
-  /// The value that is held; nil if it is of another type. If the class does not declare the type,
+  /// The current value; nil if it is of another type. If the class does not declare the type,
   /// the attribute accepts any value by name.
   private func object<T>(_ slot: Int) -> T? {
     checkSlot(slot)

@@ -1,49 +1,51 @@
-// What an object is made of besides its class: a header at a fixed address, and a copy of its row.
+// The memory of an object besides its instance: a header at a fixed address, and a copy of its row.
 //
-// The header lies behind a `let` pointer, so that reading it costs loads and no check of exclusive access.
-// The row is copied out of the store when a fault fires: an object pins nothing in the store, however long
-// it lives. Both lie in the memory of the object's context (ObjectMemory.swift).
+// A `let` pointer refers to the header, so reading it needs no check of exclusive access. The row
+// is copied from the store when a fault fires. So an object pins nothing in the store, even if it
+// exists for long. Header and row are in the memory of the object's context (ObjectMemory.swift).
 //
 // Invariants:
-//   H1. `epoch == memory.pointee.epoch` means: `row` is the object's row at the context's view, checked, in the
-//       layout whose fields stand before it, and no column of it has an unsaved change. So one comparison
-//       decides whether a field may be read at once. A context's epoch is never 0; it changes when its view
-//       does.
-//   H2. `overlay` is the tracker's entry for `reference`, or nil when there is none.
-//   H3. `groupNumber` and `groupPosition` say in which sibling group the object was handed out last. They are a
-//       hint: whoever follows it looks whether the group still is there and has the reference in that place. An
-//       instance whose group is no walk retains it (G3 in SiblingGroup.swift).
+//   H1. If `epoch == memory.pointee.epoch`, `row` is the object's row in the context's view. It is
+//       checked, the address of its layout's fields is before it, and none of its columns has an
+//       unsaved change. So one comparison decides whether accessors may read a field directly. A
+//       context's epoch is never 0, and changes with its view.
+//   H2. `overlay` is the tracker's entry for `reference`; nil if there is none.
+//   H3. `groupNumber` and `groupPosition` identify the sibling group that last returned the object.
+//       They are hints: the reader checks that the group still exists, and that it has the
+//       reference at this position. An instance retains its group, unless it is a walk (G3 in
+//       SiblingGroup.swift).
 
-// There are as many headers as objects, so a header takes 80 bytes, and with its instance, which is a pointer to it,
-// and its place in the identity map no more than 160.
+// There are as many headers as objects, so a header has only 80 bytes. With its instance, which is
+// a pointer to the header, and its entry in the identity map, an object takes at most 160 bytes.
 
 internal import PerdurePredicates
 
 /// The state of an object that its accessors read.
 @usableFromInline
 struct ObjectHeader {
-  /// The epoch in which `row` was last compared with the view (H1), with `shutBit` if the row may not
-  /// be read at once; 0 without a row.
+  /// The epoch in which `row` was last compared with the view (H1), with `shutBit` if accessors
+  /// must not read the row directly; 0 without a row.
   @usableFromInline var epoch: UInt64 = 0
   @usableFromInline let memory: UnsafeMutablePointer<ObjectMemory>
-  // The context keeps it alive.
+  // The context retains the shape.
   private(set) var shape: Unmanaged<EntityShape>
   private(set) var reference: ObjectReference
-  /// In its block, behind its version and the address of its layout's fields.
+  /// The row. Before it, its block has its version and the address of its layout's fields.
   @usableFromInline private(set) var row: UnsafeMutableRawPointer?
   var overlay: Unmanaged<ObjectOverlay>?
-  /// What the transient attributes hold; nil while all have their defaults. The instance releases it.
+  /// The values of the transient attributes; nil while all have their defaults. The instance
+  /// releases the object.
   var transients: Unmanaged<TransientValues>?
-  /// Where its relationships lead, as far as that is kept.
+  /// The cached relationships of the object.
   @usableFromInline var kept: UnsafeMutablePointer<KeptRelations>?
   var groupNumber: UInt32 = 0
   var groupPosition: UInt32 = 0
   /// One less than the length of the row, which is 1 to 2³² bytes (`FormatLimits.blobLengthMax`).
   @usableFromInline var lastRowOffset: UInt32 = 0
   @usableFromInline let slotCount: UInt16
-  /// What the object has been told of its row (W1 in ObjectHooks.swift).
+  /// The state of the hooks that depend on the row (W1 in ObjectHooks.swift).
   var wakefulness: Wakefulness = []
-  /// What `savedState`, `isKept` and `isAskedAgain` say: all that is left of the 80 bytes.
+  /// The values of `savedState`, `isKept` and `isAskedAgain`, in the last free byte of the 80.
   private var marks = HeaderMarks()
 
   /// Whether the object is gone (`ObjectState.gone`).
@@ -59,35 +61,35 @@ struct ObjectHeader {
     self.memory = memory
   }
 
-  /// The new object gets another identity, of the same entity in another store.
+  /// Gives a new object another identity: of the same entity in another store.
   mutating func move(to reference: ObjectReference, _ shape: EntityShape) {
     self.reference = reference
     self.shape = .passUnretained(shape)
   }
 
-  /// Whether it is gone because another context removed its row.
+  /// Whether the object is gone because another context removed its row.
   var hasVanished: Bool {
     get { wakefulness.contains(.vanished) }
     set { if newValue { wakefulness.insert(.vanished) } else { wakefulness.remove(.vanished) } }
   }
 
-  /// What a save has made of the object, while `didSave` is running.
+  /// The state of the object before a save, while `didSave` is running.
   var savedState: ObjectState? {
     get { marks.savedState }
     set { marks.savedState = newValue }
   }
 
-  /// Whether something kept points to the instance (L3 in KeptRelations.swift).
+  /// Whether a cached relationship refers to the instance (L3 in KeptRelations.swift).
   @inline(__always)
   var isKept: Bool {
     get { marks.isKept }
     set { marks.isKept = newValue }
   }
 
-  /// Notes that somebody asks where a relationship leads.
+  /// Notes that a relationship is read.
   ///
-  /// - Returns: Whether somebody has, since links last changed. Now and then so of another relationship or another time: it
-  ///   decides when it pays to keep something, and nothing else.
+  /// - Returns: Whether it was read before, since links last changed. The result may be wrong,
+  ///   because several relationships share a bit. It only decides whether caching is worthwhile.
   @inline(__always)
   mutating func isAskedAgain(_ slot: Int) -> Bool { marks.ask(slot, at: memory.pointee.linkStamp) }
 
@@ -95,33 +97,33 @@ struct ObjectHeader {
     @inline(__always) get { Int(lastRowOffset) + 1 }
   }
 
-  /// What stands before a row: the version, and the address of the fields.
+  /// The size of the data before a row: the version, and the address of the fields.
   private static var prefixByteCount: Int { fieldsOffset + MemoryLayout<UnsafePointer<RowField>>.size }
 
   private static var fieldsOffset: Int { MemoryLayout<RowVersion>.size }
 
-  /// The version of the row that was loaded; there must be one.
+  /// The version of the loaded row. There must be a row.
   var version: RowVersion {
     guard let row else { preconditionFailure("A row that was not loaded has no version here.") }
     return (row - Self.prefixByteCount).load(as: RowVersion.self)
   }
 
-  /// Whether the row may be read as it is (H1).
+  /// Whether accessors may read the row directly (H1).
   @inlinable @inline(__always)
   var isReady: Bool { epoch == memory.pointee.epoch }
 
-  /// Set in the epoch of a row that accessors may not read at once. No epoch of a context has it.
+  /// A bit in the epoch of a row that accessors must not read directly. No context's epoch has it.
   private static let shutBit: UInt64 = 1 << 63
 
-  /// Whether the row is that of the context's view, even if it may not be read at once.
+  /// Whether the row is that of the context's view, even if accessors must not read it directly.
   @inline(__always)
   var isCurrent: Bool { epoch & ~Self.shutBit == memory.pointee.epoch }
 
-  /// From now on accessors do not read the row at once. Whether it is current stays known.
+  /// Prevents accessors from reading the row directly. `isCurrent` does not change.
   @inline(__always)
   mutating func shut() { if epoch != 0 { epoch |= Self.shutBit } }
 
-  /// The row that was loaded, whatever its age.
+  /// The loaded row, even if it is outdated.
   @inlinable @inline(__always)
   var loadedRow: RowView? {
     guard let row else { return nil }
@@ -129,13 +131,13 @@ struct ObjectHeader {
     return RowView(base: UnsafeRawPointer(row), count: rowLength, fields: fields)
   }
 
-  /// The row that was loaded if it is one of the store's, of a version, as far as nobody has set a primitive.
+  /// The loaded row, if it is the store's row with this version. Nil if a primitive value was set.
   func row(ofVersion version: RowVersion) -> RowView? {
     guard row != nil, !wakefulness.contains(.altered), self.version == version else { return nil }
     return loadedRow
   }
 
-  /// Takes over a copy of a checked row.
+  /// Sets the row to a copy of a checked row.
   @inline(__always)
   mutating func setRow(_ view: RowView, version: RowVersion) {
     if row != nil { dropRow() }
@@ -164,7 +166,7 @@ struct ObjectHeader {
       row - Self.prefixByteCount, byteCount: Self.prefixByteCount + rowLength)
   }
 
-  /// Forgets a row that is not as the store has it.
+  /// Drops a row that differs from the store's row.
   mutating func dropAlteredRow() {
     if wakefulness.contains(.altered) { dropRow() }
   }
@@ -182,7 +184,7 @@ extension UnsafeMutablePointer<ObjectHeader> {
     return header
   }
 
-  /// Gives the header and its row back.
+  /// Frees the header and its row.
   @inline(__always)
   func free() {
     let memory = pointee.memory
@@ -193,7 +195,7 @@ extension UnsafeMutablePointer<ObjectHeader> {
 }
 
 extension RowView {
-  /// A row that was checked before.
+  /// Makes a view of a row that was checked before.
   @inlinable @inline(__always)
   init(base: UnsafeRawPointer, count: Int, fields: UnsafePointer<RowField>) {
     self.base = base

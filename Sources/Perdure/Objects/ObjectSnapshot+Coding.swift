@@ -1,13 +1,14 @@
-// Snapshots written down. Each value says of what kind it is, so that what is read is what was written, whatever the
-// format: JSON alone would make one kind of all numbers, and text of everything else.
+// The coding of snapshots. Each value is encoded with its kind, so that decoding returns the same
+// value in any format. Plain JSON has one kind of number, and encodes most other kinds as text.
 //
 //     {"id": "x-perdure://…/Worker/p1",
-//      "properties": {"name": {"string": "Ada"}, "salary": {"double": 1000.5}, "born": {"null": true},
-//                     "company": {"id": "x-perdure://…/Company/p7"}, "boss": {"none": true},
-//                     "projects": {"objects": [{"id": …, "properties": {…}}]}, "seen": {"objectID": "x-perdure://…"}}}
+//      "properties": {"name": {"string": "Ada"}, "salary": {"double": 1000.5},
+//                     "born": {"null": true}, "company": {"id": "x-perdure://…/Company/p7"},
+//                     "boss": {"none": true}, "seen": {"objectID": "x-perdure://…"},
+//                     "projects": {"objects": [{"id": …, "properties": {…}}]}}}
 //
-// The names are part of what users store: they do not change. Whole numbers are numbers, decimals are text with all
-// their digits, dates are seconds since 2001, data is base64, and floating-point numbers that are none are text.
+// Users store this form, so the names do not change. Integers are numbers. Decimals are text with
+// all their digits. Dates are seconds since 2001. Data is base64. NaN and infinities are text.
 
 internal import PerdurePredicates
 
@@ -20,7 +21,7 @@ internal import PerdurePredicates
 extension ObjectSnapshot: Codable {
   private enum Key: String, CodingKey { case id, properties }
 
-  /// Reads what `encode(to:)` has written.
+  /// Decodes the form that `encode(to:)` writes.
   /// - Throws: `DecodingError` for other content.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
@@ -43,7 +44,7 @@ extension ObjectSnapshot.Property: Codable {
     case id, none, object, nothing, objects
   }
 
-  /// Reads what `encode(to:)` has written.
+  /// Decodes the form that `encode(to:)` writes.
   /// - Throws: `DecodingError` for other content.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Kind.self)
@@ -94,14 +95,14 @@ extension ObjectSnapshot.Property: Codable {
     }
   }
 
-  /// `Decimal` itself reads as far as it can.
+  /// Checks the characters first, because `Decimal` ignores text after a number.
   private static func decimal(_ text: String) -> Decimal? {
     let isNumber = text.utf8.allSatisfy { (48...57).contains($0) || "+-.eE".utf8.contains($0) }
     return isNumber ? Decimal(string: text) : nil
   }
 
   /// Writes the value under the name of its kind.
-  /// - Throws: `EncodingError` for a value that no attribute can have: an object, a list.
+  /// - Throws: `EncodingError` for a value that no attribute can have: a reference or a list.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Kind.self)
     switch self {

@@ -1,37 +1,41 @@
-// What transient attributes hold.
+// The values of transient attributes.
 //
-// They live with the instance and with nothing else: a fault that fires, a view that moves on and a save leave them
-// as they are, and what a refresh, a reset or a rollback does to them is said where that is done. A context that has
-// saved keeps no instance alive for their sake. What is gone, and what belongs to a context that nobody holds any
-// more, has lost them: they may lead to other objects and in a circle, and each object keeps its context's view of
-// the store.
+// They exist only with the instance. Firing a fault, an advance of the view and a save do not
+// change them. The code for a refresh, a reset and a rollback defines what happens to them. After a
+// save, a context does not retain an instance because of its transient values. An object that is
+// gone has lost them, and so has an object of a context that the program no longer retains. The
+// values may refer to other objects, and in a circle, and each object retains its context with its
+// view of the store.
 //
 // Invariants
-//   T1. `ObjectHeader.transients` is nil as long as nothing was set: an object without transient values pays for a
-//       pointer.
-//   T2. Setting one gives the object an overlay whose `transientsBefore` is what all of them held before. It makes
-//       the object updated and is validated, and changes no row: `changesRow` speaks of columns alone. A default
-//       that is made later belongs to both: it was not set. Values may be of any type, so whether one differs from what
-//       was held before cannot always be told; `setSince` says which were set at all. `transientsAtEvent` is the same
-//       of the current event.
-//   T3. They may be anything, and be released into code of the user's that uses the context. So whatever changes the
-//       context in several steps releases none of them before it is done (`keepDropped`, `releaseDropped`).
-//   T4. What is gone (`isGone`) holds none.
+//   T1. `ObjectHeader.transients` is nil until a value is set, so an object without transient
+//       values needs only a pointer.
+//   T2. Setting a value gives the object an overlay, whose `transientsBefore` has all values before
+//       that. The object then counts as updated and is validated. Its row does not change:
+//       `changesRow` concerns only columns. A default that is made later is added to the values and
+//       to `transientsBefore`, because the program has not set it. Values may be of any type, so it
+//       is not always known whether a value differs from the former value. `setSince` has the slots
+//       that were set. `transientsAtEvent` is the same for the current event.
+//   T3. Values may be of any type, and their release may run code of the program that uses the
+//       context. So an operation that changes the context in several steps defers their release to
+//       its end (`keepDropped`, `releaseDropped`).
+//   T4. An object that is gone (`isGone`) has none.
 
 internal import PerdurePredicates
 
-/// What the transient attributes of one instance hold, by slot; nothing for those that have their default.
+/// The values of the transient attributes of one instance, by slot. Attributes with their default
+/// have no entry.
 final class TransientValues {
   /// A value that was set.
   enum Held {
-    /// Of an attribute with a type; also the absence of a value, of any attribute.
+    /// The value of an attribute with a type. For any attribute, also null.
     case value(Value)
-    /// Of an attribute of the type undefined.
+    /// The value of an attribute of undefined type.
     case object(Any)
   }
 
   var bySlot: [Int: Held]
-  /// Of what was held before (T2): the slots that were set since.
+  /// For former values (T2): the slots that were set since.
   var setSince: Set<Int> = []
 
   init(_ bySlot: [Int: Held] = [:]) { self.bySlot = bySlot }
@@ -41,18 +45,19 @@ final class TransientValues {
 
 extension ManagedObject {
   private func held(_ slot: Int) -> TransientValues.Held? {
-    // Whoever wakes up with its row may set what is transient; nobody else needs one for this.
+    // A hook that runs when the row is loaded may set transient attributes. Only objects with such
+    // hooks need their row here.
     if !header.pointee.isReady, uncountedShape._withUnsafeGuaranteedRef({ $0.followsRow }) { _ = loadRow() }
     return header.pointee.transients?.takeUnretainedValue().bySlot[slot]
   }
 
-  /// What a transient attribute with a type holds.
+  /// The value of a transient attribute with a type.
   func transientValue(_ slot: Int) -> Value {
     if case .value(let value)? = held(slot) { return value }
     return shape.template[slot]
   }
 
-  /// What a transient attribute of the type undefined holds.
+  /// The value of a transient attribute of undefined type.
   func transientObject(_ slot: Int) -> Any? {
     core.checkOwner()
     if case .object(let object)? = held(slot) { return object }
@@ -68,10 +73,11 @@ extension ManagedObject {
     }
   }
 
-  /// Whether it was set, be it to nothing.
+  /// Whether a transient attribute was set, even to nil, or its default was made.
   func isTransientHeld(_ slot: Int) -> Bool { held(slot) != nil }
 
-  /// The slots of the transient attributes that were set to something else than they held before.
+  /// The slots of the transient attributes that were set and are not known to equal their former
+  /// values.
   func changedTransients(since before: TransientValues?) -> [Int] {
     guard let before else { return [] }
     return before.setSince.sorted().filter { slot in
@@ -88,7 +94,8 @@ extension TransientValues.Held {
     if case .value(let value) = self { value } else { .null }
   }
 
-  /// Whether both are certainly the same: values of types that can be compared, and the same instance of a class.
+  /// Whether both are known to be equal: equal values of a type that can be compared, or the same
+  /// instance of a class.
   func isKnown(toEqual other: TransientValues.Held) -> Bool {
     switch (self, other) {
     case (.value(let left), .value(let right)): left == right
@@ -116,7 +123,8 @@ extension ManagedObject {
     core.editing.objectEditor.setTransient(of: self, slot, .value(storedTransient(value, slot)))
   }
 
-  /// A value as a transient attribute holds it. One that it cannot hold is a mistake of the caller.
+  /// The form of a value in a transient attribute. Stops the program if the attribute cannot hold
+  /// the value.
   func storedTransient(_ value: Value, _ slot: Int) -> Value {
     guard case .transient(let type, _) = shape.properties[slot], type != .undefined else {
       stop(
@@ -124,27 +132,27 @@ extension ManagedObject {
       )
     }
     if type == .objectID, case .objectID = value { return value }
-    // A save refuses it (T2 of ValueTransformers.swift).
+    // A save rejects this value (T2 of ValueTransformers.swift).
     if type == .transformable, value.transformationProblem != nil { return value }
     let kind = FieldKind(type)
     guard let stored = value.stored(as: kind) ?? value.date(for: kind) else { stopUnfit(value, slot) }
     return stored
   }
 
-  /// Sets a transient attribute of the type undefined; nil takes its value away.
+  /// Sets a transient attribute of undefined type; nil removes its value.
   func setTransientObject(_ object: Any?, _ slot: Int) {
     core.checkOwner()
     core.editing.objectEditor.setTransient(of: self, slot, object.map { .object($0) } ?? .value(.null))
   }
 
-  /// Sets a transient attribute of the type undefined without marking the object as changed.
+  /// Sets a transient attribute of undefined type without marking the object as changed.
   func setPrimitiveObject(_ object: Any?, _ slot: Int) {
     core.checkOwner()
     if core.editing.refusal.refusesChanges(self) { return core.editing.refusal.refuseChange(of: self, slot) }
     hold(object.map { .object($0) } ?? .value(.null), slot)
   }
 
-  /// Holds a value without anybody being told.
+  /// Sets a value without marking the object as changed, and without notifying observers.
   func hold(_ held: TransientValues.Held, _ slot: Int) {
     core.transientState.isUsed = true
     let values: TransientValues
@@ -154,12 +162,13 @@ extension ManagedObject {
       values = TransientValues()
       header.pointee.transients = .passRetained(values)
     }
-    // What it held before goes when the table is as it will be: it may be an object that ends now.
+    // The former value is released after the table is changed: it may be an object that is then
+    // freed.
     let previous = values.bySlot.updateValue(held, forKey: slot)
     withExtendedLifetime(previous) {}
   }
 
-  /// Holds a default that has just been made, which changes nothing (T2).
+  /// Sets a default that has just been made. It does not count as a change (T2).
   func holdDefault(_ made: TransientValues.Held, _ slot: Int) {
     if header.pointee.isGone { return }
     overlay?.transientsBefore?.bySlot[slot] = made
@@ -167,20 +176,20 @@ extension ManagedObject {
     hold(made, slot)
   }
 
-  /// Everything is the default again.
+  /// Resets all transient attributes to their defaults.
   func dropTransients() {
     guard let transients = header.pointee.transients else { return }
     header.pointee.transients = nil
     core.transientState.drop(transients.takeRetainedValue())
   }
 
-  /// The object becomes a fault by request.
+  /// Drops the row and all transient values, because the program makes the object a fault.
   func dropValues() {
     header.pointee.dropRow()
     dropTransients()
   }
 
-  /// Takes back what was set since the last save.
+  /// Restores the transient values of the last save.
   func restoreTransients(_ overlay: ObjectOverlay) {
     core.transientState.dropTransientsAtEvent(overlay)
     guard let before = overlay.transientsBefore else { return }

@@ -1,11 +1,13 @@
-// Values of types that Perdure does not know: something makes bytes of them and back.
+// Converts values of types that Perdure does not know into bytes, and back.
 //
-//   T1. A value becomes bytes when it is set, and a value is made of the bytes each time it is read. What is changed
-//       within a value after that is changed in nobody's row: set it again.
-//   T2. What cannot be made bytes of is no error yet. The attribute then has no value to read, and the next save refuses
-//       it. A `Value.list` of the reason behind a mark that no argument has stands for it in memory, as no attribute
-//       holds a list.
-//   T3. Bytes that nothing can be made of read as no value. They stay as they are until the attribute is set.
+//   T1. A value is converted to bytes when it is set. Each read makes a new value from the bytes.
+//       Changing a value that was read does not change the row. Set the attribute again to store
+//       the change.
+//   T2. A value that cannot be converted is not an error at once. The attribute then has no value
+//       to read, and the next save rejects it. In memory, a `Value.list` with a mark and the reason
+//       represents this value. No attribute holds a list, and no argument has the mark.
+//   T3. Bytes that cannot be converted to a value read as nil. They stay stored until the attribute
+//       is set.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -28,14 +30,15 @@ internal import Synchronization
 /// Both functions may be called on any thread. If predicates compare the attribute, equal values
 /// should give equal bytes. A Codable type needs no transformer: use `CodableAttributeValue`.
 public protocol ValueTransformer: Sendable {
-  /// The bytes that a store keeps of a value.
+  /// Converts a value to bytes, which a store keeps.
   ///
-  /// - Throws: Anything, for a value that cannot be kept; the next save refuses it with the error in its message.
+  /// - Throws: Any error, if the value cannot be converted. The next save then fails, and its
+  ///   message has this error.
   func data(from value: Any) throws -> Data
 
-  /// The value that bytes stand for.
+  /// Converts stored bytes to a value.
   ///
-  /// - Throws: Anything, for bytes that stand for no value; the attribute then reads as having none.
+  /// - Throws: Any error, if the bytes cannot be converted. The attribute then reads as nil.
   func value(from data: Data) throws -> Any
 }
 
@@ -62,7 +65,7 @@ public enum ValueTransformers {
 }
 
 extension ManagedObjectModel {
-  /// - Throws: `PerdureError` 134080 when an attribute names a transformer that is not registered.
+  /// - Throws: `PerdureError` 134080 if an attribute names a transformer that is not registered.
   func checkTransformers() throws(PerdureError) {
     for entity in entities {
       for case .attribute(let attribute) in entity.slotted {
@@ -84,15 +87,16 @@ extension ManagedObjectModel {
 }
 
 extension Value {
-  /// Stands for a value of which no bytes could be made (T2).
+  /// Represents a value that could not be converted to bytes (T2).
   static func untransformable(_ error: any Error) -> Value {
     .list([untransformableMark, .string("\(error)")])
   }
 
-  /// The id of no object: no list that a program gives has one beside a text.
+  /// The mark of such a list: an id that no object has. No list from a program has an object id
+  /// followed by a text.
   private static var untransformableMark: Value { .objectID("no value transformed") }
 
-  /// What stands in the way of saving the value, in words.
+  /// The reason why the value cannot be saved; nil for other values.
   var transformationProblem: String? {
     guard case .list(let parts) = self, parts.count == 2, parts[0] == Self.untransformableMark,
       case .string(let text) = parts[1]
@@ -104,8 +108,8 @@ extension Value {
 // MARK: - Objects
 
 extension ManagedObject {
-  /// A transformable attribute's value by name: what its transformer makes of the bytes, or what the class does; the
-  /// bytes themselves where there is neither.
+  /// The value of a transformable attribute. Its transformer or its Swift type converts the bytes.
+  /// If it has neither, the value is the bytes.
   func transformedValue(_ slot: Int) -> Any? {
     guard case .data(let data) = attributeValue(slot) else { return nil }
     if let transformer = shape.transformers[slot] { return try? transformer.value(from: data) }
@@ -121,8 +125,8 @@ extension ManagedObject {
     return data
   }
 
-  /// The form in which a transformable attribute keeps a value that was given by name; nil for others. What a type of
-  /// composites gives are bytes.
+  /// Converts a value to its stored form; nil if the attribute has no transformer. Bytes from a
+  /// composite's type are stored unchanged.
   func transformed(_ value: Any?, _ slot: Int) -> Value? {
     guard let transformer = shape.transformers[slot] else { return nil }
     guard let value else { return .null }
@@ -134,7 +138,7 @@ extension ManagedObject {
     }
   }
 
-  /// Reads an attribute with a transformer; nil when it has no value, or one of another type. For
+  /// Reads an attribute with a transformer; nil if it has no value, or a value of another type. For
   /// generated code.
   public final func _transformed<T>(_ slot: Int, _ type: T?.Type) -> T? {
     core.checkOwner()
@@ -149,15 +153,15 @@ extension ManagedObject {
   @available(
     *, unavailable,
     message: """
-      An attribute with a transformer is optional: stored bytes may be of a value that the transformer cannot make. \
-      Add a question mark to the type.
+      An attribute with a transformer must be optional, because the transformer may be unable to convert the stored \
+      bytes. Add a question mark to the type.
       """
   )
   public final func _transformed<T>(_ slot: Int, _ type: T.Type) -> T {
     stop("\(shape.name).\(shape.propertyName(slot)) is not optional.")
   }
 
-  /// Changes an attribute with a transformer; nil takes its value away. For generated code.
+  /// Sets an attribute with a transformer; nil removes its value. For generated code.
   public final func _setTransformed<T>(_ slot: Int, _ value: T?) {
     setAttributeValue(transformed(value, slot) ?? .null, slot)
   }
@@ -171,7 +175,7 @@ extension AnyKeyPath {
   }
 }
 
-/// Tells optionals from other types.
+/// Distinguishes optionals from other types.
 protocol MayBeNothing {
   var something: Any? { get }
   /// The type that the optional wraps.
