@@ -18,27 +18,27 @@ public import PerdurePredicates
 ///
 /// Changing a part of the value through the property (`account.preferences.size = 14`) sets the
 /// whole value. Predicates test whether there is a value, and compare whole values by the bytes of
-/// their JSON, with keys in order. Sets, and dictionaries whose keys are neither text nor whole
+/// their JSON, with sorted keys. Sets, and dictionaries whose keys are neither text nor whole
 /// numbers, have no fixed order. Their bytes may differ between runs, so compare values with such
 /// parts in memory.
 ///
-/// A property that is not optional needs an initial value, or a type with a `zeroValue`; otherwise
-/// the description of its class stops the program. JSON that the type cannot decode, for example
-/// of an older version of it, reads as that value, or as nil from an optional property. The stored
-/// JSON stays until the attribute is set, and `checkedValue(forKey:)` throws for it. NaN and
-/// infinities are stored as text.
+/// A property that is not optional needs an initial value, or a type with a `zeroValue`. Otherwise
+/// the program stops when the description of the class is created. JSON that the type cannot
+/// decode, for example JSON of an older version, reads as the initial value or the `zeroValue`. An
+/// optional property then reads as nil. The stored JSON stays until the attribute is set, and
+/// `checkedValue(forKey:)` throws for it. NaN and infinities are stored as text.
 public protocol CodableAttributeValue: AttributeValue, Codable {}
 
 extension CodableAttributeValue {
   /// Stored as bytes.
   public static var attributeType: AttributeType { .transformable }
 
-  /// A type has no zero value unless it defines one: the description of a required attribute
+  /// A type has no zero value unless it defines one. Without it, describing a required attribute
   /// without an initial value stops the program.
   public static var zeroValue: Self {
     let name = RequiredAttribute.name.map { "The attribute \($0)" } ?? "An attribute"
     stop(
-      "\(name) of type \(Self.self) has neither an initial value nor a zero to read without a stored value. "
+      "\(name) of type \(Self.self) has no initial value and no zeroValue, so it cannot be read if no value is stored. "
         + "Declare the property with an initial value or as optional, or give the type a zeroValue.")
   }
 
@@ -48,7 +48,7 @@ extension CodableAttributeValue {
     self = value
   }
 
-  /// The JSON. A value without JSON cannot be saved.
+  /// The JSON. A value that cannot be encoded cannot be saved.
   public var predicateValue: Value { StoredJSON.stored(self) }
 }
 
@@ -69,13 +69,14 @@ public struct CodableTransformer<Content: Codable>: ValueTransformer {
     return try StoredJSON.data(content)
   }
 
-  /// The value of JSON.
+  /// Decodes a value from JSON.
   ///
   /// - Throws: The errors of decoding.
   public func value(from data: Data) throws -> Any { try StoredJSON.value(Content.self, data) }
 }
 
-/// JSON as stores keep it: the same for equal values, unless they encode themselves in no order, as sets do.
+/// JSON in its stored form. Equal values have equal JSON, unless their order of encoding is not
+/// fixed, as in sets.
 enum StoredJSON {
   private static let names = ("inf", "-inf", "nan")
 
@@ -94,12 +95,12 @@ enum StoredJSON {
     return try decoder.decode(type, from: data)
   }
 
-  /// What an attribute holds for a value.
+  /// The stored form of a value.
   static func stored(_ value: some Encodable) -> Value {
     do { return .data(try data(value)) } catch { return .untransformable(error) }
   }
 
-  /// The value that an attribute holds; nil for no value, and for JSON of another type.
+  /// Decodes a stored value; nil without a value, and for JSON of another type.
   static func held<T: Decodable>(_ type: T.Type, _ stored: Value?) -> T? {
     guard case .data(let data)? = stored else { return nil }
     return try? value(type, data)

@@ -1,12 +1,12 @@
-/// Which of its hooks a class overrides. For generated code, and for classes without `@Entity` that
-/// want to say it themselves.
+/// The hooks that a class overrides. For generated code, and for classes without `@Entity` that
+/// declare their hooks.
 ///
 /// An object without an instance gets one before a save or a deletion only if its class has a hook
-/// for that. So the objects that a delete rule deletes cost no instances if there are no hooks.
+/// for that. So without hooks, a delete rule makes no instances of the objects that it deletes.
 public struct _LifeCycle: OptionSet, Sendable {
   /// A bit for each hook.
   public let rawValue: UInt16
-  /// From bits.
+  /// Makes a set from its bits.
   public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// `awakeFromInsert()`.
@@ -41,7 +41,7 @@ public struct _LifeCycle: OptionSet, Sendable {
   /// Marks a class that does not declare its hooks, so all of them are assumed.
   static let assumed = _LifeCycle(rawValue: 1 << 15)
 
-  /// Those that have to do with the row's coming and going.
+  /// The hooks that depend on an object's row.
   static let faulting: _LifeCycle = [
     .awakeFromFetch, .awakeFromSnapshotEvents, .willTurnIntoFault, .didTurnIntoFault,
   ]
@@ -53,10 +53,10 @@ public struct _LifeCycle: OptionSet, Sendable {
 public struct SnapshotEventType: OptionSet, Sendable {
   /// A bit for each reason; the numbers are Core Data's.
   public let rawValue: UInt
-  /// From bits.
+  /// Makes a set from its bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
-  /// An insertion was undone. Not used: the instance is in no context any more.
+  /// An insertion was undone. Not used, because the instance is no longer in a context.
   public static let undoInsertion = SnapshotEventType(rawValue: 2)
   /// A deletion was undone, by an undo or together with `rollback`.
   public static let undoDeletion = SnapshotEventType(rawValue: 4)
@@ -66,30 +66,32 @@ public struct SnapshotEventType: OptionSet, Sendable {
   public static let rollback = SnapshotEventType(rawValue: 16)
   /// The object has a newer row, after a refresh or because the context has advanced.
   public static let refresh = SnapshotEventType(rawValue: 32)
-  /// A merge policy has decided. Not used so far.
+  /// A merge policy has resolved a conflict. Not used so far.
   public static let mergePolicy = SnapshotEventType(rawValue: 64)
 }
 
-/// What an instance with hooks for its row has been told of it, whether it is gone, and whether its row is its own,
-/// in one byte: who sets a property asks for the first two at once. Empty for all others.
+/// The state of an object's row hooks, whether it is gone, and whether its row differs from the
+/// store's, in one byte. So a property setter checks hooks and `gone` at once. Empty for most
+/// objects.
 struct Wakefulness: OptionSet {
   let rawValue: UInt8
 
-  /// Whoever touches the object next has to call a hook first: its row may not be read at once
-  /// (H1 in ObjectHeader.swift), whether or not it is there.
+  /// The next access must call a hook first. Until then, accessors must not read the row directly,
+  /// whether or not it is loaded (H1 in ObjectHeader.swift).
   static let drowsy = Wakefulness(rawValue: 1)
-  /// The object was inserted or woken up, and has not become a fault since.
+  /// The object was inserted or its hook was called, and it has not become a fault since.
   static let awake = Wakefulness(rawValue: 2)
-  /// `awakeFromFetch` is running: what it sets are no changes.
+  /// `awakeFromFetch` is running. Attributes that it sets do not count as changed.
   static let waking = Wakefulness(rawValue: 4)
-  /// The object is gone (`ObjectState.gone`): nobody wakes it.
+  /// The object is gone (`ObjectState.gone`). No row hook is called.
   static let gone = Wakefulness(rawValue: 8)
-  /// `willTurnIntoFault` has been called and `didTurnIntoFault` not yet: nobody is told a second time.
+  /// `willTurnIntoFault` has been called, and `didTurnIntoFault` has not. Neither is called twice.
   static let turning = Wakefulness(rawValue: 16)
-  /// The instance's row has a value that `setPrimitiveValue(_:forKey:)` put there, and the store's has not.
+  /// The instance's row has a value from `setPrimitiveValue(_:forKey:)`, and the store's row does
+  /// not.
   static let altered = Wakefulness(rawValue: 32)
   /// The object is gone because another context has removed its row.
   static let vanished = Wakefulness(rawValue: 64)
-  /// The instance's row has a value that the program put there, `awakeFromFetch` included.
+  /// The instance's row has a value that the program has set, possibly in `awakeFromFetch`.
   static let rewritten = Wakefulness(rawValue: 128)
 }

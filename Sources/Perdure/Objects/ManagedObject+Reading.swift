@@ -1,9 +1,10 @@
-// How a property is read and written.
+// Reads and changes of properties.
 //
-// Reading: one comparison (H1 in ObjectHeader.swift), the field of the slot, the presence bit, the value. That is inlined
-// into the program (ManagedObject+InlinedReading.swift).
-// Everything else goes the slow way: a fault fires, a row is checked against a newer view, an unsaved
-// change is looked up. Writing: the row is loaded, the object gets an overlay, the value goes there.
+// A fast read takes one comparison (H1 in ObjectHeader.swift), and loads the field of the slot, the
+// presence bit and the value. It is inlined into the program (ManagedObject+InlinedReading.swift).
+// All other reads call functions: they fire a fault, check a row against a newer view, or look up
+// an unsaved change. A change loads the row, gives the object an overlay, and stores the value
+// there.
 
 internal import PerdurePredicates
 
@@ -14,14 +15,14 @@ internal import PerdurePredicates
 #endif
 
 extension ManagedObject {
-  /// The row, if a field may be read from it without a look at unsaved changes.
+  /// The row, if a field may be read from it without a check of unsaved changes.
   @inline(__always)
   var readyRow: RowView? {
     let header = header
     return header.pointee.isReady ? header.pointee.loadedRow : nil
   }
 
-  /// As `readyRow`, after firing the fault if it takes the row to tell what the slot holds.
+  /// As `readyRow`. First fires the fault, if the value of the slot depends on the row.
   @inline(__always)
   func readyRow(for slot: Int) -> RowView? {
     let header = header
@@ -45,8 +46,8 @@ extension ManagedObject {
       "\(type(of: self)) has an accessor for slot \(slot), which its entity does not have. \(shape.slotList)")
   }
 
-  /// What a column holds: an attribute or the reference of a to-one relationship. `.null` where it holds
-  /// nothing.
+  /// The value of a column: an attribute, or the reference of a to-one relationship. `.null`
+  /// without a value.
   func columnValue(_ slot: Int) -> Value {
     if let row = readyRow { return row.value(slot) }
     return slowColumnValue(slot)
@@ -61,7 +62,7 @@ extension ManagedObject {
   }
 
   private func loadedValue(_ slot: Int) -> Value {
-    // If loading finds that the row is gone, shows the last values.
+    // If loading finds that the row was removed, the last values are returned.
     guard loadRow() || header.pointee.isGone, let row = header.pointee.loadedRow else {
       return core.reading.retirement.lastValue(slot, of: self)
     }
@@ -71,12 +72,12 @@ extension ManagedObject {
   /// The value of a column, even if it refers to an object that another context has removed.
   func heldColumnValue(_ slot: Int) -> Value { overlay?.value(slot) ?? loadedValue(slot) }
 
-  /// Loads the row when it is not there; false when there is none.
+  /// Loads the row if it is not loaded. Returns false if there is none.
   func loadRow() -> Bool {
     header.pointee.isGone ? header.pointee.row != nil : core.editing.hooks.wake(self)
   }
 
-  /// Calls the hooks that are to be called before anybody touches the object.
+  /// Calls the hooks that must run before an access to the object.
   @inline(__always)
   private func wakeIfDrowsy() {
     if header.pointee.wakefulness.contains(.drowsy), !header.pointee.isGone {
@@ -125,8 +126,8 @@ extension ManagedObject {
     }
   }
 
-  /// A value of an accessor as the attribute keeps it. Stops the program if it cannot, or if only a
-  /// save sets the attribute.
+  /// The stored form of an accessor's value. Stops the program if the attribute cannot hold the
+  /// value, or if only saves set the attribute.
   @inline(__always)
   private func stored(_ value: Value, _ kind: FieldKind, _ slot: Int) -> Value {
     if kind == .date { checkIsSettable(slot) }
@@ -141,14 +142,14 @@ extension ManagedObject {
     }
   }
 
-  /// Wakes the object up, if it is not gone.
+  /// Calls the hooks that must run before a change. Returns false if the object is gone.
   @inline(never)
   private func canChange() -> Bool {
     wakeIfDrowsy()
     return !header.pointee.isGone
   }
 
-  /// A value by name as the attribute would keep it; nil where it cannot.
+  /// The stored form of a value that is set by name; nil if the attribute cannot hold it.
   func held(_ value: Any, _ slot: Int) -> Value? {
     if let transformed = transformed(value, slot) { return transformed }
     if let type = collectionType(slot) { return type.converted(value) }
@@ -164,7 +165,8 @@ extension ManagedObject {
     }
   }
 
-  /// An id, for an attribute of ids, and what a transformable attribute cannot hold: a save looks at these.
+  /// The form of values that only a save checks: ids, for an attribute of ids, and values without
+  /// bytes, for a transformable attribute.
   @inline(never)
   private func unsaved(_ value: Value, _ kind: FieldKind, _ slot: Int) -> Value? {
     if value.transformationProblem != nil, shape.transformableSlots.contains(slot) { return value }
@@ -181,7 +183,7 @@ extension ManagedObject {
     )
   }
 
-  /// Changes an attribute without counting it as a change.
+  /// Changes an attribute without marking the object as changed.
   func setPrimitiveAttributeValue(_ value: Value, _ slot: Int) {
     core.checkOwner()
     checkSlot(slot)
@@ -211,8 +213,8 @@ extension ManagedObject {
 }
 
 extension Value {
-  /// The date that an accessor of the type `TimeInterval` sets an attribute of dates to, by its
-  /// seconds since the reference date; nil for other values and attributes.
+  /// The date for a number of seconds since the reference date. An accessor of the type
+  /// `TimeInterval` passes such a number to a date attribute. Nil for other values and attributes.
   func date(for kind: FieldKind) -> Value? {
     guard kind == .date, case .double(let seconds) = self else { return nil }
     return .date(Date(timeIntervalSinceReferenceDate: seconds))
@@ -242,7 +244,7 @@ extension ManagedObject {
       core.checkOwner()
       if let row = readyRow(for: slot), row.fields[slot].kind == .reference {
         let field = row.fields[slot]
-        // A row leads to what has vanished where the rule is no action.
+        // With the delete rule no action, a row may refer to an object that was removed.
         guard row.isPresent(field), let target = core.viewState.shown(row.reference(field), of: reference)
         else {
           return nil
@@ -275,7 +277,7 @@ extension ManagedObject {
     return context?.reading.links.target(of: reference, relationship)
   }
 
-  /// Connects a to-one relationship, and its inverse with it.
+  /// Changes a to-one relationship and its inverse.
   func setRelated(_ object: ManagedObject?, _ slot: Int) {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
@@ -304,7 +306,7 @@ extension ManagedObject {
     return context?.reading.links.targets(of: reference, shape.relationship(slot)) ?? []
   }
 
-  /// As `siblings(_:)`, where nothing valid is cached.
+  /// As `siblings(_:)`, if nothing valid is cached.
   @usableFromInline @inline(never)
   final func siblingsAnew(_ slot: Int) -> SiblingWalk {
     checkSlot(slot)

@@ -1,16 +1,18 @@
-// Composite attributes as values of the types that classes have for them.
+// Composite attributes as values of the types that classes declare for them.
 //
-//   C1. A type may not know all that is stored: another version of the program has saved it. So what a leaf holds stays
-//       as it is where the type shows the same before and after, as it does with `value.part = …` of all other parts. It
-//       goes with the whole, and with a composite around it that is taken away.
-//       Where nothing is another value, the value counts as set all the same, as that of any attribute does.
-//   C2. What a type gives that is none of the elements is a mistake in the type, and would be lost without a word.
+//   C1. A type may not have variables for all stored leaves, because another version of the program
+//       may have saved them. So a leaf stays unchanged if the type shows the same value for it
+//       before and after. With `value.part = …`, this applies to all other leaves. A leaf is
+//       removed with the whole composite, and with a removed composite around it.
+//       If no value is new, the composite counts as set all the same, as any attribute does.
+//   C2. If a type's content names an element that does not exist, the program stops. This is a
+//       mistake in the type, and the value would be lost silently.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// Reads a composite attribute; nil when it has no value. For generated code.
+  /// Reads a composite attribute; nil if it has no value. For generated code.
   public final func _composite<C: CompositeAttributeValue>(_ slot: Int, _ type: C?.Type) -> C? {
     let content = compositeContent(slot)
     return content.isEmpty ? nil : C(reading: content)
@@ -34,7 +36,7 @@ extension ManagedObject {
     let changed = composite.slots.filter { slot in
       let name = name(slot, in: composite)
       guard shown[name] == new[name] else { return true }
-      // What reads as something without a value, its zero or a default, is stored now.
+      // A leaf without a value reads as a zero or a default, which is stored now.
       if old.values[name] == nil { return new[name] != nil }
       return new[name] == nil && isTakenAway(slot, composite, shown, new)
     }
@@ -45,7 +47,7 @@ extension ManagedObject {
     }
   }
 
-  /// Whether some composite around a leaf had a value to show and has none (C1).
+  /// Whether a composite around a leaf had a visible value and has none now (C1).
   private func isTakenAway(
     _ slot: Int, _ whole: CompositeSchema, _ shown: [String: Value], _ new: [String: Value]
   ) -> Bool {
@@ -55,7 +57,7 @@ extension ManagedObject {
     }
   }
 
-  /// Stops the program where a type's content has what is no element (C2).
+  /// Stops the program if a type's content names an element that does not exist (C2).
   private func checkElements(_ values: [String: Value], _ composite: CompositeSchema) {
     if composite.slots.count(where: { values[name($0, in: composite)] != nil }) == values.count { return }
     let names = Set(composite.slots.map { name($0, in: composite) })
@@ -83,7 +85,7 @@ extension ManagedObject {
     String(shape.propertyName(slot).dropFirst(composite.name.count + 1))
   }
 
-  /// The composite of a variable.
+  /// The composite attribute whose leaves begin at a slot.
   private func typedComposite(_ slot: Int) -> CompositeSchema {
     guard
       let composite = shape.schema.composites.first(where: { $0.slots.lowerBound == slot && $0.depth == 0 })
@@ -95,7 +97,8 @@ extension ManagedObject {
 // MARK: - Leaves by name
 
 extension ManagedObject {
-  /// What the class's type of a composite makes of a leaf; nil in nil where neither has a variable for it.
+  /// The value of a leaf from the class's variable for the composite; nil if there is no variable
+  /// for the leaf. Contains nil if the leaf has no value.
   func typedLeaf(_ slot: Int) -> Any?? {
     guard let composite = shape.schema.composites.first(where: { $0.slots.contains(slot) })
     else { return nil }
@@ -110,7 +113,7 @@ extension ManagedObject {
     return .some(value)
   }
 
-  /// What is in an optional, if it is one.
+  /// The value in an optional, or the value itself if it is not an optional.
   static func something(_ value: Any?) -> Any? {
     guard let value else { return nil }
     if let optional = value as? any MayBeNothing { return optional.something }
@@ -119,7 +122,7 @@ extension ManagedObject {
 }
 
 extension CompositeAttributeValue {
-  /// The value of the variable for an element; nil in nil where there is no such variable.
+  /// The value of the variable for an element; nil if there is no such variable.
   fileprivate func part(_ name: String) -> Any?? {
     guard let keyPath = Self.compositeNames.first(where: { $0.value == name })?.key,
       let value = self[keyPath: keyPath]

@@ -36,7 +36,7 @@ extension ObjectSeed: Sendable {}
 /// `objectID` instead, and ask the other context for `existingObject(with:)`. Two instances are
 /// equal if they are the same instance. Two contexts have separate instances for one identity.
 open class ManagedObject {
-  // All that an instance has of its own is this pointer: there are many of them.
+  // An instance has no other storage than this pointer, because there are many instances.
   @usableFromInline let header: UnsafeMutablePointer<ObjectHeader>
 
   /// Makes the instance for an identity. Only contexts call it.
@@ -64,7 +64,7 @@ open class ManagedObject {
       if let transients { $0.transientState.drop(transients) }
       $0.willFree(self)
     }
-    // Last: what they hold may be other objects, and end with them.
+    // Released last: the values may be other objects, which are then freed.
     withExtendedLifetime(transients) {}
   }
 
@@ -79,8 +79,8 @@ open class ManagedObject {
   /// descriptions itself hangs.
   open class var entityDescription: EntityDescription { EntityDescription("", properties: []) }
 
-  /// The name of this class's entity, by itself: descriptions may name each other's entities in a
-  /// circle.
+  /// The name of this class's entity. Macros override it, so that the descriptions of two classes
+  /// can name each other's entities.
   open class var _entityName: String { entityDescription.name }
 
   /// The property names of this class and its superclasses, by key paths whose root is this class.
@@ -95,7 +95,7 @@ open class ManagedObject {
   open class var _transformedAccessors: [String] { [] }
 
   /// Adds the properties of this class and its superclasses with `@EntityBase` to an entity.
-  /// `@EntityBase` writes it.
+  /// `@EntityBase` writes this function.
   ///
   /// - Parameter count: The number of inherited slots that belong to other entities. Properties
   ///   with these slots are not added.
@@ -104,12 +104,12 @@ open class ManagedObject {
   /// The templates of this class's functions with `@FetchTemplate`. `@Entity` writes the list.
   open class var _fetchTemplates: [FetchRequestTemplate] { [] }
 
-  /// The types of the parameters of these functions, by the names of the templates. `@Entity`
-  /// writes them.
+  /// The types of the parameters of the functions with `@FetchTemplate`, by the names of the
+  /// templates. `@Entity` writes them.
   open class var _fetchTemplateParameters: [String: [String: Any.Type]] { [:] }
 
-  /// The hooks that this class overrides: all of them, unless the class says otherwise. `@Entity`
-  /// writes the exact set. A hook that is not named here may not be called.
+  /// The hooks that this class overrides: all of them, unless the class overrides this property.
+  /// `@Entity` writes the exact set. A hook that is not named here may not be called.
   open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }
 
   /// The properties that a save passes to `validateValue(_:forKey:)`. A container reads the list
@@ -125,14 +125,14 @@ open class ManagedObject {
   /// generated code.
   open class var _validatedProperties: [String] { [] }
 
-  /// The attributes of this class and its superclasses with accessors of the class's own. The
-  /// macros write the list.
+  /// The attributes for which this class and its superclasses implement accessors. The macros write
+  /// the list.
   open class var _customAccessors: [String] { [] }
 
   /// Calls the class's own getter of an attribute. For generated code.
   open func _customValue(forKey key: String) -> Any? { nil }
 
-  /// Calls the class's own setter of an attribute; false if the value does not suit it. For
+  /// Calls the class's own setter of an attribute; false if the variable cannot hold the value. For
   /// generated code.
   open func _setCustomValue(_ value: _CustomValue, forKey key: String) -> Bool { false }
 
@@ -230,8 +230,8 @@ open class ManagedObject {
   /// `Any?`. It may be optional, and it may be `inout` to replace the value. A function whose
   /// argument is not optional is skipped for an attribute without a value.
   ///
-  /// - Parameter value: As `value(forKey:)` gives it. The save sets the value that the method
-  ///   assigns here.
+  /// - Parameter value: The value, in the form of `value(forKey:)`. The save sets the value that
+  ///   the method assigns here.
   /// - Parameter key: The property. The entity must have it.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
     core.checkOwner()

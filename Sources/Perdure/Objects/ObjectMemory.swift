@@ -1,46 +1,48 @@
 // Memory for the headers and rows of one context's objects.
 //
-// Objects come and go by the thousand while a graph is walked, each with a header and a row of a few dozen
-// bytes. They are cut from chunks: blocks of a few sizes, a list of free blocks for each size, so that the
-// next object takes what the last one left, still in the processor's cache. What is large is left to the
-// system. A context is used in one isolation; nothing here is locked.
+// A walk over a graph makes and frees thousands of objects, each with a header and a row of a few
+// dozen bytes. Their blocks are cut from chunks. Block sizes are rounded up to a few sizes, and
+// each size has a list of free blocks. So the next object gets the block of the last one, which is
+// still in the processor's cache. Large blocks are allocated by the system. There is no lock,
+// because a context is used in one isolation.
 //
 // Invariants
-//   M1. A block of n bytes is given back with the same n: its size is found nowhere else.
-//   M2. `blockCount` blocks of the chunks are in use. When it falls to 0, all chunks but one are freed: a
-//       context that was large once does not stay so.
+//   M1. A block of n bytes is freed with the same n, because its size is not stored.
+//   M2. `blockCount` blocks of the chunks are in use. When the number becomes 0, all chunks but one
+//       are freed: a context does not keep memory that it needed only once.
 
-/// The memory of a context's objects, and what all of them lead to: their context, and the number that tells which of
-/// their rows are the view's.
+/// The memory of a context's objects, and the data that they share: the context, the epoch of the
+/// view, and the stamp of cached relationships.
 @usableFromInline
 struct ObjectMemory {
   /// Sizes are multiples of this.
   static let unitByteCount = 16
   /// The largest block of a chunk.
   static let blockByteCountMax = 512
-  /// How large chunks get; the first is an eighth of that. Below what the system maps anew each time.
+  /// The maximum size of a chunk; the first has an eighth of it. For larger chunks, the system
+  /// would map memory each time.
   static let chunkByteCountMax = 64 * 1024
 
-  /// What H1 in ObjectHeader.swift compares with. Never 0.
+  /// The epoch of the context's view (H1 in ObjectHeader.swift). Never 0.
   @usableFromInline var epoch: UInt64 = 1
-  /// What L1 in KeptRelations.swift compares with. Never 0.
+  /// The stamp of cached relationships (L1 in KeptRelations.swift). Never 0.
   @usableFromInline var linkStamp: UInt64 = 1
   @usableFromInline var recentWalks = RecentWalks()
   /// The context, as long as it has instances. Set by the context when it is made.
   var core: Unmanaged<ContextCore>?
-  /// The objects that the layer of unsaved changes has to follow.
+  /// The objects with edits that the layer of unsaved changes lacks.
   var edits = EditedObjects()
   /// The objects that were edited in the current event.
   var eventEdits = EditedObjects()
   /// The recorder of the undo manager; nil for a context without one.
   var recorder: Unmanaged<EditRecorder>?
-  /// ER1 in EditRecorder.swift.
+  /// The number of the recording interval (ER1 in EditRecorder.swift).
   var recordingGroup: UInt32 = 0
   private(set) var blockCount = 0
-  /// By size class: the first free block, which begins with the address of the next.
+  /// The first free block of each size class. Each begins with the address of the next one.
   private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   private var chunks: [UnsafeMutableRawPointer] = []
-  /// What is left of the last chunk.
+  /// The unused end of the last chunk.
   private var rest: UnsafeMutableRawPointer?
   private var restByteCount = 0
   private var chunkByteCount = Self.chunkByteCountMax / 16
@@ -77,7 +79,7 @@ struct ObjectMemory {
     return block
   }
 
-  /// Takes memory back (M1).
+  /// Frees memory (M1).
   @inline(__always)
   mutating func deallocate(_ block: UnsafeMutableRawPointer, byteCount: Int) {
     guard byteCount <= Self.blockByteCountMax else { return block.deallocate() }
@@ -105,7 +107,7 @@ struct ObjectMemory {
     restByteCount = chunkByteCount
   }
 
-  /// Keeps the last chunk, as if it were new (M2).
+  /// Frees all chunks but the last, which is then unused (M2).
   @inline(never)
   private mutating func shrink() {
     while chunks.count > 1 { chunks.removeFirst().deallocate() }
@@ -114,11 +116,11 @@ struct ObjectMemory {
     restByteCount = chunkByteCount
   }
 
-  /// Chunks that are held.
+  /// The number of chunks.
   var chunkCount: Int { chunks.count }
 }
 
-/// Keeps the memory alive for everybody who has some of it: the context, and groups that outlive it.
+/// Owns the memory for all its users: the context, and the groups that outlive it.
 final class ObjectMemoryOwner {
   let memory: UnsafeMutablePointer<ObjectMemory>
 

@@ -1,14 +1,17 @@
-// From a reference to the one object that a context has for it: the instance, or the unsaved changes.
+// A map from references to objects of a context: to instances, or to overlays with unsaved changes.
 //
-// An open-addressing table of unreferenced pointers. It keeps nothing alive and must never meet a dead object:
-// an instance enters when it is made and leaves in its deinit, changes are held by the tracker. Linear probing;
-// removal shifts later entries back, so there are no tombstones and a lookup ends at the first empty place. At
-// most three quarters full, and half after it has grown: it grows by halves, so that a registered object takes 32
-// bytes of it at most while the table grows.
+// An open-addressing table of unmanaged references. It retains no object, so each object must be
+// removed before it is freed. An instance is added when it is made and removed in its deinit. The
+// tracker retains the overlays.
+//
+// The table uses linear probing. A removal shifts later entries back, so there are no tombstones,
+// and a lookup ends at the first empty entry. The table is at most three quarters full. When it
+// grows, it grows by half, and is then half full. So an object takes at most 32 bytes of a growing
+// table.
 
 internal import PerdurePredicates
 
-/// What a context keeps of its objects, by reference, without keeping it alive. References are never 0.
+/// A map from references to objects, which it does not retain. References are never 0.
 struct ReferenceTable<Instance: AnyObject> {
   private struct Entry {
     var key: UInt64 = 0
@@ -37,7 +40,8 @@ struct ReferenceTable<Instance: AnyObject> {
     entries.deallocate()
   }
 
-  /// The place where a key's search begins: multiplicative hashing, the upper bits, as a part of the whole.
+  /// The index at which the search for a key begins. The hash is a product, whose upper bits are
+  /// scaled to the capacity.
   @inline(__always)
   private func home(_ key: UInt64) -> Int {
     Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15).multipliedFullWidth(by: UInt64(capacity)).high)
@@ -46,7 +50,7 @@ struct ReferenceTable<Instance: AnyObject> {
   @inline(__always)
   private func after(_ place: Int) -> Int { place &+ 1 == capacity ? 0 : place &+ 1 }
 
-  /// How many steps it is from one place to another.
+  /// The number of steps from one index to another.
   @inline(__always)
   private func distance(_ first: Int, _ second: Int) -> Int {
     second >= first ? second &- first : second &- first &+ capacity
@@ -96,7 +100,8 @@ struct ReferenceTable<Instance: AnyObject> {
     if capacity > Self.capacityMin, count &* 8 < capacity { resize(max(capacity / 2, Self.capacityMin)) }
   }
 
-  /// Forgets everything. A table that was filled keeps its size: it will be filled again.
+  /// Removes all objects. If the table is not nearly empty, it keeps its size, because it will be
+  /// filled again.
   mutating func removeAll() {
     if count &* 8 < capacity, capacity > Self.capacityMin {
       entries.deallocate()

@@ -1,21 +1,21 @@
-// A relationship as a context uses it: by slots, indexes and entity numbers.
+// A relationship in the form that contexts use: slots, indexes and entity numbers.
 
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// One end of a relationship. A class, because it is passed along with every step from object to object.
+/// One end of a relationship. A class, because each step from object to object passes it on.
 final class RelationshipShape: Sendable {
-  /// Where the links of this end are kept, seen from here.
+  /// How the links of this end are stored.
   enum Form: Sendable, Hashable {
     /// In a column of this object's row: a to-one relationship.
     case column
-    /// In a column of the other object's row; at most one object has it.
+    /// In a column of the other object's row. At most one row has the link.
     case inverseToOne
     /// In a column of the other objects' rows.
     case inverseToMany
     /// As entries of the link keyspace `links`, with this object as source (forward) or as target.
     case links(StoreIndex, isForward: Bool)
-    /// In the context alone (TransientLinks.swift).
+    /// Only in the context (TransientLinks.swift).
     case transient(isToMany: Bool)
   }
 
@@ -25,24 +25,24 @@ final class RelationshipShape: Sendable {
   let form: Form
   /// The number of the entity at the other end, which may be abstract.
   let destination: UInt16
-  /// For a column: the index from a target to the rows that point at it. Otherwise: from an owner to the
-  /// objects at the other end; nil for a transient relationship.
+  /// For a column: the index from a target to the rows that refer to it. Otherwise: from an owner
+  /// to the objects at the other end; nil for a transient relationship.
   let index: StoreIndex?
-  /// For links: from an object at the other end to its owners, when there is such an index.
+  /// For links: the index from an object at the other end to its owners; nil if there is none.
   let owners: StoreIndex?
-  /// The slot of the inverse in the destination and its sub-entities.
+  /// The slot of the inverse in the destination and its subentities.
   let inverseSlot: Int?
   /// Whether the inverse is to-one.
   let inverseIsToOne: Bool
-  /// Where the order of an ordered relationship is.
+  /// The indexes of the order; nil if the relationship is not ordered.
   let order: OrderIndexes?
-  /// Whether the objects at the other end have an order of those here.
+  /// Whether the inverse is ordered.
   let inverseIsOrdered: Bool
 
   var name: String { property.name }
   var deleteRule: DeleteRule { property.deleteRule }
   var isOptional: Bool { property.isOptional }
-  /// What is not optional has one.
+  /// At least 1, unless the relationship is optional.
   var minCount: Int { isOptional ? property.minCount : max(1, property.minCount) }
   var maxCount: Int { property.maxCount }
 
@@ -54,7 +54,7 @@ final class RelationshipShape: Sendable {
     }
   }
 
-  /// Whether links are kept in a column, here or at the other end.
+  /// Whether links are stored in a column, here or at the other end.
   var isInColumn: Bool {
     switch form {
     case .column, .inverseToOne, .inverseToMany: true
@@ -62,7 +62,7 @@ final class RelationshipShape: Sendable {
     }
   }
 
-  /// Whether no store holds the links.
+  /// Whether no store has the links.
   var isTransient: Bool {
     if case .transient = form { true } else { false }
   }
@@ -70,16 +70,16 @@ final class RelationshipShape: Sendable {
   /// Whether a save has to count the objects at the other end.
   var hasCountLimits: Bool { isToMany && (minCount > 0 || maxCount > 0) }
 
-  /// Whether a change can break a limit together with what another context changes: additions a greatest number,
-  /// removals a least one. What is optional may be emptied by the other: then additions have to reach the least
-  /// number by themselves.
+  /// Whether a change can violate a limit together with a change of another context. Additions can
+  /// exceed the maximum, and removals can fall below the minimum. The other context may empty an
+  /// optional relationship. Then the additions alone must reach the minimum.
   func isLimited(in delta: LinkDelta) -> Bool {
     guard isToMany else { return false }
     if maxCount > 0, !delta.added.isEmpty { return true }
     return minCount > 0 && (!delta.removed.isEmpty || isOptional && delta.added.count < minCount)
   }
 
-  /// A relationship that a store holds; nil for any other property.
+  /// Makes a relationship that a store has; nil for any other property.
   convenience init?(
     _ property: PropertySchema, _ storage: PropertyStorage, inverse: PropertySchema?, schema: StoreSchema
   ) {
@@ -99,7 +99,7 @@ final class RelationshipShape: Sendable {
     }
   }
 
-  /// A transient relationship.
+  /// Makes a transient relationship.
   convenience init(transient property: PropertySchema, inverse: PropertySchema?, to destination: UInt16) {
     self.init(property, inverse, .transient(isToMany: property.kind == .toMany), to: destination)
   }
@@ -122,7 +122,7 @@ final class RelationshipShape: Sendable {
 }
 
 extension GraphSchema {
-  /// The relationship that leads back, as an object at the other end has it.
+  /// The inverse of a relationship, in the entity of an object at the other end.
   func inverse(of relationship: RelationshipShape, at target: ObjectReference) -> RelationshipShape? {
     relationship.inverseSlot.map { shape(of: target).relationship($0) }
   }

@@ -1,8 +1,8 @@
 internal import PerdureModel
 
-/// The properties that a save passes to `validateValue(_:forKey:)`. They are the ones that a class
-/// lists, or all if it overrides the function and lists none. The properties with a validation
-/// function of their own are added.
+/// The properties that a save passes to `validateValue(_:forKey:)`. These are the properties that a
+/// class lists, or all properties if the class overrides the function and lists none. The
+/// properties with a validation function of their own are added.
 struct ValidatedKeys {
   private(set) var keys: [String] = []
   /// The keys that the class does not list, with their slots.
