@@ -27,7 +27,7 @@ enum JSONMapping {
     }
   }
 
-  /// A place in JSON: `[3].company.name`.
+  /// The path of a value in JSON: `[3].company.name`.
   static func path(_ codingPath: [any CodingKey]) -> String {
     codingPath.reduce("") { path, key in
       if let index = key.intValue { return "\(path)[\(index)]" }
@@ -56,14 +56,14 @@ extension PerdureError {
     return result
   }
 
-  /// The error for a place in JSON.
+  /// The error for the value at a path in JSON.
   static func json(at path: String, _ what: String) -> PerdureError {
     let sentence = what.hasSuffix(".") ? what : what + "."
     return PerdureError(.invalidJSON, "\(path.isEmpty ? "JSON" : path): \(sentence) Nothing was changed.")
   }
 }
 
-/// The errors of Swift's decoders and encoders in words, with their places.
+/// Converts the errors of Swift's decoders and encoders to text, with the paths of the values.
 private enum JSONProblem {
   static func of(_ error: any Error) -> (path: [any CodingKey], what: String) {
     switch error {

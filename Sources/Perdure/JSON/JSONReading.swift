@@ -1,5 +1,5 @@
-// Reads JSON into a list of objects to find or insert. Nothing of the context is read or changed,
-// so every mistake in the JSON is found before the first change.
+// Reads JSON into a list of objects to find or insert. The context is neither read nor changed, so
+// an error in the JSON is found before the first change.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -21,11 +21,11 @@ struct JSONObject {
   }
 
   let shape: EntityShape
-  /// Its place in the JSON.
+  /// The path of the object in the JSON.
   let path: String
-  /// The attributes that the JSON has.
+  /// The values of the attributes in the JSON, by slot.
   var values: [Int: Value] = [:]
-  /// The relationships that the JSON has.
+  /// The targets of the relationships in the JSON.
   var links: [(slot: Int, targets: [Target])] = []
 }
 
@@ -36,7 +36,7 @@ final class JSONReading {
   private let graph: GraphSchema
   private let root: EntityShape
   private let isArray: Bool
-  /// All objects, each before those within it.
+  /// All objects. Each precedes the objects within it.
   private(set) var objects: [JSONObject] = []
   /// The positions of the outermost objects.
   private(set) var roots: [Int] = []
@@ -70,7 +70,7 @@ final class JSONReading {
     return index
   }
 
-  /// The entity of an object: the expected one, or the sub-entity that it names.
+  /// The entity of an object: the expected entity, or the subentity that the object names.
   private func entity(
     _ container: KeyedDecodingContainer<JSONKey>, _ expected: EntityShape
   ) throws -> EntityShape {
@@ -147,7 +147,7 @@ final class JSONReading {
     return targets
   }
 
-  /// An object, or the value of the unique attribute of one.
+  /// The target of a relationship: an object, or the unique value of an object.
   private func target(
     _ decoder: any Decoder, _ destination: EntityShape, _ depth: Int
   ) throws -> JSONObject.Target {
@@ -214,8 +214,8 @@ final class JSONReading {
     StoredJSON.stored(try decoded(type, container))
   }
 
-  /// Decodes a value, with its place in the error. Foundation's decoder throws an error of its own
-  /// without a place for a number that does not fit in its type.
+  /// Decodes a value. Errors contain the path of the value. For a number that does not fit in its
+  /// type, Foundation's decoder throws an error without a path.
   private static func decoded<T: Decodable>(
     _ type: T.Type, _ container: any SingleValueDecodingContainer
   ) throws -> T {
@@ -239,7 +239,7 @@ final class JSONReading {
 // thread, and removes it from the decoder at its end.
 extension JSONReading: @unchecked Sendable {}
 
-/// The type that the decoder decodes. Its initializer puts the objects into the reading.
+/// The type that the decoder decodes. Its initializer adds the objects to the reading.
 struct JSONRoot: Decodable {
   init(from decoder: any Decoder) throws {
     guard let key = JSONReading.key, let reading = decoder.userInfo[key] as? JSONReading else {

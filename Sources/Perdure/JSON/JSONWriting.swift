@@ -17,7 +17,7 @@ struct JSONWriting: Encodable {
   /// The entity that the reader expects here.
   let expected: EntityShape
   let graph: GraphSchema
-  /// The level of the object: 1 for one that the program passes.
+  /// The nesting level of the object; 1 for an object that the program passes.
   let depth: Int
 
   private var shape: EntityShape { object.shape }

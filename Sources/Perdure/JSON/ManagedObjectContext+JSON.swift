@@ -20,29 +20,31 @@ extension ManagedObjectContext {
   /// |---|---|
   /// | a number | a number that fits in the type; a `Decimal` is rounded to 38 digits |
   /// | `Bool`, `String` | `true`, `false`; a text |
-  /// | `Date`, `Data` | as the decoder's strategies say; seconds since 2001 and base64 unless they are set |
+  /// | `Date`, `Data` | by the decoder's strategies; by default seconds since 2001, and base64 |
   /// | `UUID`, `URL`, `ManagedObjectID` | a text |
-  /// | an enumeration of `AttributeValue` | its raw value, which the type must know |
+  /// | an enumeration of `AttributeValue` | its raw value, which the type must have |
   /// | a Codable type, an array, a dictionary | its own JSON |
   /// | a type with a `ValueTransformer` | its bytes, as `Data` |
   /// | a composite | an object with its elements |
-  /// | a to-one relationship | an object, `null`, or the unique value of an object of the context or of the same JSON |
+  /// | a to-one relationship | an object, `null`, or the unique value of an object |
   /// | a to-many relationship | an array of these; afterwards it has exactly these objects |
   ///
-  /// A unique value of a Codable type, an array or a dictionary cannot represent its object. An
-  /// optional property accepts `null`. The key `entity` of an object names a sub-entity of the
-  /// expected entity.
+  /// A unique value of a Codable type, an array or a dictionary cannot represent its object. Any
+  /// other unique value identifies an object of the context or of the same JSON. An optional
+  /// property accepts `null`. The key `entity` of an object names a subentity of the expected
+  /// entity.
   ///
   /// - Parameters:
   ///   - type: The class of the objects. Its entity must be in the model.
   ///   - data: The JSON. Its objects are nested in at most 64 levels.
-  ///   - decoder: Its strategies say how dates, data, keys and numbers that are not finite are
-  ///     written. Its `userInfo` is restored.
+  ///   - decoder: Its strategies define how dates, data, keys and numbers that are not finite are
+  ///     read. Its `userInfo` is restored.
   ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   /// - Returns: The objects of the array, in its order.
-  /// - Throws: `PerdureError` 139002 for JSON that does not fit the model; the message names the
-  ///   place: `[3].company.name`. 134060 when the store cannot be read. Nothing has changed then.
+  /// - Throws: `PerdureError` 139002 for JSON that does not fit the model. The message has the path
+  ///   of the value: `[3].company.name`. 134060 if the store cannot be read. Nothing has changed
+  ///   then.
   /// - Complexity: O(n) for n bytes, and a fetch for each unique key in them.
   public func decode<T: ManagedObject>(
     _ type: [T].Type, from data: Data, using decoder: JSONDecoder = JSONDecoder(),
@@ -54,7 +56,7 @@ extension ManagedObjectContext {
   /// The object of a JSON object: found by a unique key, otherwise inserted. See the function for
   /// arrays.
   ///
-  /// - Throws: as the function for arrays.
+  /// - Throws: As the function for arrays.
   public func decode<T: ManagedObject>(
     _ type: T.Type, from data: Data, using decoder: JSONDecoder = JSONDecoder(),
     file: StaticString = #fileID, line: UInt = #line
@@ -97,12 +99,12 @@ extension ManagedObjectContext {
   ///   - objects: Objects of this context. The class `T` must have an entity.
   ///   - paths: The relationships to follow, names joined by dots, as for
   ///     `ManagedObject.snapshot(including:)`. Each has at most 63 names.
-  ///   - encoder: Its strategies say how dates, data, keys and numbers that are not finite are
-  ///     written. Set `.sortedKeys` where equal objects must have equal bytes.
+  ///   - encoder: Its strategies define how dates, data, keys and numbers that are not finite are
+  ///     written. Set `.sortedKeys` if equal objects must have equal bytes.
   ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   /// - Throws: `PerdureError` 139002 for a value that has no JSON, such as infinity without a
-  ///   strategy; 133000 for an object that no longer exists; 134060 when the store cannot be read.
+  ///   strategy; 133000 for an object that no longer exists; 134060 if the store cannot be read.
   /// - Complexity: O(n) for n visited objects. Faults fire.
   public func encode<T: ManagedObject>(
     _ objects: some Sequence<T>, including paths: [String] = [], using encoder: JSONEncoder = JSONEncoder(),
@@ -115,7 +117,7 @@ extension ManagedObjectContext {
 
   /// The JSON of one object. See the function for several.
   ///
-  /// - Throws: as the function for several objects.
+  /// - Throws: As the function for several objects.
   public func encode<T: ManagedObject>(
     _ object: T, including paths: [String] = [], using encoder: JSONEncoder = JSONEncoder(),
     file: StaticString = #fileID, line: UInt = #line

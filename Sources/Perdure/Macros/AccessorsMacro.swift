@@ -11,7 +11,7 @@
 ///     ])
 ///
 /// Each variable has the name of its property, so accessors cannot be confused. A container
-/// compares the variables with the model when it loads its stores. It refuses a variable without a
+/// compares the variables with the model when it loads its stores. It rejects a variable without a
 /// property, or with another type, with error 134080. The error names the class, the variable and
 /// the entity.
 ///
@@ -22,12 +22,12 @@
 ///
 /// - Whether it is optional. `var age: Int16` of an attribute without a value reads as 0. `var
 ///   name: String?` of a required attribute reads as nil until it is set.
-/// - A `Double` may stand for a date, as its seconds since the reference date.
+/// - A `Double` may represent a date, as the seconds since the reference date.
 ///
 /// The entity may have other properties too. The class may be the class of several entities, and
 /// its subclasses may have `@Accessors` as well. For a to-many variable, functions `addToX` and
 /// `removeFromX` are generated. Hooks and validation functions of the class are called as those of
-/// a class with `@Entity`. If the model is made from its classes, they need `@Entity` instead.
+/// a class with `@Entity`. If a model is made from classes, these need `@Entity` instead.
 @attached(
   member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_transformedAccessors),
   named(_propertyNamesByKeyPath),

@@ -52,7 +52,7 @@ enum ClassDescriptions {
 
 extension ClassDescriptions {
   private struct Input: Equatable, Sendable {
-    /// Equal descriptions of other classes can have texts with other bytes.
+    /// Equal descriptions are not enough: their texts may be equal, but have different bytes.
     let classes: [ObjectIdentifier]
     let entities: [EntityDescription]
     let templates: [FetchRequestTemplate]
@@ -60,8 +60,8 @@ extension ClassDescriptions {
 
   private static let models = RecentValues<Input, ManagedObjectModel>(countMax: 4)
 
-  /// The model of the entities that the classes describe. The classes are asked each time. If their
-  /// descriptions equal those of an earlier call, its model is returned.
+  /// The model of the entities that the classes describe. The descriptions are read each time. If
+  /// they equal those of an earlier call, the model of that call is returned.
   ///
   /// - Throws: `ModelError` if the entities do not form a valid model, or if there are classes, but
   ///   none of them describes an entity.

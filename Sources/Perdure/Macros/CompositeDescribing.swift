@@ -238,7 +238,8 @@ public struct _CompositeAssembly {
 }
 
 extension CompositeContent {
-  /// Reads an element that is never nil. Without a value, it reads as its zero. For generated code.
+  /// Reads an element that is never nil. Without a value, it reads as its zero or initial value.
+  /// For generated code.
   public func _get<T: AttributeValue>(_ name: String, _ type: T.Type) -> T {
     self[name] ?? absentValue(name)
   }
@@ -254,8 +255,8 @@ extension CompositeContent {
   /// Reads an element that is a composite and may be nil. For generated code.
   public func _get<C: CompositeAttributeValue>(_ name: String, _ type: C?.Type) -> C? { self[name] }
 
-  /// Marks a variable that cannot be an element: its description contains the error. For generated
-  /// code.
+  /// Accepts a variable that cannot be an element, because the compiler already reports its
+  /// description. For generated code.
   @_disfavoredOverload
   public func _get<Other>(_ name: String, _ type: Other.Type) -> Other { stop("\(name) is not an element.") }
 
@@ -265,8 +266,8 @@ extension CompositeContent {
   /// Sets an element that is a composite. For generated code.
   public mutating func _set<C: CompositeAttributeValue>(_ name: String, _ value: C?) { self[name] = value }
 
-  /// Marks a variable that cannot be an element: its description contains the error. For generated
-  /// code.
+  /// Accepts a variable that cannot be an element, because the compiler already reports its
+  /// description. For generated code.
   @_disfavoredOverload
   public mutating func _set<Other>(_ name: String, _ value: Other) { stop("\(name) is not an element.") }
 }

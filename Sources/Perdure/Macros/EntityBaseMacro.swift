@@ -14,7 +14,7 @@
 /// make the base an entity too: `@Entity(isAbstract: true)`.
 ///
 /// Variables, custom accessors, hooks and validations are declared as in a class with `@Entity`. A
-/// relationship has no inverse, because an inverse leads to one entity. The superclass may have
+/// relationship has no inverse, because an inverse belongs to one entity. The superclass may have
 /// `@Entity` or `@EntityBase`. A container does not need the class.
 @attached(
   member, names: named(_Slot), named(_addProperties), named(_propertyNamesByKeyPath), named(_lifeCycle),

@@ -27,9 +27,9 @@ public import PerdureModel
 ///
 /// Examples of an object's hooks are `awakeFromInsert()`, `willSave()` and `validateForInsert()`.
 /// They are called only if the class or one of its superclasses overrides them in its body. Other
-/// hooks cost nothing. `validateValue(_:forKey:)` is one of these hooks. A function in the body
-/// that is named after a property, such as `func validateAge(_ age: Int) throws`, validates it at a
-/// save; see `ManagedObject.validateValue(_:forKey:)`.
+/// hooks cost nothing. `validateValue(_:forKey:)` is also a hook. A function in the body that is
+/// named after a property, such as `func validateAge(_ age: Int) throws`, validates it at a save;
+/// see `ManagedObject.validateValue(_:forKey:)`.
 ///
 /// The macro warns about properties whose names are words of the predicate language, such as `no`
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
@@ -43,7 +43,7 @@ public import PerdureModel
 ///
 /// - Parameters:
 ///   - name: The entity's name; by default the class's name.
-///   - isAbstract: Whether the class itself has no objects, only its subclasses.
+///   - isAbstract: Whether only subclasses of the class have objects.
 ///   - unique: Sets of property names whose combined values must be unique.
 ///   - indexes: Ordered indexes. An array of property names is an ascending index that is named
 ///     after them. `.descending` reverses an element. `.init("name", ["a"], where: "a > 5")` has a
@@ -133,8 +133,10 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - deleteRule: The effect of deleting an object on the other end.
 ///   - optional: Whether an object may be saved without an object at the other end.
 ///   - minCount: The minimum number of objects at the other end of a to-many relationship that is
-///     not empty. For one object it is 0 or 1, and only a part of the model: model files have it.
-///   - maxCount: The maximum number; 0 means no limit. It cannot be 1, which is to-one.
+///     not empty. For a to-one relationship it is 0 or 1, and has no effect; model files contain
+///     it.
+///   - maxCount: The maximum number; 0 means no limit. It cannot be 1: declare a to-one
+///     relationship instead.
 ///   - transient: Whether the links are not stored: `RelationshipDescription.isTransient`. The
 ///     inverse must declare the same.
 ///   - originalName: The relationship's name in an earlier version of the model. It is stored for
@@ -150,9 +152,9 @@ public macro Relationship(
   versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
-/// Excludes a variable of an `@Entity` class: Swift stores it, and it is never saved. The context
-/// does not track it. Use `@Attribute(.transient)` for values that are not stored but take part in
-/// validation and rollback.
+/// Excludes a variable of an `@Entity` class from the entity. Swift stores it, and no save writes
+/// it. The context does not track it. Use `@Attribute(.transient)` for values that are not stored
+/// but take part in validation and rollback.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
 
@@ -194,9 +196,9 @@ public enum AttributeOption: Sendable, Hashable {
   /// Setting a transient value marks the object as updated. So a save validates it and calls
   /// `willSave()`, but writes nothing. A save and `refresh(_:mergeChanges: true)` keep the value.
   /// `refresh(_:mergeChanges: false)`, `refreshAllObjects()` of an object without unsaved changes,
-  /// and `reset()` discard it. `rollback()` restores the value of the last save. The value ends
-  /// when the instance is released, when the deletion of its object is saved, and with the context.
-  /// An object that outlives its context has the defaults.
+  /// and `reset()` discard it. `rollback()` restores the value of the last save. The value is
+  /// released with the instance, with the context, or when the deletion of its object is saved. An
+  /// object that outlives its context has the defaults.
   case transient
   /// The variable has a `CompositeAttributeValue` type, optional or not. Its initial value supplies
   /// the initial values of all its elements. Without an initial value, it begins as nil, or with
@@ -215,7 +217,7 @@ public enum AttributeOption: Sendable, Hashable {
   /// value. A change inside an object that the value references is neither noticed nor saved until
   /// the variable is set.
   case transformed(by: String)
-  /// The requirements that values must meet for a save. The functions below write the usual ones.
+  /// The requirements that values must meet for a save. The functions below make the usual ones.
   case rules([ValidationRule])
   /// The program's own data about the attribute; stored with the model, and not part of the version
   /// hash.
@@ -227,7 +229,7 @@ public enum AttributeOption: Sendable, Hashable {
 extension AttributeOption {
   /// The minimum number or date. For a variable whose type is written as `Decimal`, a literal is
   /// exact: `.minimum(0.05)`. If the macro does not see that the type is Decimal, a literal with a
-  /// point is a Double. This is the case for a type alias. The model then refuses the literal.
+  /// point is a Double. This is the case for a type alias. The model then rejects the literal.
   /// Write `.decimal`: `.minimum(.decimal(Decimal(string: "0.05")!))`.
   public static func minimum(_ value: DefaultValue) -> AttributeOption { .rules([.minimum(value)]) }
 

@@ -10,22 +10,23 @@
 ///     }
 ///
 /// The variables are declared as in the body of the class, with `@Attribute`, `@Relationship` and
-/// `@Fetched`. They follow the properties of the body. The class must say that it has the
-/// extension, and must be in the same module. Otherwise the compiler reports an error. A class has
-/// at most one such extension.
+/// `@Fetched`. They follow the properties of the body. The class must have the argument
+/// `propertiesInExtension: true`, and must be in the same module. Otherwise the compiler reports an
+/// error. A class has at most one such extension.
 ///
-/// Members of an extension cannot override, so these belong in the body of the class: accessors of
-/// the program, functions with `@FetchTemplate`, and validations of single properties, which take
-/// `inout Any?`. The generated initializer has parameters for the properties of the body only. The
-/// compiler does not compare the inverses that other classes name with the properties of a class
-/// with an extension. The model does.
+/// Members of an extension cannot override others. So accessors that the program implements,
+/// functions with `@FetchTemplate`, and validation functions of single properties belong in the
+/// body of the class. A validation function of a property of the extension takes `inout Any?`. The
+/// generated initializer has parameters for the properties of the body only. The compiler does not
+/// compare the inverses that other classes name with the properties of a class with an extension.
+/// The model does.
 @attached(member, names: named(_ExtensionSlot), arbitrary)
 @attached(memberAttribute)
 public macro EntityProperties() = #externalMacro(module: "PerdureMacros", type: "EntityPropertiesMacro")
 
 /// The class of an extension with `@EntityProperties`. For generated code.
 public struct _ExtensionOf<Class: ManagedObject> {
-  /// Makes the mark of the class.
+  /// Makes the marker of the class.
   public init() {}
 }
 

@@ -14,11 +14,11 @@ public import PerdurePredicates
 ///
 /// Each parameter of the function is a variable of the predicate, with the name that the parameter
 /// has inside the function. The compiler checks the types of values. The type of each parameter
-/// must fit the operand that the predicate compares with the variable. A container refuses other
-/// types with error 134080 when it loads its stores. An optional parameter may be nil: `name ==
-/// $name` then selects the objects without a name. The template has the name of the function. A
-/// container for classes adds it to its model, which checks the predicate; for a model in code, see
-/// `FetchRequestTemplate.templates(of:)`.
+/// must match the operand that the predicate compares with the variable. A container rejects other
+/// types with error 134080 when it loads its stores. An optional parameter may be nil:
+/// `name == $name` then selects the objects without a name. The template has the name of the
+/// function. A container for classes adds it to its model, which checks the predicate; for a model
+/// in code, see `FetchRequestTemplate.templates(of:)`.
 ///
 /// If the variables of the predicate differ from the parameters, the program stops when the
 /// container is made.

@@ -13,7 +13,7 @@ public import PerdureModel
 ///
 /// The type of the variable names the class of the objects. The variable is read-only. Each read
 /// fetches, and includes unsaved changes. With `.cached`, an object keeps the result of the first
-/// read until it is refreshed. See `ManagedObject.fetchedObjects(forKey:as:)` for errors.
+/// read until the object is refreshed. See `ManagedObject.fetchedObjects(forKey:as:)` for errors.
 ///
 /// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` is a
 /// value of that object. `$FETCHED_PROPERTY.userInfo.key` is a text of `userInfo`; if the other
@@ -34,7 +34,7 @@ public macro Fetched(
 
 /// The options of `@Fetched`.
 public enum FetchedOption: Sendable, Hashable {
-  /// An object keeps the result of the first read until it is refreshed, as Core Data's objects do.
+  /// An object keeps the result of the first read until the object is refreshed, as in Core Data.
   case cached
 }
 

@@ -17,7 +17,7 @@ public struct _EntityAssembly {
   private var indexes: [FetchIndexDescription]
   private var constraints: [[String]]
 
-  /// Begins with the options of the attribute.
+  /// Makes an assembly with the options of `@Entity`.
   public init(
     _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],
     indexes: [FetchIndexDescription] = [], originalName: String? = nil,
@@ -33,8 +33,8 @@ public struct _EntityAssembly {
     self.indexes = indexes
   }
 
-  /// The name of the entity of a class. Known before any description is made, because descriptions
-  /// of related entities name each other.
+  /// The name of the entity of a class. It is known before any description is made, because
+  /// descriptions of related entities name each other.
   public func entityName(of className: String) -> String { name ?? className }
 
   /// The description of the entity of a class.

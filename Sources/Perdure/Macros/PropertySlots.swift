@@ -32,6 +32,7 @@ public struct _PropertyNames {
   public init(_ names: [AnyKeyPath: String]) { self.names = names }
 }
 
-// Unchecked: key paths are not marked as Sendable because they can capture arguments of subscripts;
-// these name properties and capture nothing. The table never changes.
+// Unchecked, because key paths are not marked as Sendable: they can capture arguments of
+// subscripts. The key paths of this table name properties and capture nothing. The table never
+// changes.
 extension _PropertyNames: @unchecked Sendable {}
