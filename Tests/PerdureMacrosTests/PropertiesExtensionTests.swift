@@ -98,7 +98,7 @@ struct PropertiesExtensionTests {
         "EntityPropertiesMacro",
         "@EntityProperties extension A { @Attribute var a: Int { get { 1 } set {} } }"
       )
-      .complaints == ["\"a\" has its own accessors, which an extension cannot connect @ @Attribu"])
+      .complaints == ["\"a\" has its own accessors, so an extension cannot contain it @ @Attribu"])
     #expect(
       expand("EntityPropertiesMacro", "@EntityProperties extension A { let a: Int }").complaints
         == ["\"a\" is a constant, which a context cannot load @ let a: I"])

@@ -13,8 +13,8 @@
 ///     override class var _propertyNamesByKeyPath, _lifeCycle …     as for @Entity
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many variable
 ///
-/// The model has the slots. A container finds them by the names of the accessors, once for each
-/// entity of the class.
+/// The model determines the slots. A container finds them by the names of the accessors, once for
+/// each entity of the class.
 struct AccessorsExpansion {
   /// The shared parts of the generated code. Its options are not used.
   let entity: EntityExpansion

@@ -1,6 +1,6 @@
 /// Generates the extension of a struct with `@Composite`, which makes it a
-/// `CompositeAttributeValue`. Each stored variable is an element. Overloads decide by the types, as
-/// for `@Entity`.
+/// `CompositeAttributeValue`. Each stored variable is an element. Overloads select the code by the
+/// types of the variables, as for `@Entity`.
 struct CompositeExpansion {
   /// The name of the struct, including the types that contain it.
   let type: String

@@ -1,6 +1,6 @@
-/// Makes Swift literals with a point, such as `0.05`, exact where they are values of an attribute
-/// of the type `Decimal`. The compiler reads such a literal as a Double, which cannot represent
-/// 3.133 exactly. The macro has the text of the literal, and generates a call with this text.
+/// Makes Swift literals with a point, such as `0.05`, exact if they are values of an attribute of
+/// the type `Decimal`. The compiler reads such a literal as a Double, which cannot represent 3.133
+/// exactly. The macro has the text of the literal, and generates a call with this text.
 ///
 /// A literal that no Decimal can represent is not changed: it has more than 38 digits, or is too
 /// large.
@@ -14,8 +14,8 @@ enum DecimalLiteral {
     return exact(number)
   }
 
-  /// The arguments of `@Attribute` with exact bounds, at any depth: `.minimum(0.05)` is
-  /// `.minimum(.decimal(…))`. The arguments as they are for an attribute of another type.
+  /// The arguments of `@Attribute` with exact bounds, at any depth: `.minimum(0.05)` becomes
+  /// `.minimum(.decimal(…))`. For an attribute of another type, the arguments are not changed.
   static func options(_ source: String?, type: String) -> String? {
     guard let source, isDecimal(type) else { return source }
     let tokens = Lexer.tokens(of: source)
@@ -33,7 +33,7 @@ enum DecimalLiteral {
 
   private static func exact(_ number: String) -> String { "Perdure._decimal(\"\(number)\")" }
 
-  /// Whether tokens begin with `.minimum(` or `.maximum(`, and something follows.
+  /// Whether tokens begin with `.minimum(` or `.maximum(`, and have further tokens.
   private static func isBound(at place: Int, _ tokens: [Token]) -> Bool {
     place + 3 < tokens.count && tokens[place].is(".")
       && (tokens[place + 1].is("minimum") || tokens[place + 1].is("maximum")) && tokens[place + 2].is("(")

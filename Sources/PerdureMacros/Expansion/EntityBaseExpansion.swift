@@ -28,7 +28,8 @@ enum EntityBaseExpansion {
       expansion.source + initializer, problems.map { declaration.error($0.message, at: $0.offset) })
   }
 
-  /// An inverse relationship leads to one entity, and a base serves several.
+  /// The problem of a relationship with an inverse: an inverse belongs to one entity, but several
+  /// entities have the properties of the base.
   private static func inverseProblem(
     of variable: VariableSyntax, _ property: ManagedProperty
   ) -> ManagedProperty.Problem? {

@@ -46,7 +46,7 @@ extension EntityExpansion {
   }
 
   /// The access modifier of the initializer. Private classes need none: their members are as
-  /// visible as they are.
+  /// visible as the class.
   private var initializerAccess: String {
     if type.modifiers.contains("open") || type.modifiers.contains("public") { return "public " }
     return type.modifiers.contains("package") ? "package " : ""

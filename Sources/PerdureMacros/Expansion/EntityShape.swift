@@ -51,12 +51,12 @@ extension TypeSyntax {
     }
   }
 
-  /// The attributes that make it a class of managed objects, those of `@Entity` first.
+  /// The attributes that make this a class of managed objects, beginning with `@Entity`.
   var entityAttributes: [AttributeSyntax] {
     ["Entity", "EntityBase", "Accessors"].flatMap { name in attributes.filter { $0.name == name } }
   }
 
-  /// Whether its model is elsewhere.
+  /// Whether the class has `@Accessors`, so that a model elsewhere describes its properties.
   var hasAccessors: Bool { entityAttributes.first?.name == "Accessors" }
 
   /// Types that can follow the colon of a class, and that are certainly not classes of managed

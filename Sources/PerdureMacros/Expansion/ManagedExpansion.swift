@@ -41,7 +41,7 @@ struct ManagedExpansion {
   /// The type as a further argument.
   private var type: String { binding.type.map { ", (\($0)).self" } ?? "" }
 
-  /// Accessors of a transient attribute. It makes its default at the first read, if the model does
+  /// Accessors of a transient attribute. Its default is made at the first read, if the model does
   /// not know its type or cannot contain one value for all objects.
   private var transientAccessors: String {
     let isMade = MadeDefault.of(binding.initializer, type: binding.type ?? "") != nil

@@ -143,7 +143,7 @@ extension ManagedProperty {
     )
   }
 
-  /// The option that a composite leaves to its elements; nil if there is none.
+  /// The first option that only the elements of a composite can have; nil if there is none.
   private static func otherOption(_ options: String) -> String? {
     let options = MarkerArguments(options)
     if options.has(label: "derived") { return "\"derived\"" }

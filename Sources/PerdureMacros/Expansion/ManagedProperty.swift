@@ -16,7 +16,7 @@ struct ManagedProperty: Hashable, Sendable {
   var isTransformed = false
   /// Whether the options contain `.composite`.
   var isComposite = false
-  /// Whether the class has its own accessors for it.
+  /// Whether the class implements the accessors of the property.
   var isCustom = false
   /// Whether the property is derived, or its setter is less visible than its getter.
   var isReadOnly = false
@@ -35,7 +35,7 @@ struct ManagedProperty: Hashable, Sendable {
 
   /// The decision about a variable of an entity's class.
   enum Verdict: Hashable, Sendable {
-    /// Perdure manages it.
+    /// The variable is a property that Perdure manages.
     case managed(ManagedProperty)
     /// The variable has no stored value: it is computed, static, lazy, or marked `@Transient` or
     /// `@Fetched`.
@@ -90,8 +90,8 @@ struct ManagedProperty: Hashable, Sendable {
     variable.attribute("Attribute")?.arguments.map(MarkerArguments.init)?.has(label: "derived") == true
   }
 
-  /// Whether `@Attribute` marks a computed variable with a getter and a setter: the accessors of
-  /// the attribute are the program's.
+  /// Whether `@Attribute` marks a computed variable with a getter and a setter. The program then
+  /// implements the accessors of the attribute.
   static func isCustom(_ variable: VariableSyntax) -> Bool {
     variable.attribute("Attribute") != nil && !isOutside(variable)
       && variable.bindings.map(\.accessors) == [.computed(isSettable: true)]

@@ -13,8 +13,8 @@
 /// not see the class. So the code of each uses names of the other. The compiler reports a class or
 /// an extension without the other one.
 ///
-/// Members of an extension can override nothing. So accessors and validations of the program are
-/// declared in the class.
+/// An extension cannot override members. So the class declares validations, and properties whose
+/// accessors the program implements.
 struct PropertiesExtension {
   /// The shared parts of the generated code. Its options and its superclass are not used.
   let entity: EntityExpansion
@@ -33,7 +33,7 @@ struct PropertiesExtension {
       case .managed(let property) where property.isCustom:
         diagnostics.append(
           declaration.error(
-            "\"\(property.name)\" has its own accessors, which an extension cannot connect. Declare it in the "
+            "\"\(property.name)\" has its own accessors, so an extension cannot contain it. Declare it in the "
               + "body of the class.", at: variable.offset))
       case .managed(let property): properties.append(property)
       case .left: break

@@ -1,8 +1,8 @@
 /// Finds the `<` that open generic arguments, judged by the tokens up to the matching `>`. There
-/// must be a `>`, and nothing between them that no type contains. In an expression, the following
-/// token also decides whether they are generic arguments.
+/// must be a `>`, and only tokens that a type can contain before it. In an expression, the token
+/// after the `>` also decides whether these are generic arguments.
 ///
-/// All of them are found in one pass: each token is visited once, whatever the source.
+/// One pass finds all of them and visits each token once, whatever the source.
 struct AngleBrackets {
   private enum Open {
     case angle(Int)

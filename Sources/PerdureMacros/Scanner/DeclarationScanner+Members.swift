@@ -5,7 +5,7 @@ extension DeclarationScanner {
     return scanner.typeDeclaration()
   }
 
-  /// The variable that the source declares, or nil when it declares something else.
+  /// The variable that the source declares; nil if the source declares something else.
   static func variable(_ source: String) -> VariableSyntax? {
     var scanner = DeclarationScanner(source)
     return scanner.member(isConditional: false)

@@ -2,7 +2,7 @@
 struct AttributeSyntax: Hashable, Sendable {
   /// The last part of the name: `Attribute` for `@Perdure.Attribute`.
   let name: String
-  /// The text between the parentheses, or nil when there are none.
+  /// The text between the parentheses; nil if there are none.
   let arguments: String?
   let offset: Int
   /// Whether the attribute is inside `#if` while its declaration is not.
@@ -24,8 +24,8 @@ struct BindingSyntax: Hashable, Sendable {
 /// The content of the braces after a variable.
 enum AccessorSyntax: Hashable, Sendable {
   case none
-  /// A getter or other accessors: the variable is computed. The value says whether `get` and `set`
-  /// are both among them.
+  /// A getter or other accessors: the variable is computed. `isSettable` is true if both `get` and
+  /// `set` are among them.
   case computed(isSettable: Bool)
   /// `willSet` or `didSet`, at this offset.
   case observers(Int)
@@ -66,7 +66,7 @@ struct InitializerSyntax: Hashable, Sendable {
 struct TypeSyntax: Hashable, Sendable {
   let attributes: [AttributeSyntax]
   let modifiers: [String]
-  /// The keyword, such as `class`, or the word in its place.
+  /// The keyword, such as `class`, or another word at its position.
   let keyword: String
   let keywordOffset: Int
   let name: String

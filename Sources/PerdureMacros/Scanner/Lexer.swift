@@ -8,8 +8,8 @@ struct Lexer {
   private(set) var tokens: [Token] = []
   /// The number of bytes read ahead. A test compares it with the length of the source.
   var lookedAhead = 0
-  /// The line that was last searched for the ends of raw strings. It has its end and, for each
-  /// number of `#`, the offset of the last quote that at least this number of `#` follows.
+  /// The line that was last searched for the ends of raw strings. `end` is the end of the line.
+  /// `last[n]` is the offset of its last quote with at least n `#` after it.
   var lineOfQuotes: (end: Int, last: [Int]) = (0, [])
 
   static func tokens(of source: String) -> [Token] { Lexer(source).tokens }

@@ -1,4 +1,4 @@
-// The messages between the compiler and a macro plugin, as far as attached macros go.
+// The messages between the compiler and a macro plugin that attached macros need.
 //
 // RISK: this protocol is part of the Swift project, but it is not documented as stable. It was
 // observed with Swift 6.3 (protocol version 7). The plugin checks the version in the first message.
@@ -82,7 +82,7 @@ enum Request: Hashable, Sendable {
   }
 }
 
-/// A message for the user, at a place in the source.
+/// A message for the user, at an offset in the source.
 struct Diagnostic: Hashable, Sendable {
   enum Severity: String, Sendable {
     case error
