@@ -1,6 +1,6 @@
 // The mapping between JSON and objects. Attribute values have the JSON of their Swift types, in the
 // form of `JSONEncoder` and `JSONDecoder`. The classes provide these types. For example, the model
-// says that a status is a string, and the class says which strings are valid.
+// defines that a status is a string, and the class defines which strings are valid.
 
 internal import PerdureModel
 internal import PerdurePredicates

@@ -202,8 +202,8 @@ public enum AttributeOption: Sendable, Hashable {
   case transient
   /// The variable has a `CompositeAttributeValue` type, optional or not. Its initial value supplies
   /// the initial values of all its elements. Without an initial value, it begins as nil, or with
-  /// the elements' own values if it is not optional. A variable that begins as nil has no defaults:
-  /// setting one element by name leaves the others without a value, even those with an initial
+  /// the elements' own values if it is not optional. A variable that begins as nil has no defaults.
+  /// Setting one element by name then leaves the others without a value, even those with an initial
   /// value in the struct. Rules belong to the elements.
   case composite
   /// An optional composite begins with the initial values of its elements, instead of as nil. An

@@ -1,6 +1,6 @@
 // The value that an accessor of a required attribute returns if no value is stored.
 //
-// A correct program can reach this state: another context deleted the object before it was read,
+// A correct program can reach this state. Another context deleted the object before it was read,
 // the container is closed, or another version of the type wrote the stored JSON. Such a read must
 // not stop the program.
 //

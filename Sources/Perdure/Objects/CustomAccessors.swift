@@ -91,8 +91,9 @@ extension ManagedObject {
     }
   }
 
-  /// The value of a transient attribute from the getter of the class, in the form of the attribute;
-  /// nil for all other attributes, and for a transient one whose type the model does not know.
+  /// The value of a transient attribute from the getter of the class, in the form of the attribute.
+  /// Nil for all other attributes, and for a transient attribute whose type the model does not
+  /// know.
   func customTransientValue(_ slot: Int) -> Value? {
     guard shape.customSlots.contains(slot), case .transient(let type, _) = shape.properties[slot],
       type != .undefined, type != .transformable

@@ -1,9 +1,10 @@
 // Cached relationships, stored with their object.
 //
-// A walk over a graph in memory would read the store, the unsaved changes and the identity map at
-// each step, with the same result each time. So a relationship that was read twice is cached: the
-// instance at the other end of a to-one relationship, or the references and instances at the other
-// end of a to-many relationship. The cache does not retain the instances.
+// Without a cache, each step of a walk over a graph in memory would read the store, the unsaved
+// changes and the identity map. The result would be the same each time. So a relationship that was
+// read twice is cached. The cache has the instance at the other end of a to-one relationship, and
+// the references and instances at the other end of a to-many relationship. It does not retain the
+// instances.
 //
 // One number decides whether all cached relationships of a context are valid:
 // `ObjectMemory.linkStamp`. It is incremented when any cached result may become wrong. This is

@@ -29,7 +29,7 @@ extension ManagedObject {
   /// attribute is its path: `address.street`.
   ///
   /// If the class implements accessors for an attribute (`@Attribute` of a computed variable), the
-  /// getter is called, and its value is returned in the form of the table.
+  /// getter is called. Its value is returned in the form of the table.
   ///
   /// - Parameter key: The name of a property of the entity. An unknown name stops the program;
   ///   `checkedValue(forKey:)` throws instead.

@@ -21,7 +21,7 @@ extension ManagedObject {
   public var isInserted: Bool { shownState == .inserted }
 
   /// Whether the object is not new and has unsaved changes, including changes of relationships. If
-  /// another context has removed the object (`isDeleted`), the changes stay, and the save refuses
+  /// another context has removed the object (`isDeleted`), the changes stay, and the save rejects
   /// them. Changes of transient attributes alone are not written by a save; they stay until a
   /// refresh or a save.
   public var isUpdated: Bool { shownState == .updated }
@@ -29,8 +29,8 @@ extension ManagedObject {
   /// Whether the next save removes the object, or another context has removed it. False after a
   /// save that removed the object.
   ///
-  /// It stays true in three cases. Another context has removed the object; or it was deleted before
-  /// its first save; or a save has merged it into an object with another instance in this context
+  /// It stays true in three cases. Another context has removed the object, or it was deleted before
+  /// its first save. Or a save has merged it into an object with another instance in this context
   /// (`mergedObjectIDs`).
   public var isDeleted: Bool { shownState == .deleted || core.reading.rows.isRemovedElsewhere(self) }
 

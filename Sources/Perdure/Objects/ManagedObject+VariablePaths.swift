@@ -4,8 +4,8 @@ public import PerdurePredicates
 // `$FETCH_SOURCE.name`.
 
 extension ManagedObject {
-  /// The value at the end of a path of properties: the value of an attribute, the identity of an
-  /// object, or the identities of the objects of a to-many relationship.
+  /// The value at the end of a path of properties. This is the value of an attribute, the identity
+  /// of an object, or the identities of the objects of a to-many relationship.
   ///
   /// - Parameter names: The names of the path. The elements of a composite attribute are names too.
   /// - Returns: Nil if the entities do not have these properties, or the path crosses a to-many

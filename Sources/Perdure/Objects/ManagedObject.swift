@@ -19,7 +19,7 @@ extension ObjectSeed: Sendable {}
 /// identity.
 ///
 /// An instance is at first a *fault*: it has its identity and no values. Touching a property loads
-/// its row from the state of the store that the context sees. Properties cannot throw: if the row
+/// its row from the state of the store that the context sees. Properties cannot throw. If the row
 /// cannot be read, the object reads as having no values, and the next fetch or save of the context
 /// throws the error.
 ///
@@ -159,10 +159,10 @@ open class ManagedObject {
   ///   unsaved changes are already applied.
   open func awake(fromSnapshotEvents events: SnapshotEventType) {}
 
-  /// Called before the object loses its values: by a refresh that does not merge changes, by
-  /// `refreshAllObjects()` if the object has no changes, by `reset()`, and by `rollback()` if the
-  /// object is new. The values can still be read. Not called when the instance is freed; use
-  /// `deinit` for that.
+  /// Called before the object loses its values. The cause is a refresh that does not merge changes,
+  /// `refreshAllObjects()` if the object has no changes, `reset()`, or `rollback()` if the object
+  /// is new. The values can still be read. Not called when the instance is freed; use `deinit` for
+  /// that.
   open func willTurnIntoFault() {}
 
   /// Called after the object has lost its values, in the cases of `willTurnIntoFault()`.
@@ -259,6 +259,6 @@ extension ManagedObject: Hashable {
 }
 
 extension ManagedObject: PredicateArgument {
-  /// The object's identity as a value. A fetch refuses an object of another store.
+  /// The object's identity as a value. A fetch rejects an object of another store.
   public var predicateValue: Value { .objectID(objectID.uri) }
 }

@@ -168,6 +168,6 @@ extension ManagedObjectID: AttributeValue {
 }
 
 extension ManagedObjectID: PredicateArgument {
-  /// The identity as a value. A fetch refuses an id of another store.
+  /// The identity as a value. A fetch rejects an id of another store.
   public var predicateValue: Value { .objectID(uri) }
 }

@@ -39,15 +39,15 @@ public struct ObjectSnapshot: Sendable, Hashable {
 
   /// The object's identity.
   public let objectID: ManagedObjectID
-  /// The values of its properties by name: attributes, including derived ones and transient ones
-  /// with a type of the model, to-one relationships, and the requested to-many relationships and
-  /// fetched properties. Elements of composite attributes are included by their paths:
-  /// `address.street`. If the class implements accessors for a transient attribute
+  /// The values of its properties by name. Derived attributes are included, and transient
+  /// attributes with a type of the model. To-one relationships are included, and the requested
+  /// to-many relationships and fetched properties. Elements of composite attributes are included by
+  /// their paths: `address.street`. If the class implements accessors for a transient attribute
   /// (`@Attribute(.transient)` of a computed variable), the value is that of its getter. For a
   /// stored attribute, it is the stored value.
   public let properties: [String: Property]
 
-  /// The value of a property; nil for a property that the entity does not have, and for a to-many
+  /// The value of a property. Nil for a property that the entity does not have, and for a to-many
   /// relationship or fetched property that was not included.
   public subscript(key: String) -> Property? { properties[key] }
 

@@ -19,8 +19,8 @@
 // its header waits again, and its row is not read again.
 //
 // A relation retains its targets, and these retain relations of their own. A walk along a list
-// would add a group to this chain with each step, as long as the program retains an object of the
-// first group. So each group has its distance (`depth`) from the walk or fetch at the beginning of
+// would add a group to this chain with each step, while the program retains an object of the first
+// group. So each group has its distance (`depth`) from the walk or fetch at the beginning of
 // its chain. Objects at a distance above `depthMax` are read one by one.
 //
 // Invariants

@@ -55,7 +55,7 @@ final class SiblingRelation {
 
 /// The numbers of targets of a block of siblings in a relationship, in the store at `epoch`.
 struct SiblingCounts {
-  /// The number of blocks that a group keeps counts of.
+  /// The maximum number of blocks whose counts a group caches.
   static let keptMax = 16
 
   let relationship: RelationshipShape
@@ -143,7 +143,7 @@ struct SiblingRelationBuilder {
   private var places: [UInt32] = []
   private(set) var references: [ObjectReference] = []
   private var known: [ObjectReference: UInt32] = [:]
-  /// Whether several siblings may lead to the same object.
+  /// Whether several siblings may have the same target.
   private let mayRepeat: Bool
 
   init(_ relationship: RelationshipShape) {

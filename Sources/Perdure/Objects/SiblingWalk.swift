@@ -3,10 +3,10 @@ internal import PerdurePredicates
 /// A walk over the objects at the other end of a to-many relationship, as they were when it began.
 ///
 /// A walk over cached targets is inlined into the program (ManagedObject+InlinedReading.swift). So
-/// a walk has five words. What other walks need is in a `WalkedObjects`.
+/// a walk has five words. A `WalkedObjects` has the data of all other walks.
 @usableFromInline
 struct SiblingWalk {
-  /// Retains what one of the next two variables points to.
+  /// Retains the object to which one of the next two variables refers.
   @usableFromInline var owner: AnyObject?
   // Unmanaged, so that a step retains and releases nothing.
   /// The cached targets; nil for other walks, and after a change.

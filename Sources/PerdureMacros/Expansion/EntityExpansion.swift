@@ -3,12 +3,12 @@
 ///     enum _Slot {
 ///       static var email: Int { Person._Slot._count + 0 }          one for each property
 ///       static var _count: Int { Person._Slot._count + 1 }
-///       static func _names<_Root: Worker>(…) -> [AnyKeyPath: String]   names by key path from any subclass
+///       static func _names<_Root: Worker>(…) -> [AnyKeyPath: String]   names by key path
 ///       static let _nameTable, _description                         made once, at first use
 ///     }
 ///     override class var _entityName, entityDescription …
 ///     override class var _propertyNamesByKeyPath …
-///     override class var _lifeCycle                                 the hooks that the class overrides
+///     override class var _lifeCycle                                hooks that the class overrides
 ///     override class var _validatedProperties, func _validateProperty   for each `validateAge(_:)`
 ///     override class var _customAccessors, func _customValue …      for accessors of the class
 ///     convenience init(context:email:…)                            a parameter for each property

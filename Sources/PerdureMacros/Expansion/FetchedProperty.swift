@@ -7,8 +7,8 @@ struct FetchedProperty: Hashable, Sendable {
 
   typealias Problem = ManagedProperty.Problem
 
-  /// The fetched property of a variable with `@Fetched`; nil for other variables, and for those with
-  /// a problem.
+  /// The fetched property of a variable with `@Fetched`; nil for other variables, and for those
+  /// with a problem.
   static func of(_ variable: VariableSyntax) -> FetchedProperty? {
     guard let marker = variable.attribute("Fetched"), problem(of: variable) == nil,
       let binding = variable.bindings.first, let name = binding.name, let type = binding.type

@@ -1,5 +1,5 @@
-// Generates code for functions with `@FetchTemplate`: a constant for the template in `_Slot`, the
-// list of templates of the class, and the bodies of the functions.
+// Generates code for functions with `@FetchTemplate`: a constant for each template in `_Slot`, the
+// list of templates of the class, and the bodies of these functions.
 
 extension TemplateFunctionSyntax {
   /// The problem of the function.

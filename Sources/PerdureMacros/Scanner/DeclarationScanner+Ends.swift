@@ -1,4 +1,4 @@
-// Where types and expressions end.
+// Finds the ends of types and expressions.
 
 extension DeclarationScanner {
   // MARK: Types
