@@ -133,8 +133,8 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - deleteRule: The effect of deleting an object on the other end.
 ///   - optional: Whether an object may be saved without an object at the other end.
 ///   - minCount: The minimum number of objects at the other end of a to-many relationship that is
-///     not empty. For a to-one relationship it is 0 or 1, and has no effect; model files contain
-///     it.
+///     not empty. For a to-one relationship it is 0 or 1. Model files contain it, but validation
+///     ignores it.
 ///   - maxCount: The maximum number; 0 means no limit. It cannot be 1: declare a to-one
 ///     relationship instead.
 ///   - transient: Whether the links are not stored: `RelationshipDescription.isTransient`. The
