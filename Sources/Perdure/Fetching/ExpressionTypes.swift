@@ -13,7 +13,7 @@ extension PathType {
   /// The type of null: no kind at all.
   static var null: PathType { .either([]) }
 
-  private static var whole: PathType { .value(.int64) }
+  fileprivate static var whole: PathType { .value(.int64) }
   private static var real: PathType { .value(.double) }
   private static var decimal: PathType { .value(.decimal) }
 
@@ -93,7 +93,8 @@ extension FetchFunction {
     case .noIndex: return types[0]
     case .min, .max: return collected
     case .mode: return .many(collected)
-    case .sum: return .arithmetic(on: [collected], keepsWhole: true)
+    // The sum of nothing is 0.
+    case .sum: return collected.alternatives.isEmpty ? .whole : .arithmetic(on: [collected], keepsWhole: true)
     case .average, .median: return .arithmetic(on: [collected], keepsWhole: false)
     case .add, .subtract, .multiply, .modulus, .negate, .abs, .floor, .ceiling, .truncate:
       return .arithmetic(on: types, keepsWhole: true)

@@ -94,7 +94,9 @@ struct ExpressionTypeTests {
     for format in [
       "abs(TERNARY(age > 1, name, note)) > 3", "abs(TERNARY(age > 1, name, age)) > 3",
       "max(name, note) + 1 > 2",
-      "mode(tags.label) + 1 > 2", "lowercase(tags.@sum.weight) == 'x'", "lowercase(tags.@avg.weight) == 'x'",
+      "mode(tags.label) + 1 > 2", "lowercase(tags.@sum.weight) == 'x'", "lowercase({NULL}.@sum) == 'x'",
+      "lowercase(sum({NULL})) == 'x'",
+      "lowercase(tags.@avg.weight) == 'x'",
       "errands[salary].label == 'x'", "name[age] == 'x'", "errands[active].label == 'x'", "SELF[name] == 'x'",
       "company[TERNARY(age > 1, 'name', 'name')] == 'x'",
       "objectFrom:withIndex:(age, 0) == 1", "sum(tags.weight, 3) > 1", "sum({tags.weight, 3}) > 1",
