@@ -67,8 +67,8 @@ public enum SyncMode: Sendable, Hashable {
 ///   before the sync, for example because the directory cannot be opened, may report `.open`.
 /// - `.write` from `File.write(_:at:)`: some of the bytes may be in the file.
 /// - `.open` from `open(_:_:)` (with the mode `.create` also `.create`), `.lock` from
-///   `lock(_:_:holder:)`, `.map` from `File.map(_:)`, `.tryLock` from `File.tryLock(_:)`: the caller
-///   got nothing, and all synced bytes are unchanged.
+///   `lock(_:_:holder:)`, `.map` from `File.map(_:)`, `.tryLock` from `File.tryLock(_:)`: the
+///   caller got nothing, and all synced bytes are unchanged.
 /// - `.kind` from `kind(of:)`. `FileLock.isNamed()` reports `.kind` or `.lock`. Its error counts as
 ///   an error of the operation before which the engine checks the name.
 /// - The other methods report the operation that has their name: `.absolutePath`,

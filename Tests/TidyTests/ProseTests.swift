@@ -27,21 +27,7 @@ struct ProseTests {
   /// swift-log, in swift-argument-parser and in GRDB.
   private static let rateMax = 0.15
 
-  /// Folders that are not reworded yet, because their code will be rewritten. The numbers count
-  /// their banned words, and their comment lines wider than 100 columns. They may only be lowered.
-  private static let rebuilt: [(folder: String, bannedMax: Int, wideMax: Int)] = [
-    ("Sources/Perdure/Fetching/", 89, 131),
-    ("Sources/Perdure/Objects/", 161, 138),
-    ("Sources/Perdure/Coordination/", 65, 129),
-    ("Sources/PerdureMacros/", 45, 49),
-    ("Sources/PerdurePredicates/Text/", 10, 0),
-  ]
-
   private func files() throws -> [Repository.SourceFile] { try Self.folders.flatMap(Repository.swiftFiles) }
-
-  private func isRebuilt(_ file: Repository.SourceFile) -> Bool {
-    Self.rebuilt.contains { file.path.hasPrefix($0.folder) }
-  }
 
   private func banned(in words: [Substring?]) -> [String] {
     var found: [String] = []
@@ -61,7 +47,7 @@ struct ProseTests {
   func rate() throws {
     var (count, wordCount) = (0, 0)
     var places: [String] = []
-    for file in try files() where !isRebuilt(file) {
+    for file in try files() {
       let words = Comments(file).words
       let found = banned(in: words)
       count += found.count
@@ -77,21 +63,11 @@ struct ProseTests {
 
   @Test("Comments have at most 100 columns")
   func width() throws {
-    for file in try files() where !isRebuilt(file) {
+    for file in try files() {
       for line in wide(in: Comments(file)) {
         Issue.record("\(file.path):\(line.number) has \(line.columns) columns")
       }
     }
-  }
-
-  @Test("Folders that will be rewritten gain no banned words or wide comments", arguments: rebuilt.indices)
-  func rebuiltFolders(_ index: Int) throws {
-    let (folder, bannedMax, wideMax) = Self.rebuilt[index]
-    let comments = try Repository.swiftFiles(in: String(folder.dropLast())).map(Comments.init)
-    let bannedCount = comments.reduce(0) { $0 + banned(in: $1.words).count }
-    let wideCount = comments.reduce(0) { $0 + wide(in: $1).count }
-    #expect(bannedCount <= bannedMax, "\(folder) has \(bannedCount) banned words")
-    #expect(wideCount <= wideMax, "\(folder) has \(wideCount) wide comments")
   }
 
   @Test("The scanner finds banned words and pairs, even across lines, but not in code")

@@ -30,8 +30,8 @@ enum DefaultDirectory {
   /// The folder for the data of a program.
   ///
   /// - Parameters:
-  ///   - environment: The variables of the process. Empty values count as absent, and so do relative
-  ///     paths, as the XDG specification says.
+  ///   - environment: The variables of the process. Empty values count as absent, and so do
+  ///     relative paths, as the XDG specification says.
   ///   - home: The home folder of the user, if the environment does not name one.
   ///   - process: The name of the program.
   static func path(
