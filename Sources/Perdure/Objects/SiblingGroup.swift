@@ -4,13 +4,16 @@
 // a fault that fires reads the rows of its whole block: the siblings in the same part of the group.
 // A loop over n objects, in any order, costs one request for each block, not one for each object.
 //
-// There are three kinds of group:
+// There are four kinds of group:
 //
-//   walk      the objects of an iteration over a to-many relationship. The context finds the group
-//             while it is one of the last walks (SiblingGroups.swift).
-//   result    the result of a fetch. The context finds the group while one of its instances exists.
-//   targets   the objects at the other ends of a relationship of a block of siblings
-//             (SiblingRelation.swift). The context finds the group as it finds a result.
+//   walk         the objects of an iteration over a to-many relationship. The context finds the
+//                group while it is one of the last walks (SiblingGroups.swift).
+//   result       the result of a fetch. The context finds the group while one of its instances
+//                exists.
+//   targets      the objects at the other ends of a relationship of a block of siblings
+//                (SiblingRelation.swift). The context finds the group as it finds a result.
+//   neighbours   the objects with adjacent ids (Neighbourhoods.swift). The context finds the group
+//                as it finds a result.
 //
 // Rows are also read for siblings without an instance. They get a header with the row, which waits
 // until the instance is made from it. A walk frees its waiting headers when it reaches another
@@ -36,7 +39,7 @@
 internal import PerdurePredicates
 
 final class SiblingGroup {
-  enum Kind { case walk, result, targets }
+  enum Kind { case walk, result, targets, neighbours }
 
   /// The number of siblings in a block, by default.
   static let blockCount = 64
@@ -77,7 +80,15 @@ final class SiblingGroup {
   private let table: LastingGroups?
 
   /// Whether the headers of all blocks may wait, not only those of one block.
-  private var keepsAll: Bool { kind == .targets }
+  private var keepsAll: Bool { kind.keepsHeaders }
+
+  /// Whether reads with these siblings are as inefficient as reads of one object: they are few, or
+  /// far from where the walk began (G4). Nothing else is known of them.
+  var isNarrow: Bool {
+    (kind == .walk || kind == .targets)
+      && (references.count < Neighbourhoods.groupCountMin || depth >= Self.depthMax)
+      && relations.isEmpty
+  }
 
   /// The capacity of the table of waiting headers.
   private var tableCount: Int { keepsAll ? references.count : min(blockCount, references.count) }
@@ -110,7 +121,7 @@ final class SiblingGroup {
   }
 
   deinit {
-    table?.remove(number)
+    table?.remove(self)
     let memory = memoryOwner.memory
     if let waiting {
       freeWaiting()
@@ -199,6 +210,11 @@ final class SiblingGroup {
     }
     waitingCount = 0
   }
+}
+
+extension SiblingGroup.Kind {
+  /// Whether the headers of all blocks wait, also those of freed instances.
+  var keepsHeaders: Bool { self == .targets || self == .neighbours }
 }
 
 extension ObjectHeader {

@@ -17,6 +17,11 @@ struct SiblingGroups {
   private var lastNumber: UInt32 = 0
   private var isEmpty = true
   private let lasting = LastingGroups()
+  private var neighbourhoods = Neighbourhoods()
+  private static let recentCount = 4
+  /// The last neighbourhoods, for walks that retain no object. In a ring.
+  private var recent: [SiblingGroup] = []
+  private var nextRecent = 0
 
   @inline(__always)
   private func place(_ number: UInt32) -> Int { Int(number) & (Self.walkCount - 1) }
@@ -41,6 +46,37 @@ struct SiblingGroups {
     return group
   }
 
+  // MARK: Neighbourhoods
+
+  /// The neighbourhood of an object that was made in an epoch, if there is one.
+  @inline(__always)
+  mutating func neighbourhood(of reference: ObjectReference, epoch: UInt64) -> SiblingGroup? {
+    lasting.hasNeighbourhoods ? knownNeighbourhood(reference, epoch) : nil
+  }
+
+  private mutating func knownNeighbourhood(_ reference: ObjectReference, _ epoch: UInt64) -> SiblingGroup? {
+    guard let group = lasting.neighbourhood(Neighbourhoods.first(reference), epoch) else { return nil }
+    neighbourhoods.noteFound(reference)
+    return group
+  }
+
+  /// Makes the neighbourhood of an object that must be read without a useful group, if it pays.
+  mutating func makeNeighbourhood(
+    of reference: ObjectReference, epoch: UInt64, in memory: ObjectMemoryOwner
+  ) -> SiblingGroup? {
+    guard neighbourhoods.paysToRead(around: reference) else { return nil }
+    let group = makeLasting(
+      Neighbourhoods.references(around: reference), .neighbours,
+      blockCount: Int(Neighbourhoods.idCount), in: memory)
+    lasting.putNeighbourhood(group, epoch)
+    if recent.count < Self.recentCount { recent.append(group) } else { recent[nextRecent] = group }
+    nextRecent = (nextRecent + 1) % Self.recentCount
+    isEmpty = false
+    return group
+  }
+
+  // MARK: Walks
+
   /// Adds the group of a walk again, if a later walk has replaced it.
   @inline(__always)
   mutating func keep(_ group: SiblingGroup) {
@@ -52,9 +88,11 @@ struct SiblingGroups {
     isEmpty = false
   }
 
-  /// Forgets all walks.
+  /// Forgets all walks, and releases the last neighbourhoods.
   mutating func removeAll() {
     guard !isEmpty else { return }
+    recent = []
+    nextRecent = 0
     for place in walks.indices { walks[place] = nil }
     isEmpty = true
   }
@@ -88,7 +126,7 @@ struct SiblingGroups {
 
   /// Whether the group of an instance takes the headers of freed instances. It must not be a walk.
   func keepsHeaders(of header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
-    lasting[header.pointee.groupNumber]?.kind == .targets
+    lasting[header.pointee.groupNumber]?.kind.keepsHeaders == true
   }
 
   /// Removes an instance that is being freed from its group, which must not be a walk.
@@ -108,6 +146,8 @@ final class LastingGroups {
   // Exclusivity is not checked at run time: no function here calls code that uses the table.
   @exclusivity(unchecked) private var groups: [Unmanaged<SiblingGroup>?] = []
   @exclusivity(unchecked) private var free: [UInt32] = []
+  /// The number and the epoch of each neighbourhood, by its first reference.
+  @exclusivity(unchecked) private var neighbourhoods: [ObjectReference: (number: UInt32, epoch: UInt64)] = [:]
 
   /// A number that no group has.
   func reserve() -> UInt32 {
@@ -118,9 +158,25 @@ final class LastingGroups {
 
   func put(_ group: SiblingGroup) { groups[Self.place(group.number)] = .passUnretained(group) }
 
-  func remove(_ number: UInt32) {
+  func remove(_ group: SiblingGroup) {
+    let number = group.number
+    if group.kind == .neighbours, let first = group.references.first, neighbourhoods[first]?.number == number
+    {
+      neighbourhoods[first] = nil
+    }
     groups[Self.place(number)] = nil
     free.append(number)
+  }
+
+  var hasNeighbourhoods: Bool { !neighbourhoods.isEmpty }
+
+  func neighbourhood(_ first: ObjectReference, _ epoch: UInt64) -> SiblingGroup? {
+    guard let known = neighbourhoods[first], known.epoch == epoch else { return nil }
+    return self[known.number]
+  }
+
+  func putNeighbourhood(_ group: SiblingGroup, _ epoch: UInt64) {
+    if let first = group.references.first { neighbourhoods[first] = (group.number, epoch) }
   }
 
   @inline(__always)

@@ -86,6 +86,9 @@ struct SiblingRelations {
   /// The slots of the relationships whose number of targets was read from a sibling.
   private var counted: Set<Int> = []
 
+  /// Whether no relationship is known.
+  var isEmpty: Bool { relations.isEmpty }
+
   /// Notes that a relationship of a sibling is read.
   ///
   /// - Returns: Whether no sibling's relationship in this slot was read before.

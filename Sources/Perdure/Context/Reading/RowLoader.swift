@@ -107,17 +107,30 @@ final class RowLoader {
   /// Reads the rows of a fault and of the siblings in its block. Returns false if the object has no
   /// group or the row was not found; then the fault must fire alone.
   func fireBlock(of object: ManagedObject) -> Bool {
-    guard object.overlay == nil, let group = registry.siblingGroup(of: object), group.readsBlocks else {
+    guard object.overlay == nil, let group = registry.readingGroup(of: object), group.readsBlocks else {
       return false
     }
-    let block = Int(object.header.pointee.groupPosition) / group.blockCount
-    readBlock(block, of: group)
+    let position = Int(object.header.pointee.groupPosition)
+    takeWaitingRow(object.header, at: position, of: group)
+    if object.header.pointee.row == nil { readBlock(position / group.blockCount, of: group) }
     if object.header.pointee.row != nil {
       group.readsBlocks = true
       return true
     }
     if group.readsBlocks { group.readsBlocks = isRemoved(object.reference) }
     return false
+  }
+
+  /// Takes the row that waits for an instance, if the instance was not made of the waiting header.
+  private func takeWaitingRow(
+    _ header: SiblingGroup.Header, at position: Int, of group: SiblingGroup
+  ) {
+    guard group.kind == .neighbours, let waiting = group.takeHeader(at: position) else { return }
+    if let row = waiting.pointee.loadedRow {
+      header.pointee.setRow(row, version: waiting.pointee.version)
+      header.pointee.rowArrived(viewState.epoch)
+    }
+    waiting.free()
   }
 
   /// Whether the view has no row of an object. False if the view cannot be read: the fault then
@@ -201,6 +214,12 @@ final class RowLoader {
       return object.header.pointee.row == nil && object.overlay == nil ? object.header : nil
     }
     guard makesHeaders, group.header(at: position) == nil else { return nil }
+    if group.kind != .neighbours,
+      let near = registry.siblingGroups.neighbourhood(of: reference, epoch: viewState.epoch),
+      near.header(at: Neighbourhoods.position(reference))?.pointee.isReady == true
+    {
+      return nil
+    }
     let header = graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef {
       SiblingGroup.Header.make(reference, $0, in: registry.memory)
     }

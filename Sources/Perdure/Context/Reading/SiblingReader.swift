@@ -34,11 +34,18 @@ final class SiblingReader {
     }
     return graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
       let header =
-        group.takeHeader(at: position)
+        group.takeHeader(at: position) ?? neighbourHeader(of: reference)
         ?? .make(reference, shape, in: registry.memory)
       registry.note(header, position, of: group)
       return shape.objectClass.init(ObjectSeed(header: header))
     }
+  }
+
+  /// The header of an object that waits in its neighbourhood; the caller owns it.
+  @inline(__always)
+  private func neighbourHeader(of reference: ObjectReference) -> SiblingGroup.Header? {
+    registry.siblingGroups.neighbourhood(of: reference, epoch: viewState.epoch)?
+      .takeHeader(at: Neighbourhoods.position(reference))
   }
 
   // MARK: To-one
@@ -56,13 +63,21 @@ final class SiblingReader {
 
   @inline(never)
   private func sibling(_ target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
+    if let near = registry.siblingGroups.neighbourhood(of: target, epoch: viewState.epoch) {
+      return instance(at: Neighbourhoods.position(target), of: near)
+    }
     guard let group = registry.siblingGroup(of: owner) else { return registry.instance(of: target) }
     let position = Int(owner.header.pointee.groupPosition)
     let block = position / group.blockCount
     let relationship = owner.shape.relationship(slot)
     let known = group.relations.find(relationship, block: block, epoch: viewState.epoch)
-    // The targets of distant siblings are read one by one (G4).
-    if known == nil, group.depth >= SiblingGroup.depthMax { return registry.instance(of: target) }
+    if known == nil {
+      if let near = registry.neighbours(of: target) {
+        return instance(at: Neighbourhoods.position(target), of: near)
+      }
+      // The targets of distant siblings are read one by one (G4).
+      if group.depth >= SiblingGroup.depthMax { return registry.instance(of: target) }
+    }
     let relation = known ?? columnRelation(relationship, block, of: group)
     guard let place = relation.range(of: position)?.first, let targets = relation.group,
       targets.references[Int(relation.places[place])] == target
@@ -208,7 +223,7 @@ final class SiblingReader {
     {
       return nil
     }
-    return registry.siblingGroup(of: owner)
+    return registry.readingGroup(of: owner)
   }
 
   /// Reads a relationship of a block of siblings. Returns nil for the first read of each

@@ -157,6 +157,28 @@ final class ObjectRegistry {
     return group
   }
 
+  /// The group with which the row or a relationship of an object is read: its siblings, or its
+  /// neighbours if there are few siblings.
+  func readingGroup(of object: ManagedObject) -> SiblingGroup? {
+    let group = siblingGroup(of: object)
+    if let group, !group.isNarrow { return group }
+    return joinNeighbours(object) ?? group
+  }
+
+  /// Makes an object a sibling of its neighbours, if they are read together.
+  private func joinNeighbours(_ object: ManagedObject) -> SiblingGroup? {
+    guard let group = neighbours(of: object.reference) else { return nil }
+    note(object.header, Neighbourhoods.position(object.reference), of: group)
+    return group
+  }
+
+  /// The neighbourhood of an object that has no useful group, if it pays to read it.
+  func neighbours(of reference: ObjectReference) -> SiblingGroup? {
+    let epoch = memory.pointee.epoch
+    return siblingGroups.neighbourhood(of: reference, epoch: epoch)
+      ?? siblingGroups.makeNeighbourhood(of: reference, epoch: epoch, in: memoryOwner)
+  }
+
   @inline(__always)
   func note(
     _ header: UnsafeMutablePointer<ObjectHeader>, _ position: Int, of group: SiblingGroup

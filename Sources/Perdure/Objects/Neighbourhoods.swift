@@ -1,0 +1,81 @@
+// Objects with adjacent ids, read together.
+//
+// A walk from object to object, such as a depth-first search, meets small groups: the three targets
+// of one relationship. Each of its reads would then take few rows, or the relationship of one
+// object. Objects that were inserted together have adjacent ids, and are often used together. So
+// for an entity whose objects are read in this way, a read takes the rows, and then the
+// relationships, of all objects with the same upper bits of the id: a neighbourhood. It is a group
+// of siblings like others (SiblingGroup.swift).
+//
+// Invariants:
+//   NB1. A neighbourhood costs credit, which its entity earns by reads near the last one, and by
+//        objects that were found in a neighbourhood. So reads far from each other read nothing else,
+//        and neighbourhoods whose objects are not used are not made again and again.
+//   NB2. A neighbourhood is used only in the epoch in which it was made: its rows are those of one
+//        view.
+//   NB3. It may contain ids without an object. They get no row, and no instance is made of them.
+
+internal import PerdurePredicates
+
+/// Whether the objects of entities are read with their neighbours.
+struct Neighbourhoods {
+  /// The ids of a neighbourhood. They begin at a multiple of their number.
+  static let idCount: UInt64 = 64
+  /// A smaller group does not make its reads efficient.
+  static let groupCountMin = 8
+
+  private static let creditMin = 6
+  private static let creditMax = 64
+  private static let cost = 16
+
+  private struct Locality {
+    /// The last id that was read without a group.
+    var last: UInt64
+    var credit: Int
+  }
+
+  private var localities: [UInt16: Locality] = [:]
+
+  /// The ids of the neighbourhood of an object, in ascending order.
+  static func references(around reference: ObjectReference) -> [ObjectReference] {
+    let first = reference.id & ~(idCount - 1)
+    return (first..<first + idCount).map { ObjectReference(entity: reference.entityNumber, id: $0) }
+  }
+
+  /// The first reference of the neighbourhood of an object.
+  @inline(__always)
+  static func first(_ reference: ObjectReference) -> ObjectReference {
+    ObjectReference(entity: reference.entityNumber, id: reference.id & ~(idCount - 1))
+  }
+
+  /// The position of an object in its neighbourhood.
+  @inline(__always)
+  static func position(_ reference: ObjectReference) -> Int { Int(reference.id & (idCount - 1)) }
+
+  /// Records that an object was found in a neighbourhood.
+  mutating func noteFound(_ reference: ObjectReference) {
+    guard let credit = localities[reference.entityNumber]?.credit, credit < Self.creditMax else { return }
+    localities[reference.entityNumber]?.credit = credit + 1
+  }
+
+  /// Records that an object must be read without a useful group.
+  ///
+  /// - Returns: Whether its neighbours are to be read too (NB1).
+  mutating func paysToRead(around reference: ObjectReference) -> Bool {
+    let id = reference.id
+    guard var locality = localities[reference.entityNumber] else {
+      localities[reference.entityNumber] = Locality(last: id, credit: 0)
+      return false
+    }
+    // Another read of the same object says nothing about its neighbours.
+    if id == locality.last { return false }
+    let distance = max(id, locality.last) - min(id, locality.last)
+    locality.credit += distance <= Self.idCount ? 1 : -2
+    locality.last = id
+    let isEnough = locality.credit >= Self.creditMin
+    if isEnough { locality.credit -= Self.cost }
+    locality.credit = max(locality.credit, -Self.cost)
+    localities[reference.entityNumber] = locality
+    return isEnough
+  }
+}
