@@ -22,7 +22,7 @@ extension ManagedObjectContext {
   public func newChildContext() -> ManagedObjectContext {
     core.checkOwner()
     let source = ContextSource(
-      store: ParentStore(self), graph: core.graph, durability: core.saving.saveCommit.durability,
+      store: ParentStore(self), graph: core.graph, durability: core.durability,
       log: core.eventHub.logSwitch)
     return ManagedObjectContext(source, ownership: core.ownership, parent: self)
   }

@@ -39,7 +39,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     core.transientState.keepDropped()
     defer { core.transientState.releaseDropped() }
     core.checkOwner()
-    core.operations.merging.mergeWaiting()
+    core.queries.merging.mergeWaiting()
     core.editing.deleteRules.propagateDeletes()
     return core.reading.layerFollower.layeredView(after: before)
   }

@@ -8,13 +8,15 @@
 //                          derived values
 //   Editing/               edits: objects, links, positions, delete rules, rebase onto a newer
 //                          state
+//   Queries/               fetches and lookups; refreshes and merges of other contexts' saves
 //   Saving/                validation, the commit, merging, changes of children, undo
-//   Operations/            the functions that the program calls: events, undo, refresh, rollback,
-//                          merges, fetches, saves
+//   Operations/            ends of events, undo and redo, rollback and reset, saves
 //
 // Each folder uses only those above it in this list, and each part only those before it in its
-// folder (`ContextReading`, `ContextEditing`, `ContextSaving`, `ContextOperations`). No part uses
-// ContextCore. A test checks this (PartDirectionTests).
+// folder (`ContextReading`, `ContextEditing`, `ContextQueries`, `ContextSaving`,
+// `ContextOperations`). No part uses ContextCore. A test checks this (PartDirectionTests).
+//
+// The parts of the last two folders are created at their first use: many contexts only read.
 //
 // Invariants (C1 is in ObjectRegistry.swift, C2 in PendingChanges.swift, C3 in PendingRebase.swift,
 // C5 and C6 in LinkEditor.swift):
@@ -27,13 +29,19 @@ final class ContextCore {
   let eventHub: EventHub
   let reading: ContextReading
   let editing: ContextEditing
-  let saving: ContextSaving
-  let operations: ContextOperations
+  let queries: ContextQueries
+  private(set) lazy var saving = ContextSaving(
+    reading, editing, foreignSaves: queries.foreignSaves, activity, durability: durability)
+  private(set) lazy var operations = ContextOperations(
+    reading: reading, editing: editing, saving: saving, eventHub: eventHub, activity: activity,
+    ownership: ownership)
   let activity = ContextActivity()
   let ownership: ContextOwnership
+  let durability: Durability
 
   init(_ source: ContextSource, ownership: ContextOwnership) {
     self.ownership = ownership
+    durability = source.durability
     let registry = ObjectRegistry(source.graph)
     let viewState = ViewState(source.store, source.graph, registry.memory)
     let pending = PendingChanges(registry)
@@ -43,10 +51,7 @@ final class ContextCore {
       registry: registry, viewState: viewState, pending: pending, transientState: transientState,
       eventHub: eventHub)
     editing = ContextEditing(reading, activity)
-    saving = ContextSaving(reading, editing, activity, durability: source.durability)
-    operations = ContextOperations(
-      reading: reading, editing: editing, saving: saving, eventHub: eventHub, activity: activity,
-      ownership: ownership)
+    queries = ContextQueries(reading, editing, eventHub, activity)
     registry.memory.pointee.core = .passUnretained(self)
   }
 
@@ -94,7 +99,7 @@ final class ContextCore {
   func checkOwner() { ownership.check() }
 
   func mergeAutomatically(_ merges: Bool) {
-    operations.merging.mergeAutomatically(merges, wake: ownership.wake(eventHub.handle))
+    queries.merging.mergeAutomatically(merges, wake: ownership.wake(eventHub.handle))
   }
 
   // MARK: Registration, called by instances

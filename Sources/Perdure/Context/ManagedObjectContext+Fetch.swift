@@ -15,7 +15,7 @@ extension ManagedObjectContext {
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
     core.checkOwner()
     let objects = try logged(.fetch, subject(request), count: \.count) {
-      try core.operations.fetching.fetch(ClassedRequest(request))
+      try core.queries.fetching.fetch(ClassedRequest(request))
     }
     // `ClassedRequest.check` has checked the class of each object. A copy would run generic code.
     return unsafeBitCast(objects, to: [T].self)
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
   public func fetchIDs<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [ManagedObjectID] {
     core.checkOwner()
     return try logged(.fetchIDs, subject(request), count: \.count) {
-      try core.operations.fetching.fetchIDs(ClassedRequest(request))
+      try core.queries.fetching.fetchIDs(ClassedRequest(request))
     }
   }
 
@@ -87,7 +87,7 @@ extension ManagedObjectContext {
   public func count<T: ManagedObject>(for request: FetchRequest<T>) throws -> Int {
     core.checkOwner()
     return try logged(.count, subject(request), count: { $0 }) {
-      try core.operations.fetching.count(ClassedRequest(request))
+      try core.queries.fetching.count(ClassedRequest(request))
     }
   }
 
@@ -99,7 +99,7 @@ extension ManagedObjectContext {
   /// - Throws: `FetchError` when the request does not fit the model.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
     core.checkOwner()
-    return try core.operations.fetching.explain(ClassedRequest(request))
+    return try core.queries.fetching.explain(ClassedRequest(request))
   }
 }
 

@@ -90,7 +90,7 @@ extension ManagedObjectContext {
     _ type: T.Type, _ keyPath: PartialKeyPath<T>, _ key: Value
   ) throws -> T? {
     core.checkOwner()
-    guard let object = try core.operations.fetching.object(type, keyPath, key) else { return nil }
+    guard let object = try core.queries.fetching.object(type, keyPath, key) else { return nil }
     // The class of each object of the entity was checked when the key path was resolved.
     return unsafeDowncast(object, to: T.self)
   }

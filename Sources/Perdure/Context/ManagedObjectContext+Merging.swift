@@ -27,7 +27,7 @@ extension ManagedObjectContext {
   public func mergeChanges(fromContextDidSave event: ContextEvent) {
     precondition(event.kind == .didSave, "Merge events of the kind didSave only.")
     core.checkOwner()
-    core.operations.merging.merge([event])
+    core.queries.merging.merge([event])
   }
 
   /// Makes the next save check an object that this context has not changed. If another context has
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
   /// checked.
   public func detectConflicts(for object: ManagedObject) {
     core.checkOwner()
-    core.saving.foreignSaves.watch(object)
+    core.queries.foreignSaves.watch(object)
   }
 }
 
@@ -67,7 +67,7 @@ extension ContextOwnership {
       queue.async {
         guard let handle = place.handle else { return }
         // The merge creates instances, which need the context.
-        withExtendedLifetime(handle) { handle.core.operations.merging.mergeWaiting() }
+        withExtendedLifetime(handle) { handle.core.queries.merging.mergeWaiting() }
       }
     }
   }

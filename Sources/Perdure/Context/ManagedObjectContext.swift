@@ -123,7 +123,7 @@ extension ManagedObjectContext {
   /// ends: observers are called, and the undo group of the event is complete.
   public func processPendingChanges() {
     core.checkOwner()
-    core.operations.merging.mergeWaiting()
+    core.queries.merging.mergeWaiting()
     core.editing.deleteRules.propagateDeletes()
     core.operations.eventEnd.endEvent()
   }
@@ -137,7 +137,7 @@ extension ManagedObjectContext {
   /// which returns nil.
   public func object(with id: ManagedObjectID) -> ManagedObject {
     core.checkOwner()
-    return core.operations.lookup.object(with: id)
+    return core.queries.lookup.object(with: id)
   }
 
   /// Returns the object with an id, after a check that it exists. If a context that merges
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
   ///   id of another store, 134060 if the store could not be read.
   public func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
     core.checkOwner()
-    return try core.operations.lookup.existingObject(with: id)
+    return try core.queries.lookup.existingObject(with: id)
   }
 
   /// Returns the object of a class with an id; nil if it does not exist.
@@ -162,13 +162,13 @@ extension ManagedObjectContext {
     _ type: T.Type, with id: ManagedObjectID
   ) throws(PerdureError) -> T? {
     core.checkOwner()
-    return try core.operations.lookup.objectIfExists(with: id) as? T
+    return try core.queries.lookup.objectIfExists(with: id) as? T
   }
 
   /// Returns the instance with an id, if this context has one. Reads nothing.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     core.checkOwner()
-    return core.operations.lookup.registeredObject(for: id)
+    return core.queries.lookup.registeredObject(for: id)
   }
 }
 
@@ -261,7 +261,7 @@ extension ManagedObjectContext {
   ///     changes are lost, and the object becomes a fault.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     core.checkOwner()
-    core.operations.refresh.refresh(object, mergeChanges: mergeChanges)
+    core.queries.refresh.refresh(object, mergeChanges: mergeChanges)
   }
 
   /// Advances to the newest state of the store. Unsaved changes stay, applied to the newest rows;
@@ -269,7 +269,7 @@ extension ManagedObjectContext {
   /// back or reset, because changes may depend on the missing data.
   public func refreshAllObjects() {
     core.checkOwner()
-    core.operations.refresh.refreshAllObjects()
+    core.queries.refresh.refreshAllObjects()
   }
 
   /// Discards all unsaved changes, and all instances. Instances that the program still retains

@@ -17,7 +17,7 @@ extension ManagedObject {
     forKey key: String, as type: T.Type = ManagedObject.self
   ) -> [T] {
     core.checkOwner()
-    let objects = core.operations.fetchedProperties.objects(key, of: self) { ClassedRequest($0, of: T.self) }
+    let objects = core.queries.fetchedProperties.objects(key, of: self) { ClassedRequest($0, of: T.self) }
     // `ClassedRequest.check` ensures that each object is of the class. A checked conversion would
     // copy the array in generic code.
     return unsafeBitCast(objects, to: [T].self)

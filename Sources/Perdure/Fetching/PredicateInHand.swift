@@ -68,10 +68,10 @@ private struct PredicateInHand {
     }
     let entity = Entity(core: ObjectIdentifier(core), number: object.reference.entityNumber)
     core.checkOwner()
-    return try core.operations.fetching.answering {
+    return try core.queries.fetching.answering {
       let evaluator =
         try evaluators[entity]?.evaluator
-        ?? core.operations.fetching.evaluator(predicate, ofEntity: entity.number)
+        ?? core.queries.fetching.evaluator(predicate, ofEntity: entity.number)
       evaluators[entity] = (core, evaluator)
       // A fetch does not return an object that another context has removed.
       if core.reading.rows.isRemovedElsewhere(object) { return false }

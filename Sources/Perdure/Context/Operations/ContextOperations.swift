@@ -1,13 +1,8 @@
-/// The operations of a context that use parts of all groups. Each uses only those before it, and
-/// the parts that read, edit and save.
-struct ContextOperations {
+/// The parts that end events, undo, discard and save. Each uses only those before it, and the parts
+/// of all other groups. A context creates them at their first use.
+final class ContextOperations {
   let eventEnd: EventEnd
   let undoing: UndoApplication
-  let refresh: ObjectRefresh
-  let merging: ForeignMerging
-  let fetching: ContextFetching
-  let fetchedProperties: FetchedProperties
-  let lookup: ObjectLookup
   let discard: ChangeDiscard
   let steps: SaveSteps
   let save: SaveRun
@@ -25,17 +20,6 @@ struct ContextOperations {
       undoGroups: editing.undoGroups, conflictFinder: saving.conflictFinder,
       undoRestorer: saving.undoRestorer, eventHub: eventHub, eventEnd: eventEnd, activity: activity,
       ownership: ownership)
-    refresh = ObjectRefresh(
-      registry: reading.registry, pending: reading.pending, transientState: reading.transientState,
-      editing: editing, eventHub: eventHub)
-    merging = ForeignMerging(
-      reading, eventHub, recording: editing.recording, advancing: editing.advancing,
-      foreignSaves: saving.foreignSaves, refresh: refresh, activity: activity)
-    fetching = ContextFetching(
-      reading, hooks: editing.hooks, deleteRules: editing.deleteRules, merging: merging,
-      activity: activity)
-    fetchedProperties = FetchedProperties(reading, fetching)
-    lookup = ObjectLookup(reading, eventHub, hooks: editing.hooks, merging: merging)
     discard = ChangeDiscard(reading, eventHub, hooks: editing.hooks, undoGroups: editing.undoGroups)
     steps = SaveSteps(
       viewState: reading.viewState, pending: reading.pending, deleteRules: editing.deleteRules,

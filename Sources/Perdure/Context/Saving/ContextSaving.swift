@@ -1,6 +1,6 @@
 /// The parts that check, merge and adopt unsaved changes. Each part uses only those before it, and
-/// the parts that read and edit.
-struct ContextSaving {
+/// the parts that read, edit and answer queries. A context creates them at their first use.
+final class ContextSaving {
   let stores: StoreAssignment
   let mergeRules: MergeRules
   let mergeApplication: MergeApplication
@@ -8,15 +8,15 @@ struct ContextSaving {
   let classValidation: ClassValidation
   let saveHooks: SaveHookCaller
   let childIntake: ChildIntake
-  let foreignSaves: ForeignSaves
   let saveCommit: SaveCommit
   let conflictFinder: UndoConflictFinder
   let undoRestorer: UndoRestorer
 
   init(
-    _ reading: ContextReading, _ editing: ContextEditing, _ activity: ContextActivity, durability: Durability
+    _ reading: ContextReading, _ editing: ContextEditing, foreignSaves: ForeignSaves,
+    _ activity: ContextActivity, durability: Durability
   ) {
-    let (whole, reading, editing) = (reading, Shared(reading), Shared(editing))
+    let (reading, editing) = (Shared(reading), Shared(editing))
     stores = StoreAssignment(reading, editing.recording)
     mergeRules = MergeRules(reading.pending)
     mergeApplication = MergeApplication(
@@ -28,7 +28,6 @@ struct ContextSaving {
       reading: reading, deleteRules: editing.deleteRules, classValidation: classValidation,
       objectEditor: editing.objectEditor, activity: activity)
     childIntake = ChildIntake(reading, editing)
-    foreignSaves = ForeignSaves(whole)
     saveCommit = SaveCommit(
       reading: reading, hooks: editing.hooks, undoGroups: editing.undoGroups, mergeRules: mergeRules,
       ruleValidation: ruleValidation, foreignSaves: foreignSaves, childIntake: childIntake,

@@ -18,7 +18,7 @@ final class SaveCommit {
   private let foreignSaves: ForeignSaves
   private let childIntake: ChildIntake
   private let activity: ContextActivity
-  let durability: Durability
+  private let durability: Durability
 
   init(
     reading: Shared<ContextReading>, hooks: ObjectHooks, undoGroups: UndoGroups, mergeRules: MergeRules,

@@ -8,14 +8,12 @@ final class ForeignSaves {
   private let registry: ObjectRegistry
   private let viewState: ViewState
   private let pending: PendingChanges
-  private let reading: ContextReading
 
   init(_ reading: ContextReading) {
     graph = reading.graph
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
-    self.reading = reading
   }
 
   /// Makes the next save check the version of an object.
