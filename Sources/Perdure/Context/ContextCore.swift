@@ -18,9 +18,9 @@
 //
 // The parts of the last two folders are created at their first use: many contexts only read.
 //
-// Invariants (C1 is in ObjectRegistry.swift, C2 in PendingChanges.swift, C3 in PendingRebase.swift,
-// C5 and C6 in LinkEditor.swift):
-//   C4. A save that fails changes neither the store nor the context, except for changes by hooks.
+// Invariants (CX1 is in ObjectRegistry.swift, CX2 in PendingChanges.swift, CX3 in
+// PendingRebase.swift, CX5 and CX6 in LinkEditor.swift):
+//   CX4. A save that fails changes neither the store nor the context, except for changes by hooks.
 
 internal import PerdurePredicates
 

@@ -1,11 +1,11 @@
 // Derived attributes in stores and contexts. A derived attribute is a name for an expression.
 //
-// D1. Rows do not contain derived attributes. A read evaluates the expression on the row, or on the
-//     object as its context shows it. So the value is never outdated.
-// D2. A copy (a path without a function) is equivalent to its path. Predicates and orders are
-//     planned and run with the path instead of the name (`StoreSchema.expanded`).
-// D3. A sum may exceed the range of the attribute's kind. Predicates and other sums use the exact
-//     sum. Properties, values by name and orders use the nearest number of the kind.
+// DS1. Rows do not contain derived attributes. A read evaluates the expression on the row, or on
+//      the object as its context shows it. So the value is never outdated.
+// DS2. A copy (a path without a function) is equivalent to its path. Predicates and orders are
+//      planned and run with the path instead of the name (`StoreSchema.expanded`).
+// DS3. A sum may exceed the range of the attribute's kind. Predicates and other sums use the exact
+//      sum. Properties, values by name and orders use the nearest number of the kind.
 
 internal import PerdureModel
 package import PerdurePredicates
@@ -64,13 +64,13 @@ package struct DerivedStorage: Hashable, Sendable {
   }
 
   /// Converts a value to the attribute's kind. A number that the kind cannot represent is returned
-  /// unchanged (D3). Any other such value becomes null.
+  /// unchanged (DS3). Any other such value becomes null.
   func exact(_ value: Value) -> Value {
     if let stored = value.stored(as: kind) { return stored }
     return kind.isNumeric && value.isNegative != nil ? value : .null
   }
 
-  /// The value that a property returns for an exact value: the nearest number of its kind (D3).
+  /// The value that a property returns for an exact value: the nearest number of its kind (DS3).
   func shown(_ value: Value) -> Value {
     value.stored(as: kind) ?? value.isNegative.flatMap { kind.bound(isNegative: $0) } ?? .null
   }

@@ -1,4 +1,4 @@
-// Reserves ids for new rows. No id is assigned twice, even after a crash (LogPersistentStore, L2).
+// Reserves ids for new rows. No id is assigned twice, even after a crash (LogPersistentStore, LS2).
 
 internal import PerdureFileIO
 internal import PerdureLog

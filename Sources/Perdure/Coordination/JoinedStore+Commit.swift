@@ -1,5 +1,5 @@
 // Commits a change of several stores: splits it, checks all parts, then commits them one by one
-// (J3).
+// (JO3).
 
 internal import PerdurePredicates
 

@@ -60,7 +60,7 @@ extension LogPersistentStore {
     }
   }
 
-  /// Throws if the uniqueness of a row cannot be checked (L3).
+  /// Throws if the uniqueness of a row cannot be checked (LS3).
   private func checkJudgeable(_ change: StoreChange) throws(StoreError) {
     for reference in change.puts.references {
       guard let constraint = unjudged[reference.entityNumber] else { continue }

@@ -6,8 +6,8 @@ extension LogKeyspaces {
   /// The prefixes of the names of indexes that are made for models.
   private static let prefixes = ["rel/", "linkrev/", "attr/", "uniq/", "count/", "sums/", "forward link/"]
 
-  /// Drops the indexes of earlier models (L5). Writes no rows. Keeps other indexes that the program
-  /// has defined.
+  /// Drops the indexes of earlier models (LS5). Writes no rows. Keeps other indexes that the
+  /// program has defined.
   func dropIndexesOfOthers(in catalog: inout CatalogChange) throws {
     let indexes = catalog.indexes
     let kept = kept(indexes)

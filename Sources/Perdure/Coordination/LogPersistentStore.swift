@@ -13,21 +13,21 @@
 // Each reference in a key has 8 bytes, big-endian.
 //
 // Invariants
-//  L1  The model is written before any row that needs it, so replay finds it. One commit writes the
-//      model with its keyspaces and indexes. So after a power cut, a store has a complete model or
-//      no part of it.
-//  L2  Ids are reserved in blocks by separate commits, before any of them is assigned. A crash
-//      keeps the order of commits, so no row exists without its reservation.
-//  L3  No row is written if its uniqueness cannot be checked. This happens if the index of the
-//      constraint could not be built at the opening, because a row in a separate file is damaged or
-//      missing. The engine refuses to read such an index. It also refuses to write rows after a
-//      commit has found that their unique index lacks entries.
-//  L4  A read-only store shows only states with the model with which it was opened: it cannot read
-//      rows and indexes of another model. `shown` is the newest of these states; nil if the store
-//      is writable.
-//  L5  A writer with its own model keeps exactly the indexes of this model. Earlier versions of
-//      Perdure needed several commits for that. An opening completes what a crash between these
-//      commits left incomplete.
+//  LS1  The model is written before any row that needs it, so replay finds it. One commit writes
+//       the model with its keyspaces and indexes. So after a power cut, a store has a complete
+//       model or no part of it.
+//  LS2  Ids are reserved in blocks by separate commits, before any of them is assigned. A crash
+//       keeps the order of commits, so no row exists without its reservation.
+//  LS3  No row is written if its uniqueness cannot be checked. This happens if the index of the
+//       constraint could not be built at the opening, because a row in a separate file is damaged
+//       or missing. The engine refuses to read such an index. It also refuses to write rows after a
+//       commit has found that their unique index lacks entries.
+//  LS4  A read-only store shows only states with the model with which it was opened: it cannot read
+//       rows and indexes of another model. `shown` is the newest of these states; nil if the store
+//       is writable.
+//  LS5  A writer with its own model keeps exactly the indexes of this model. Earlier versions of
+//       Perdure needed several commits for that. An opening completes what a crash between these
+//       commits left incomplete.
 
 internal import PerdureFileIO
 package import PerdureLog
@@ -45,7 +45,7 @@ package final class LogPersistentStore: PersistentStore {
   private let permission: ReadPermission
   /// Reads the stored model.
   let factory: RowIndexExtractor.Factory
-  /// The names of constraints that cannot be checked (L3), by the number of each entity that they
+  /// The names of constraints that cannot be checked (LS3), by the number of each entity that they
   /// apply to.
   let unjudged: [UInt16: String]
   private let shown: Guarded<Snapshot>?

@@ -25,10 +25,10 @@
 // In a descending component, all bytes are flipped. So null is last.
 //
 // Invariants:
-//   K1. No encoded component is a proper prefix of another one of its kind. So components can be
-//       concatenated.
-//   K2. An encoded string without its 00 00 is a prefix of another encoded string if and only if
-//       the same holds for their decompositions.
+//   IK1. No encoded component is a proper prefix of another one of its kind. So components can be
+//        concatenated.
+//   IK2. An encoded string without its 00 00 is a prefix of another encoded string if and only if
+//        the same holds for their decompositions.
 
 package import PerdurePredicates
 
@@ -53,7 +53,7 @@ package struct OrderedKey: Hashable, Sendable {
     if descending { invert(from: start) }
   }
 
-  /// Appends the bytes with which all strings with this prefix begin (K2), as an ascending
+  /// Appends the bytes with which all strings with this prefix begin (IK2), as an ascending
   /// component.
   package mutating func appendPrefix(ofText text: String) {
     bytes.append(1)

@@ -9,15 +9,15 @@
 // required requests. So a store without capabilities is slower, but returns the same results.
 //
 // Promises of a store:
-// S1. A view is one consistent state that never changes. A store may discard old states. Their
-//     views then throw `StoreViewExpired`.
-// S2. A commit is atomic: its rows, removals and links become visible together, or none does.
-// S3. The store derives indexes from rows and links, in the same commit. So in every view, indexes
-//     agree with rows.
-// S4. The preconditions of a commit are checked against the newest state, not against
-//     `change.view`.
-// S5. Entries of an index are ordered by the bytes of the key, then by reference.
-// S6. A request that fails changes nothing, and may be repeated.
+// PS1. A view is one consistent state that never changes. A store may discard old states. Their
+//      views then throw `StoreViewExpired`.
+// PS2. A commit is atomic: its rows, removals and links become visible together, or none does.
+// PS3. The store derives indexes from rows and links, in the same commit. So in every view, indexes
+//      agree with rows.
+// PS4. The preconditions of a commit are checked against the newest state, not against
+//      `change.view`.
+// PS5. Entries of an index are ordered by the bytes of the key, then by reference.
+// PS6. A request that fails changes nothing, and may be repeated.
 
 /// One index (or link keyspace) of a store: its position in `StoreSchema.indexes`.
 ///
@@ -50,7 +50,7 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// - Complexity: Checks a few files if nothing was committed. Otherwise as opening the store.
   func refresh() throws
 
-  /// Applies a change atomically (S2). Returns a view of the state after it, or of a later state.
+  /// Applies a change atomically (PS2). Returns a view of the state after it, or of a later state.
   ///
   /// - Throws: `StoreConflict` if a precondition failed or a unique key exists. The store's own
   ///   error if it cannot write. In both cases, nothing of the change is visible, now or later.

@@ -5,7 +5,7 @@ package struct RelationshipRequest {
   package let owners: [ObjectReference]
   /// The index of the relationship, whose keys are bare references.
   package let index: StoreIndex
-  /// The order of the references of an owner; nil for the order of S5.
+  /// The order of the references of an owner; nil for the order of PS5.
   package let order: OrderIndexes?
   /// The request ends after the owner with which more than this number of references was found.
   package let countMax: Int

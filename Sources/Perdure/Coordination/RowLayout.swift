@@ -11,12 +11,12 @@
 //     variable section    string and URL as UTF-8, data unchanged
 //
 // Invariants of a row that a writer makes:
-//   R1. Unused bits of the bitmaps are 0. If a property has no value, its fixed bytes are 0 or its
-//       variable bytes are empty, and its ASCII bit is 0. So equal content in one layout has equal
-//       bytes.
-//   R2. End offsets never decrease, and the last one is the length of the variable section.
-//   R3. An ASCII bit is set if and only if a string or URL is present and all its bytes are below
-//       128.
+//   RL1. Unused bits of the bitmaps are 0. If a property has no value, its fixed bytes are 0 or its
+//        variable bytes are empty, and its ASCII bit is 0. So equal content in one layout has equal
+//        bytes.
+//   RL2. End offsets never decrease, and the last one is the length of the variable section.
+//   RL3. An ASCII bit is set if and only if a string or URL is present and all its bytes are below
+//        128.
 //
 // A layout is made once for each version of an entity, and lives as long as the store is open.
 // Readers use the *slots* of the current entity. So each layout has a table from slots to fields,

@@ -1,7 +1,7 @@
 // Reads a row in place.
 //
 // Making a view checks the row once. After that, fields are read without checks of bounds, because
-// R2 (RowLayout.swift) holds and every offset of the field table is inside the fixed parts. A view
+// RL2 (RowLayout.swift) holds and every offset of the field table is inside the fixed parts. A view
 // is a few words on the stack. It borrows the bytes and the layouts, and must not outlive them.
 
 package import PerdurePredicates

@@ -1,4 +1,4 @@
-// Reading one state of a store (S1 to S6 in PersistentStore.swift).
+// Reading one state of a store (PS1 to PS6 in PersistentStore.swift).
 //
 // A `StateReader` is confined to the context that uses it. A `StoreView` is a reader that never
 // changes and that any thread may use.
@@ -37,8 +37,9 @@ package protocol StateReader: AnyObject {
   /// The number of entries in a range of an index.
   func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int
 
-  /// Passes the entries in a range of an index to `body` in order (S5), until it returns false. The
-  /// key lacks the reference that a store may append to it. Its bytes are valid during the call.
+  /// Passes the entries in a range of an index to `body` in order (PS5), until it returns false.
+  /// The key lacks the reference that a store may append to it. Its bytes are valid during the
+  /// call.
   func visitEntries(
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
@@ -81,7 +82,7 @@ package protocol StateReader: AnyObject {
   /// do not matter.
   func visitReferences(entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool) throws
 
-  /// Appends the references at the other end of a relationship of one owner, in the order of S5.
+  /// Appends the references at the other end of a relationship of one owner, in the order of PS5.
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]) throws
 
@@ -131,7 +132,7 @@ package protocol StateReader: AnyObject {
   func count(_ fetch: CompiledFetch) throws -> Int
 }
 
-/// One consistent state of a store (S1). Any thread may call any method.
+/// One consistent state of a store (PS1). Any thread may call any method.
 package protocol StoreView: StateReader, Sendable {
   /// The sequence number of the newest commit in this view. It increases from view to view.
   var sequence: UInt64 { get }

@@ -2,7 +2,7 @@
 
 package import PerdurePredicates
 
-/// A condition that must be true when a commit is applied (S4).
+/// A condition that must be true when a commit is applied (PS4).
 package enum Precondition: Hashable, Sendable {
   /// The row exists and has this version.
   case rowUnchanged(ObjectReference, RowVersion)

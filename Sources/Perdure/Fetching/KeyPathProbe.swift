@@ -8,23 +8,23 @@
 // read only this property, read it once, and returned its value. It belongs to a to-many
 // relationship if it returns this relationship's view and reads nothing.
 //
-//   K1. The probe calls no hook of the class and saves nothing.
-//   K2. A computed property has no name if it reads a second property, reads one property twice, or
-//       changes the value in some round. Only a function of one attribute that returns all values
-//       of ProbeValues.swift unchanged cannot be recognized. A property that reads by name and is
-//       not optional is not read without a value, because `as!` would stop the program. So
-//       `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
-//   K3. Almost no read of a property stops the program. A to-many relationship is empty, an
-//       optional to-one relationship is nil, and a required one has an object of a probe. Three
-//       reads have no value and stop the program: a required transformable attribute, a required
-//       transient attribute of any type, and a read by name with `as!`. The message contains the
-//       name of the property or of its type. A path to an element of a composite is recognized by
-//       its parts, without a probe.
-//   K4. The entity of a class without a description is the one in the newest container. If this
-//       container has several, it is the last one in the model.
-//   K5. An attribute of an enumeration is found if the enumeration is `CaseIterable` with several
-//       cases.
-//   K6. A to-one relationship is found if the property's type is the class of its destination.
+//   KP1. The probe calls no hook of the class and saves nothing.
+//   KP2. A computed property has no name if it reads a second property, reads one property twice,
+//        or changes the value in some round. Only a function of one attribute that returns all
+//        values of ProbeValues.swift unchanged cannot be recognized. A property that reads by name
+//        and is not optional is not read without a value, because `as!` would stop the program. So
+//        `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
+//   KP3. Almost no read of a property stops the program. A to-many relationship is empty, an
+//        optional to-one relationship is nil, and a required one has an object of a probe. Three
+//        reads have no value and stop the program: a required transformable attribute, a required
+//        transient attribute of any type, and a read by name with `as!`. The message contains the
+//        name of the property or of its type. A path to an element of a composite is recognized by
+//        its parts, without a probe.
+//   KP4. The entity of a class without a description is the one in the newest container. If this
+//        container has several, it is the last one in the model.
+//   KP5. An attribute of an enumeration is found if the enumeration is `CaseIterable` with several
+//        cases.
+//   KP6. A to-one relationship is found if the property's type is the class of its destination.
 
 internal import PerdureModel
 internal import PerdurePredicates

@@ -7,10 +7,10 @@
 // the reference evaluator (`PredicateEvaluator`) are exceptions.
 //
 // Invariants:
-//   P1. Targets of a clause are `accept`, `reject` or clauses with smaller positions, so every run
-//       ends.
-//   P2. For every row, a program has the result of `PredicateEvaluator` for a `RowSource` of the
-//       row.
+//   PG1. Targets of a clause are `accept`, `reject` or clauses with smaller positions, so every run
+//        ends.
+//   PG2. For every row, a program has the result of `PredicateEvaluator` for a `RowSource` of the
+//        row.
 //
 // A program belongs to one fetch and is not shared between threads.
 

@@ -1,10 +1,10 @@
 // Index bounds that follow from comparisons of functions of text.
 //
-//   B1. Texts that fold to the same text with [c], with [d] or without options also do so with
-//       [cd]. So an index of canonical texts finds them. U+0345, the iota below, is an exception:
-//       [cd] removes it as a mark, but [c] alone folds it to a letter. Therefore, a constant with
-//       an iota that is compared with [c] is not looked up.
-//   B2. Folding a canonical text again, with any options, does not change it.
+//   TB1. Texts that fold to the same text with [c], with [d] or without options also do so with
+//        [cd]. So an index of canonical texts finds them. U+0345, the iota below, is an exception:
+//        [cd] removes it as a mark, but [c] alone folds it to a letter. Therefore, a constant with
+//        an iota that is compared with [c] is not looked up.
+//   TB2. Folding a canonical text again, with any options, does not change it.
 
 internal import PerdurePredicates
 
@@ -19,7 +19,7 @@ extension SearchBounds {
       self.init(kind, op, value, options)
       return
     }
-    // B2.
+    // TB2.
     self.init(kind, op, value.folded(options), [])
   }
 
@@ -55,7 +55,7 @@ extension SearchBounds {
   /// possible.
   private static func canonical(_ text: String, _ options: StringOptions) -> String? {
     if options.foldsSomething, !options.contains(.diacriticInsensitive) {
-      // B1.
+      // TB1.
       let folded = StringFolding.folded(text, options: options)
       if folded.unicodeScalars.contains("\u{3B9}") { return nil }
     }

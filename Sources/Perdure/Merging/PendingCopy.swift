@@ -1,4 +1,4 @@
-// The state of a context before a save begins to merge, so that it can be restored (M3 in
+// The state of a context before a save begins to merge, so that it can be restored (MG3 in
 // SaveRun.swift).
 
 internal import PerdurePredicates
@@ -83,7 +83,7 @@ struct PendingCopy {
   /// Registers an object again that the merge has removed from the context.
   private func bringBack(_ object: ManagedObject, _ transients: TransientsCopy) {
     guard object.header.pointee.isGone else { return }
-    // A hook may have created another instance meanwhile (C1 in ObjectRegistry.swift).
+    // A hook may have created another instance meanwhile (CX1 in ObjectRegistry.swift).
     if let other = reading.registry.identityMap.object(object.reference) {
       reading.retirement.retire(other)
     }
@@ -105,7 +105,7 @@ struct PendingCopy {
 
 /// The transient values of an object, now and before its changes. Contains the tables themselves,
 /// not copies. A merge removes them from the object and its overlay, but `TransientState.drop`
-/// retains them until the end of the save (T3 in TransientValues.swift).
+/// retains them until the end of the save (TV3 in TransientValues.swift).
 private struct TransientsCopy {
   let isNew: Bool
   private let held: TransientValues?

@@ -12,23 +12,23 @@
 // because a relationship is cached only when it is read twice between two changes.
 //
 // Invariants
-//   L1. A cached relationship is used only while its stamp is `linkStamp`. The stamp is incremented
-//       with each epoch, with each change of links or of the removed objects, when an instance
-//       leaves its context or gets another identity, and by L3.
-//   L2. A relationship that was cached at the current stamp is equal to the result of a read
-//       without the cache.
-//   L3. Each instance in a cached relationship is marked (`ObjectHeader.isKept`). When a marked
-//       instance is freed or loses its row, the stamp is incremented. So a pointer with the current
-//       stamp refers to an instance that has its row or unsaved changes. No fault is returned that
-//       has no sibling group.
-//   L4. An object loses its cached relationships with its row. So an access to a fault fires it.
+//   KR1. A cached relationship is used only while its stamp is `linkStamp`. The stamp is
+//        incremented with each epoch, with each change of links or of the removed objects, when an
+//        instance leaves its context or gets another identity, and by KR3.
+//   KR2. A relationship that was cached at the current stamp is equal to the result of a read
+//        without the cache.
+//   KR3. Each instance in a cached relationship is marked (`ObjectHeader.isKept`). When a marked
+//        instance is freed or loses its row, the stamp is incremented. So a pointer with the
+//        current stamp refers to an instance that has its row or unsaved changes. No fault is
+//        returned that has no sibling group.
+//   KR4. An object loses its cached relationships with its row. So an access to a fault fires it.
 
 internal import PerdurePredicates
 
 /// The beginning of a block with the cached relationships of an object. The entries follow.
 @usableFromInline
 struct KeptRelations {
-  /// The link stamp at which the entries are valid (L1).
+  /// The link stamp at which the entries are valid (KR1).
   @usableFromInline let stamp: UInt64
   @usableFromInline let count: Int
 
@@ -65,7 +65,7 @@ extension UnsafeMutablePointer<KeptRelations> {
 }
 
 extension UnsafeMutablePointer<ObjectHeader> {
-  /// The cached relationship in a slot, if it is valid (L1).
+  /// The cached relationship in a slot, if it is valid (KR1).
   @inlinable @inline(__always)
   func kept(_ slot: Int) -> KeptRelations.Entry? {
     guard let kept = pointee.kept, kept.pointee.stamp == pointee.memory.pointee.linkStamp else { return nil }
@@ -134,7 +134,7 @@ final class KeptTargets {
   @usableFromInline @exclusivity(unchecked) var position = 0
   @usableFromInline let count: Int
 
-  /// Makes the targets from instances that are marked (L3).
+  /// Makes the targets from instances that are marked (KR3).
   init(
     _ core: ContextCore, _ found: [ObjectReference],
     _ instances: UnsafeBufferPointer<Unmanaged<ManagedObject>>

@@ -1,5 +1,5 @@
 // The values of derived attributes. Each read determines the value again, so no outdated value is
-// cached (D1 in DerivedStorage.swift).
+// cached (DS1 in DerivedStorage.swift).
 
 internal import PerdurePredicates
 
@@ -23,7 +23,7 @@ extension ManagedObject {
 
   /// The sum in a slot, or at the end of the path that a derived attribute copies; nil for other
   /// properties. If the attribute's type cannot hold the sum, the result is a `Decimal`. The
-  /// property then has the nearest number (D3 in DerivedStorage.swift).
+  /// property then has the nearest number (DS3 in DerivedStorage.swift).
   func exactSum(_ slot: Int) -> Any? {
     guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
     if derived.path.aggregate == .sum {

@@ -16,8 +16,8 @@
 //       ObjectHeader.swift). The word before the row is the address of its fields.
 //   IR2. The table of fields has `slotCount` entries. Accessors of a wrong class may have greater
 //       slots, so each read compares the slot. `loaded` stops the program with a message.
-//   IR3. While the stamp of a cached relationship is current, its objects are in memory (L1 and L3
-//       in KeptRelations.swift).
+//   IR3. While the stamp of a cached relationship is current, its objects are in memory (KR1 and
+//       KR3 in KeptRelations.swift).
 //   IR4. Between a check and the loads that depend on it, no other code runs. So the row and the
 //       objects stay in memory, although nothing retains them.
 //

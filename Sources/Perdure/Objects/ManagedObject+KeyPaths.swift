@@ -1,14 +1,14 @@
 // Values at the end of paths of property names, with collection operators.
 //
 // Invariants
-//  K1  A path is followed name by name. After a to-many relationship it continues from each object.
-//      The values of all these objects form one flat array, without nil.
-//  K2  The names after an operator, up to the next operator, belong to its path. So
-//      `books.@max.year` and `books.year.@max` mean the same, as in predicates.
-//  K3  No values of the objects cause an overflow. Without values, `@count` and `@sum` give 0, and
-//      `@avg`, `@min` and `@max` give nil.
-//  K4  A path has a limited number of names and values, because paths may come from outside of the
-//      program. Setting changes each object once.
+//  KV1  A path is followed name by name. After a to-many relationship it continues from each
+//       object. The values of all these objects form one flat array, without nil.
+//  KV2  The names after an operator, up to the next operator, belong to its path. So
+//       `books.@max.year` and `books.year.@max` mean the same, as in predicates.
+//  KV3  No values of the objects cause an overflow. Without values, `@count` and `@sum` give 0, and
+//       `@avg`, `@min` and `@max` give nil.
+//  KV4  A path has a limited number of names and values, because paths may come from outside of the
+//       program. Setting changes each object once.
 
 internal import PerdurePredicates
 

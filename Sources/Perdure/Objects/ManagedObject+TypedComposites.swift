@@ -1,12 +1,12 @@
 // Composite attributes as values of the types that classes declare for them.
 //
-//   C1. A type may not have variables for all stored leaves, because another version of the program
-//       may have saved them. So a leaf stays unchanged if the type shows the same value for it
-//       before and after. With `value.part = …`, this applies to all other leaves. A leaf is
-//       removed with the whole composite, and with a removed composite around it.
-//       If no value is new, the composite counts as set all the same, as any attribute does.
-//   C2. If a type's content names an element that does not exist, the program stops. This is a
-//       mistake in the type, and the value would be lost silently.
+//   TC1. A type may not have variables for all stored leaves, because another version of the
+//        program may have saved them. So a leaf stays unchanged if the type shows the same value
+//        for it before and after. With `value.part = …`, this applies to all other leaves. A leaf
+//        is removed with the whole composite, and with a removed composite around it. If no value
+//        is new, the composite counts as set all the same, as any attribute does.
+//   TC2. If a type's content names an element that does not exist, the program stops. This is a
+//        mistake in the type, and the value would be lost silently.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -47,7 +47,7 @@ extension ManagedObject {
     }
   }
 
-  /// Whether a composite around a leaf had a visible value and has none now (C1).
+  /// Whether a composite around a leaf had a visible value and has none now (TC1).
   private func isTakenAway(
     _ slot: Int, _ whole: CompositeSchema, _ shown: [String: Value], _ new: [String: Value]
   ) -> Bool {
@@ -57,7 +57,7 @@ extension ManagedObject {
     }
   }
 
-  /// Stops the program if a type's content names an element that does not exist (C2).
+  /// Stops the program if a type's content names an element that does not exist (TC2).
   private func checkElements(_ values: [String: Value], _ composite: CompositeSchema) {
     if composite.slots.count(where: { values[name($0, in: composite)] != nil }) == values.count { return }
     let names = Set(composite.slots.map { name($0, in: composite) })

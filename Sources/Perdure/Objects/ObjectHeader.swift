@@ -12,7 +12,7 @@
 //   H2. `overlay` is the tracker's entry for `reference`; nil if there is none.
 //   H3. `groupNumber` and `groupPosition` identify the sibling group that last returned the object.
 //       They are hints: the reader checks that the group still exists, and that it has the
-//       reference at this position. An instance retains its group, unless it is a walk (G3 in
+//       reference at this position. An instance retains its group, unless it is a walk (GS3 in
 //       SiblingGroup.swift).
 
 // There are as many headers as objects, so a header has only 80 bytes. With its instance, which is
@@ -43,7 +43,7 @@ struct ObjectHeader {
   /// One less than the length of the row, which is 1 to 2³² bytes (`FormatLimits.blobLengthMax`).
   @usableFromInline var lastRowOffset: UInt32 = 0
   @usableFromInline let slotCount: UInt16
-  /// The state of the hooks that depend on the row (W1 in ObjectHooks.swift).
+  /// The state of the hooks that depend on the row (OH1 in ObjectHooks.swift).
   var wakefulness: Wakefulness = []
   /// The values of `savedState`, `isKept` and `isAskedAgain`, in the last free byte of the 80.
   private var marks = HeaderMarks()
@@ -79,7 +79,7 @@ struct ObjectHeader {
     set { marks.savedState = newValue }
   }
 
-  /// Whether a cached relationship refers to the instance (L3 in KeptRelations.swift).
+  /// Whether a cached relationship refers to the instance (KR3 in KeptRelations.swift).
   @inline(__always)
   var isKept: Bool {
     get { marks.isKept }

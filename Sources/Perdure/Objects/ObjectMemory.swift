@@ -7,9 +7,9 @@
 // because a context is used in one isolation.
 //
 // Invariants
-//   M1. A block of n bytes is freed with the same n, because its size is not stored.
-//   M2. `blockCount` blocks of the chunks are in use. When the number becomes 0, all chunks but one
-//       are freed: a context does not keep memory that it needed only once.
+//   MO1. A block of n bytes is freed with the same n, because its size is not stored.
+//   MO2. `blockCount` blocks of the chunks are in use. When the number becomes 0, all chunks but
+//        one are freed: a context does not keep memory that it needed only once.
 
 /// The memory of a context's objects, and the data that they share: the context, the epoch of the
 /// view, and the stamp of cached relationships.
@@ -25,7 +25,7 @@ struct ObjectMemory {
 
   /// The epoch of the context's view (H1 in ObjectHeader.swift). Never 0.
   @usableFromInline var epoch: UInt64 = 1
-  /// The stamp of cached relationships (L1 in KeptRelations.swift). Never 0.
+  /// The stamp of cached relationships (KR1 in KeptRelations.swift). Never 0.
   @usableFromInline var linkStamp: UInt64 = 1
   @usableFromInline var recentWalks = RecentWalks()
   /// The context, as long as it has instances. Set by the context when it is made.
@@ -79,7 +79,7 @@ struct ObjectMemory {
     return block
   }
 
-  /// Frees memory (M1).
+  /// Frees memory (MO1).
   @inline(__always)
   mutating func deallocate(_ block: UnsafeMutableRawPointer, byteCount: Int) {
     guard byteCount <= Self.blockByteCountMax else { return block.deallocate() }
@@ -107,7 +107,7 @@ struct ObjectMemory {
     restByteCount = chunkByteCount
   }
 
-  /// Frees all chunks but the last, which is then unused (M2).
+  /// Frees all chunks but the last, which is then unused (MO2).
   @inline(never)
   private mutating func shrink() {
     while chunks.count > 1 { chunks.removeFirst().deallocate() }

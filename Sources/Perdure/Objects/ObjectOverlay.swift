@@ -46,7 +46,7 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var object: ManagedObject?
   /// The values of the transient attributes before the first of them was set; nil if none was set.
   /// To drop them, call `TransientState.dropTransientsBefore`, which releases them when code of the
-  /// program may run (T3 in TransientValues.swift).
+  /// program may run (TV3 in TransientValues.swift).
   @exclusivity(unchecked) var transientsBefore: TransientValues?
   /// The same values before the current event; nil if none was set in it. To drop them, call
   /// `TransientState.dropTransientsAtEvent`.
@@ -73,7 +73,7 @@ final class ObjectOverlay {
   /// slot below 63. The highest bit means all slots (ER1 in EditRecorder.swift).
   @exclusivity(unchecked) private var recordedIn: UInt32 = 0
   @exclusivity(unchecked) private var recordedSlots: UInt64 = 0
-  /// The offset of the overlay in the array of its entity (P1 in PendingChanges.swift).
+  /// The offset of the overlay in the array of its entity (PC1 in PendingChanges.swift).
   @exclusivity(unchecked) var place = 0
 
   init(
@@ -110,7 +110,7 @@ final class ObjectOverlay {
   var changesRow: Bool { values != nil }
 
   /// Whether a row can hold the changed values. It cannot hold an id of another store
-  /// (`GraphSchema.heldIdentity`), or a value without bytes (T2 in ValueTransformers.swift).
+  /// (`GraphSchema.heldIdentity`), or a value without bytes (VT2 in ValueTransformers.swift).
   var fitsRow: Bool {
     !(0..<slotCount).contains { slot in
       switch value(slot) {
@@ -233,7 +233,7 @@ final class ObjectOverlay {
 
   private static let allSlots: UInt64 = 1 << 63
 
-  /// Invalidates all cached relationships of the context (L1 in KeptRelations.swift).
+  /// Invalidates all cached relationships of the context (KR1 in KeptRelations.swift).
   @inline(__always)
   private func linksChanged() { memory.pointee.linkStamp &+= 1 }
 

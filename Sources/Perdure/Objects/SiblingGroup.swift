@@ -27,14 +27,14 @@
 // its chain. Objects at a distance above `depthMax` are read one by one.
 //
 // Invariants
-//   G1. A header in `waiting[i]` has the reference at the position `base + i`. No instance has been
-//       made from it, and the group frees it.
-//   G2. The row of a waiting header was current at the header's epoch. If the header is taken in
-//       another epoch, its row is dropped.
-//   G3. The header of each instance retains its group once, unless the group is a walk.
-//   G4. A chain of groups that retain each other has at most the length `depthMax`, or that of a
-//       prefetched path. So memory, and the stack depth when the chain is freed, do not grow with
-//       the steps of a walk.
+//   GS1. A header in `waiting[i]` has the reference at the position `base + i`. No instance has
+//        been made from it, and the group frees it.
+//   GS2. The row of a waiting header was current at the header's epoch. If the header is taken in
+//        another epoch, its row is dropped.
+//   GS3. The header of each instance retains its group once, unless the group is a walk.
+//   GS4. A chain of groups that retain each other has at most the length `depthMax`, or that of a
+//        prefetched path. So memory, and the stack depth when the chain is freed, do not grow with
+//        the steps of a walk.
 
 internal import PerdurePredicates
 
@@ -83,7 +83,7 @@ final class SiblingGroup {
   private var keepsAll: Bool { kind.keepsHeaders }
 
   /// Whether reads with these siblings are as inefficient as reads of one object: they are few, or
-  /// far from where the walk began (G4). Nothing else is known of them.
+  /// far from where the walk began (GS4). Nothing else is known of them.
   var isNarrow: Bool {
     (kind == .walk || kind == .targets)
       && (references.count < Neighbourhoods.groupCountMin || depth >= Self.depthMax)
@@ -182,7 +182,7 @@ final class SiblingGroup {
     waiting = table
   }
 
-  /// Adds a header that waits for its instance (G1).
+  /// Adds a header that waits for its instance (GS1).
   func keep(_ header: Header, at position: Int) {
     waiting?[position - base] = header
     waitingCount += 1

@@ -3,7 +3,7 @@
 // A header has space only for a number and a position, so the group is looked up here by its
 // number. Walks begin and end at each step over a graph. So only the last few are retained, at
 // indexes that are computed from their numbers. The groups of fetch results and of targets exist as
-// long as one of their instances, because each instance retains its group (G3 in
+// long as one of their instances, because each instance retains its group (GS3 in
 // SiblingGroup.swift).
 
 internal import PerdurePredicates
@@ -114,7 +114,7 @@ struct SiblingGroups {
     number & SiblingGroup.lastingMark == 0 ? walks[place(number)] : lasting[number]
   }
 
-  /// Adds an instance to a group, and removes it from its former group (G3).
+  /// Adds an instance to a group, and removes it from its former group (GS3).
   func join(_ header: UnsafeMutablePointer<ObjectHeader>, _ group: SiblingGroup) {
     if group.kind != .walk { _ = Unmanaged.passUnretained(group).retain() }
     let old = header.pointee.groupNumber

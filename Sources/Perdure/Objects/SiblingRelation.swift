@@ -7,10 +7,10 @@
 // each of n siblings takes as many requests as there are blocks.
 //
 // Invariants
-//   B1. A relation from an index has the targets in the store at `epoch`, and is valid until the
-//       view changes. A relation from rows may be outdated: the user knows the reference of the
-//       target, and compares it.
-//   B2. `places` are positions in `group`. The ranges of siblings that were not read are nil.
+//   RG1. A relation from an index has the targets in the store at `epoch`, and is valid until the
+//        view changes. A relation from rows may be outdated: the user knows the reference of the
+//        target, and compares it.
+//   RG2. `places` are positions in `group`. The ranges of siblings that were not read are nil.
 
 internal import PerdurePredicates
 

@@ -8,18 +8,18 @@
 // view of the store.
 //
 // Invariants
-//   T1. `ObjectHeader.transients` is nil until a value is set, so an object without transient
-//       values needs only a pointer.
-//   T2. Setting a value gives the object an overlay, whose `transientsBefore` has all values before
-//       that. The object then counts as updated and is validated. Its row does not change:
-//       `changesRow` concerns only columns. A default that is made later is added to the values and
-//       to `transientsBefore`, because the program has not set it. Values may be of any type, so it
-//       is not always known whether a value differs from the former value. `setSince` has the slots
-//       that were set. `transientsAtEvent` is the same for the current event.
-//   T3. Values may be of any type, and their release may run code of the program that uses the
-//       context. So an operation that changes the context in several steps defers their release to
-//       its end (`keepDropped`, `releaseDropped`).
-//   T4. An object that is gone (`isGone`) has none.
+//   TV1. `ObjectHeader.transients` is nil until a value is set, so an object without transient
+//        values needs only a pointer.
+//   TV2. Setting a value gives the object an overlay, whose `transientsBefore` has all values
+//        before that. The object then counts as updated and is validated. Its row does not change:
+//        `changesRow` concerns only columns. A default that is made later is added to the values
+//        and to `transientsBefore`, because the program has not set it. Values may be of any type,
+//        so it is not always known whether a value differs from the former value. `setSince` has
+//        the slots that were set. `transientsAtEvent` is the same for the current event.
+//   TV3. Values may be of any type, and their release may run code of the program that uses the
+//        context. So an operation that changes the context in several steps defers their release to
+//        its end (`keepDropped`, `releaseDropped`).
+//   TV4. An object that is gone (`isGone`) has none.
 
 internal import PerdurePredicates
 
@@ -35,7 +35,7 @@ final class TransientValues {
   }
 
   var bySlot: [Int: Held]
-  /// For former values (T2): the slots that were set since.
+  /// For former values (TV2): the slots that were set since.
   var setSince: Set<Int> = []
 
   init(_ bySlot: [Int: Held] = [:]) { self.bySlot = bySlot }
@@ -132,7 +132,7 @@ extension ManagedObject {
       )
     }
     if type == .objectID, case .objectID = value { return value }
-    // A save rejects this value (T2 of ValueTransformers.swift).
+    // A save rejects this value (VT2 of ValueTransformers.swift).
     if type == .transformable, value.transformationProblem != nil { return value }
     let kind = FieldKind(type)
     guard let stored = value.stored(as: kind) ?? value.date(for: kind) else { stopUnfit(value, slot) }
@@ -168,7 +168,7 @@ extension ManagedObject {
     withExtendedLifetime(previous) {}
   }
 
-  /// Sets a default that has just been made. It does not count as a change (T2).
+  /// Sets a default that has just been made. It does not count as a change (TV2).
   func holdDefault(_ made: TransientValues.Held, _ slot: Int) {
     if header.pointee.isGone { return }
     overlay?.transientsBefore?.bySlot[slot] = made

@@ -1,13 +1,13 @@
 // Converts values of types that Perdure does not know into bytes, and back.
 //
-//   T1. A value is converted to bytes when it is set. Each read makes a new value from the bytes.
-//       Changing a value that was read does not change the row. Set the attribute again to store
-//       the change.
-//   T2. A value that cannot be converted is not an error at once. The attribute then has no value
-//       to read, and the next save rejects it. In memory, a `Value.list` with a mark and the reason
-//       represents this value. No attribute holds a list, and no argument has the mark.
-//   T3. Bytes that cannot be converted to a value read as nil. They stay stored until the attribute
-//       is set.
+//   VT1. A value is converted to bytes when it is set. Each read makes a new value from the bytes.
+//        Changing a value that was read does not change the row. Set the attribute again to store
+//        the change.
+//   VT2. A value that cannot be converted is not an error at once. The attribute then has no value
+//        to read, and the next save rejects it. In memory, a `Value.list` with a mark and the
+//        reason represents this value. No attribute holds a list, and no argument has the mark.
+//   VT3. Bytes that cannot be converted to a value read as nil. They stay stored until the
+//        attribute is set.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -87,7 +87,7 @@ extension ManagedObjectModel {
 }
 
 extension Value {
-  /// Represents a value that could not be converted to bytes (T2).
+  /// Represents a value that could not be converted to bytes (VT2).
   static func untransformable(_ error: any Error) -> Value {
     .list([untransformableMark, .string("\(error)")])
   }

@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// An entry of an index. Entries are ordered by key, then by reference (S5 in
+/// An entry of an index. Entries are ordered by key, then by reference (PS5 in
 /// PersistentStore.swift).
 struct LayerEntry: Hashable, Sendable {
   let key: [UInt8]

@@ -7,7 +7,7 @@
 // Invariants, for each index:
 //   Y1. Every entry of `hidden` is in the state below. No entry of `added` is in the state below,
 //       except hidden ones.
-//   Y2. Both are in order of key, then of reference (S5 in PersistentStore.swift).
+//   Y2. Both are in order of key, then of reference (PS5 in PersistentStore.swift).
 //   Y3. If rows feed an index, or the index counts, the state below has at most one entry of each
 //       reference in it.
 

@@ -48,7 +48,7 @@ extension PredicateParser {
   }
 }
 
-// MARK: Height (P2)
+// MARK: Height (PR2)
 
 extension PredicateParser {
   /// Enters a nesting level of the text. The caller must decrease `depth` at its end.

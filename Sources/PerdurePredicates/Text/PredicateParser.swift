@@ -8,12 +8,12 @@
 //   comparison ::= [ANY | SOME | ALL | NONE] expression operator [options] expression
 //
 // Invariants
-//   P1. After "(" it is not known whether a predicate or an expression follows. One function reads
-//       both and returns which one it was (`Part`). Nothing is read twice, so reading is linear in
-//       the length of the text.
-//   P2. Neither the recursion nor the height of the tree exceeds `depthLimit`. So no text overflows
-//       the stack in the parser or in code that traverses the tree. Loops (`1+1+1+…`) count too,
-//       because they grow trees to the left.
+//   PR1. After "(" it is not known whether a predicate or an expression follows. One function reads
+//        both and returns which one it was (`Part`). Nothing is read twice, so reading is linear in
+//        the length of the text.
+//   PR2. Neither the recursion nor the height of the tree exceeds `depthLimit`. So no text
+//        overflows the stack in the parser or in code that traverses the tree. Loops (`1+1+1+…`)
+//        count too, because they grow trees to the left.
 
 /// A tree and its height.
 struct Grown<Node> {

@@ -41,7 +41,7 @@ private final class TreacherousStore: PersistentStore {
   }
 }
 
-/// JoinedStore, J3: a store refuses a change after another store has committed its part.
+/// JoinedStore, JO3: a store refuses a change after another store has committed its part.
 @Suite("Saves over several stores in which one store fails")
 struct IncompleteSaveTests {
   private let container: PersistentContainer

@@ -3,7 +3,7 @@ import PerdureLog
 import PerdureTestSupport
 import Testing
 
-/// R1 to R3 of Store+Replacing.swift.
+/// RP1 to RP3 of Store+Replacing.swift.
 @Suite("Replacing a store by a copy of another store")
 struct ReplacementTests {
   private func options(_ fileSystem: any FileSystem, creates: Bool = true) -> StoreOptions {

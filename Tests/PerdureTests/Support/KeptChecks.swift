@@ -23,7 +23,7 @@ func askTwice(_ objects: [ManagedObject], _ core: ContextCore) {
   }
 }
 
-/// The number of cached relationships that are valid (L1).
+/// The number of cached relationships that are valid (KR1).
 func keptCount(_ core: ContextCore) -> Int {
   core.registry.identityMap.objects.reduce(0) { $0 + keptEntries(of: $1).count }
 }
@@ -35,7 +35,7 @@ private func keptEntries(of object: ManagedObject) -> [KeptRelations.Entry] {
   return (0..<kept.pointee.count).map { kept.entries[$0] }
 }
 
-/// Returns the errors of all valid cache entries (L1 to L3 in KeptRelations.swift).
+/// Returns the errors of all valid cache entries (KR1 to KR3 in KeptRelations.swift).
 func keptMistakes(_ core: ContextCore) -> [String] {
   var mistakes: [String] = []
   let objects = core.registry.identityMap.objects

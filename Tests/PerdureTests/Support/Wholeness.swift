@@ -51,7 +51,7 @@ func disagreements(_ context: ManagedObjectContext, _ model: ManagedObjectModel)
   return found
 }
 
-/// Returns the changed objects that have no row in the view and are not known to have vanished (C5
+/// Returns the changed objects that have no row in the view and are not known to have vanished (CX5
 /// in LinkEditor.swift).
 func missedVanished(_ context: ManagedObjectContext) throws -> [ObjectReference] {
   let core = context.core

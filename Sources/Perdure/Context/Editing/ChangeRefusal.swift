@@ -6,11 +6,11 @@
 // and the next save throws before it writes anything.
 //
 // Invariants
-//   R1. While a refused change is recorded, `hasChanges` is true.
-//   R2. The save that reports refused changes also removes them, so the next save writes everything
-//       else. A rollback and a reset remove them too.
-//   R3. The context keeps the details of `RefusedChanges.detailsMax` changes, and counts the
-//       others.
+//   CR1. While a refused change is recorded, `hasChanges` is true.
+//   CR2. The save that reports refused changes also removes them, so the next save writes
+//        everything else. A rollback and a reset remove them too.
+//   CR3. The context keeps the details of `RefusedChanges.detailsMax` changes, and counts the
+//        others.
 
 internal import PerdurePredicates
 
@@ -149,7 +149,8 @@ final class ChangeRefusal {
     return "a save has merged the object into \(pending.objectID(of: survivor))"
   }
 
-  /// Throws an error with the changes that were refused since the last save, and removes them (R2).
+  /// Throws an error with the changes that were refused since the last save, and removes them
+  /// (CR2).
   func throwRefusedChanges() throws(PerdureError) {
     if pending.refusedChanges.isEmpty { return }
     let refused = pending.refusedChanges

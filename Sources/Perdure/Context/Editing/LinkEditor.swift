@@ -7,11 +7,11 @@
 // changes.
 //
 // Invariants:
-//   C5. `vanished` contains the references that unsaved changes concern or link to, if the object
-//       is not new, not deleted in this context, and has no row in the view. It may also contain
-//       references to which this applied earlier. Ids are never reused, so a removed object stays
-//       removed.
-//   C6. The deltas of columns contain no such reference at either end, even if the columns do.
+//   CX5. `vanished` contains the references that unsaved changes concern or link to, if the object
+//        is not new, not deleted in this context, and has no row in the view. It may also contain
+//        references to which this applied earlier. Ids are never reused, so a removed object stays
+//        removed.
+//   CX6. The deltas of columns contain no such reference at either end, even if the columns do.
 
 internal import PerdurePredicates
 
@@ -166,7 +166,7 @@ final class LinkEditor {
   }
 
   /// Checks whether a target was removed. Under the delete rule no action, columns keep references
-  /// to deleted objects, and deltas must not contain them (C6).
+  /// to deleted objects, and deltas must not contain them (CX6).
   func forgetDangling(_ target: ObjectReference, _ inverse: RelationshipShape) {
     if inverse.deleteRule == .noAction { addIfVanished(target) }
   }
@@ -208,7 +208,7 @@ final class LinkEditor {
 
   // MARK: Removed objects
 
-  /// Restores C5 after the view has advanced.
+  /// Restores CX5 after the view has advanced.
   func findVanished() {
     viewState.vanished = []
     for overlay in pending.ordered.joined() {

@@ -119,7 +119,7 @@ final class ObjectEditor {
 
   // MARK: Transient attributes
 
-  /// Sets a transient attribute (T2). Refuses the change if the object no longer exists.
+  /// Sets a transient attribute (TV2). Refuses the change if the object no longer exists.
   func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
     guard !refusal.refusesChanges(object), object.overlay?.isNew == true || hooks.wake(object) else {
       return refusal.refuseChange(of: object, slot, held.typedValue)
@@ -133,7 +133,7 @@ final class ObjectEditor {
     object.hold(held, slot)
   }
 
-  /// Keeps the transient values of an object before they change (T2).
+  /// Keeps the transient values of an object before they change (TV2).
   func noteTransients(of object: ManagedObject) {
     // Values that `awakeFromFetch` sets are not changes.
     if object.header.pointee.wakefulness.contains(.waking) { return }

@@ -13,12 +13,12 @@
 //                                                                   └──────┘
 //
 // Invariants
-//   W1. The row of a `drowsy` object is shut (`ObjectHeader.shut`): accessors cannot read it
-//       directly.
-//   W2. While a save is planned (`isPlanning`), no hook is called. The changes of a hook would be
-//       in no row, but would count as saved. Objects stay `drowsy`.
-//   W3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`. Each of the two
-//       hooks is called once, even if a hook makes the object a fault again.
+//   OH1. The row of a `drowsy` object is shut (`ObjectHeader.shut`): accessors cannot read it
+//        directly.
+//   OH2. While a save is planned (`isPlanning`), no hook is called. The changes of a hook would be
+//        in no row, but would count as saved. Objects stay `drowsy`.
+//   OH3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`. Each of the two
+//        hooks is called once, even if a hook makes the object a fault again.
 //
 // Objects whose classes have no such hooks are neither `drowsy` nor `awake`, so these rules cost
 // them nothing.
@@ -27,7 +27,7 @@ internal import PerdurePredicates
 
 extension ObjectHeader {
   /// Marks the row as equal to the view's row. Accessors may read it directly, unless a hook must
-  /// be called first (W1).
+  /// be called first (OH1).
   @inline(__always)
   mutating func rowArrived(_ current: UInt64) {
     epoch = current

@@ -1,7 +1,7 @@
 // Moves unsaved changes to a newer state of the store, or discards them.
 //
 // Invariants:
-//   C3. Deltas of relationships agree with the changed columns (see `rebaseDeltas`).
+//   CX3. Deltas of relationships agree with the changed columns (see `rebaseDeltas`).
 //
 // While the view has the state in which a change was made, the original row can be read. When the
 // view advances, for example by a refresh of another object, the row is lost. Therefore each change
@@ -240,8 +240,8 @@ final class PendingRebase {
     }
   }
 
-  /// Restores C3 after the view has advanced. Deltas of columns are computed again from the changed
-  /// columns and the new rows. Deltas of links are compared with the new links.
+  /// Restores CX3 after the view has advanced. Deltas of columns are computed again from the
+  /// changed columns and the new rows. Deltas of links are compared with the new links.
   func rebaseDeltas() {
     guard !pending.isEmpty else { return }
     let overlays = pending.ordered.joined()
@@ -349,7 +349,7 @@ final class PendingRebase {
     transientState.dropTransientsBefore(overlay)
     overlay.baseVersion = nil
     pending.dropIfUnchanged(overlay)
-    // C5 excludes objects that are deleted here.
+    // CX5 excludes objects that are deleted here.
     if wasDeleted { linkEditor.addIfVanished(overlay.reference) }
   }
 

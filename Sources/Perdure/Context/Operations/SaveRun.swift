@@ -1,16 +1,16 @@
 // Runs a save. If it conflicts with earlier saves of other contexts, merges those saves with the
 // unsaved changes, and repeats the steps of the save.
 //
-//   M1. The conflicts are compared with one newest state, object by object, by pure functions
-//       (ObjectMerge, PropertyMergeRule). Nothing has changed yet. Conflicts that remain are thrown
-//       at this point (MergeRound).
-//   M2. Then the context advances to that state and applies the decisions (MergeStep). The save
-//       begins again with the delete rules, so hooks and validation see the values that will be
-//       saved.
-//   M3. If the save fails for any reason, the context is restored to its state before the first
-//       attempt (PendingCopy). So a save that fails changes nothing, and can be repeated.
-//   M4. No lock is held meanwhile, so other contexts may save again. After `mergeRoundsMax` rounds,
-//       the save throws.
+//   MG1. The conflicts are compared with one newest state, object by object, by pure functions
+//        (ObjectMerge, PropertyMergeRule). Nothing has changed yet. Conflicts that remain are
+//        thrown at this point (MergeRound).
+//   MG2. Then the context advances to that state and applies the decisions (MergeStep). The save
+//        begins again with the delete rules, so hooks and validation see the values that will be
+//        saved.
+//   MG3. If the save fails for any reason, the context is restored to its state before the first
+//        attempt (PendingCopy). So a save that fails changes nothing, and can be repeated.
+//   MG4. No lock is held meanwhile, so other contexts may save again. After `mergeRoundsMax`
+//        rounds, the save throws.
 
 internal import PerdurePredicates
 
@@ -58,14 +58,14 @@ final class SaveRun {
     if let conflict = try steps.run(isFirst: true) { try merge(conflict) }
   }
 
-  /// The maximum number of merges in one save (M4).
+  /// The maximum number of merges in one save (MG4).
   static let mergeRoundsMax = 32
 
   /// Merges and repeats a save that the store has refused.
   ///
   /// - Throws: The reason why it cannot be merged; then all changes are pending as before.
   private func merge(_ first: StoreConflict) throws(PerdureError) {
-    // An error here needs no restoration: nothing has changed yet (M1).
+    // An error here needs no restoration: nothing has changed yet (MG1).
     let round = try judge(first)
     let before = PendingCopy(reading, eventHub, stores)
     do {
@@ -92,7 +92,7 @@ final class SaveRun {
     }
   }
 
-  /// Decides about the conflicts (M1).
+  /// Decides about the conflicts (MG1).
   private func judge(_ conflict: StoreConflict) throws(PerdureError) -> MergeRound {
     if isReadFailing(conflict) { throw .conflict(conflict, in: reading) }
     return try MergeRound(

@@ -6,8 +6,9 @@
 //   3. validation              RuleValidation: all violations in one error, with those that the
 //                              hooks have found
 //   4. the commit              SavePlan: rows, links and preconditions
-//   5. the store's result      one atomic commit, or a conflict and no change (C4). Each of several
-//                              stores commits separately, after all have checked (JoinedStore, J3)
+//   5. the store's result      one atomic commit, or a conflict and no change (CX4). Each of
+//                              several stores commits separately, after all have checked
+//                              (JoinedStore, JO3)
 //   6. merging                 after a conflict, the merge policy decides, and all steps are
 //                              repeated; or the context is restored and the error is thrown
 //                              (SaveRun)

@@ -45,7 +45,7 @@ final class ObjectRefresh {
   }
 
   /// Refreshes an object in the current view, without notifying observers. The caller defers the
-  /// release of dropped transient values (`keepDropped`; T3 in TransientValues.swift).
+  /// release of dropped transient values (`keepDropped`; TV3 in TransientValues.swift).
   func refreshInView(_ object: ManagedObject, mergeChanges: Bool = true) {
     guard registry.has(object) else { return }
     registry.forgetFetched(of: object.reference)

@@ -83,7 +83,7 @@ final class LinkReader {
       overlay?.isUnknownToStore == true ? 0 : settledLinks.settledTargetCount(of: owner, relationship)
     guard let delta = overlay?.delta(relationship.slot) else { return stored }
     // The store has no entries for objects without a row, and deltas of columns contain no such
-    // objects (C6).
+    // objects (CX6).
     let hidden =
       viewState.vanished.isEmpty ? 0 : delta.added.ordered.count { viewState.vanished.contains($0) }
     return stored + delta.countDifference - hidden

@@ -24,7 +24,7 @@ final class ObjectRetirement {
   }
 
   /// Removes an instance from the context, because its object no longer exists or the context is
-  /// reset. Its loaded values stay readable. Its transient values are dropped (T4 in
+  /// reset. Its loaded values stay readable. Its transient values are dropped (TV4 in
   /// TransientValues.swift).
   func retire(_ object: ManagedObject) {
     registry.identityMap.remove(object.reference)

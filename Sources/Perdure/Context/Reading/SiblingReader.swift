@@ -75,7 +75,7 @@ final class SiblingReader {
       if let near = registry.neighbours(of: target) {
         return instance(at: Neighbourhoods.position(target), of: near)
       }
-      // The targets of distant siblings are read one by one (G4).
+      // The targets of distant siblings are read one by one (GS4).
       if group.depth >= SiblingGroup.depthMax { return registry.instance(of: target) }
     }
     let relation = known ?? columnRelation(relationship, block, of: group)
@@ -101,7 +101,7 @@ final class SiblingReader {
     return keep(builder, relationship, block, positions.lowerBound, in: group)
   }
 
-  /// The probable target in a column of a sibling (B1).
+  /// The probable target in a column of a sibling (RG1).
   private func guessedTarget(
     _ relationship: RelationshipShape, at position: Int, of group: SiblingGroup
   ) -> ObjectReference? {
@@ -117,7 +117,8 @@ final class SiblingReader {
     return field.kind == .reference && row.isPresent(field) ? row.reference(field) : nil
   }
 
-  /// Caches the target of a to-one relationship, if it can be read without further checks (L3, L4).
+  /// Caches the target of a to-one relationship, if it can be read without further checks
+  /// (KR3, KR4).
   @inline(never)
   func keep(_ target: ManagedObject?, _ slot: Int, of owner: ManagedObject) {
     guard viewState.readFailure == nil, canKeep(owner), owner.header.keptTarget(slot) == nil else { return }

@@ -7,8 +7,8 @@
 //   5. transient values in the instances, and transient links
 //   6. deletions, with the delete rules; the child has applied most of them itself
 //
-// No change is made before everything has been read (C4). No hook of the objects is called, because
-// the hooks of the child's instances were called.
+// No change is made before everything has been read (CX4). No hook of the objects is called,
+// because the hooks of the child's instances were called.
 
 internal import PerdurePredicates
 
@@ -48,7 +48,7 @@ final class ChildIntake {
         if case .rowAbsent(let reference) = $0 { reference } else { nil }
       })
     for new in changes where new.isNew { insert(new, isAgain: insertedAgain.contains(new.reference)) }
-    // Links to these objects may have been changed here meanwhile (C3).
+    // Links to these objects may have been changed here meanwhile (CX3).
     if !insertedAgain.isEmpty { editing.rebase.rebaseDeltas() }
     for change in changes { set(change) }
     for link in change.linksRemoved { takeLink(link, connects: false) }

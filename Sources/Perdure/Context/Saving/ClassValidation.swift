@@ -1,5 +1,5 @@
-// Validation by the program's classes (S2 in SaveHookCaller.swift), and validation of single values
-// on request.
+// Validation by the program's classes (SH2 in SaveHookCaller.swift), and validation of single
+// values on request.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -34,7 +34,7 @@ final class ClassValidation {
     try viewState.throwReadFailure()
     let refusals = validateObjects()
     deleteRules.propagateDeletes()
-    // Blocks hooks (W2): they could change the objects that are being checked.
+    // Blocks hooks (OH2): they could change the objects that are being checked.
     activity.isPlanning = true
     defer { activity.isPlanning = false }
     var violations: [PerdureError.Detail] = []

@@ -1,4 +1,4 @@
-// Application of a merge's decisions, after the view has advanced (M2).
+// Application of a merge's decisions, after the view has advanced (MG2).
 
 internal import PerdurePredicates
 
@@ -27,7 +27,7 @@ final class MergeApplication {
     self.stores = stores
   }
 
-  /// Advances the view, and applies the decisions of a merge (first half of M2).
+  /// Advances the view, and applies the decisions of a merge (first half of MG2).
   ///
   /// - Throws: Errors that are detected only during the application. The save then restores the
   ///   context.
@@ -46,7 +46,7 @@ final class MergeApplication {
     let taken = takenAlong()
     editing.orderEditor.restoresOrder = true
     defer { editing.orderEditor.restoresOrder = false }
-    // Restores C3 for the objects that are inserted again, once for each series of such steps.
+    // Restores CX3 for the objects that are inserted again, once for each series of such steps.
     var isToBeRebased = false
     for step in steps {
       if case .insertAgain = step {
@@ -233,7 +233,7 @@ final class MergeApplication {
   /// Makes the instance of a new object the instance of the object that it was merged into.
   ///
   /// - Returns: False, without a change, if the context has an instance of that object: two
-  ///   instances must not have one identity (C1 in ObjectRegistry.swift).
+  ///   instances must not have one identity (CX1 in ObjectRegistry.swift).
   private func moveInstance(of overlay: ObjectOverlay, to other: ObjectReference) -> Bool {
     guard registry.identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
       let object = registry.identityMap.object(overlay.reference)

@@ -336,7 +336,7 @@ final class RuleValidation {
   }
 
   /// Adds a violation for each link of a changed object to an object of another store (JoinedStore,
-  /// J1).
+  /// JO1).
   func addLinksAcrossStores(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     let place = graph.place(ofEntity: overlay.reference.entityNumber)
     func check(_ target: ObjectReference, _ slot: Int) {

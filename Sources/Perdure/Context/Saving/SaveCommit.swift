@@ -187,7 +187,7 @@ final class SaveCommit {
 /// An instance whose row was saved.
 struct SavedInstance {
   let object: ManagedObject
-  /// Whether the hook for its row before the save was not called (W1 in ObjectHooks.swift).
+  /// Whether the hook for its row before the save was not called (OH1 in ObjectHooks.swift).
   let isDrowsy: Bool
 }
 

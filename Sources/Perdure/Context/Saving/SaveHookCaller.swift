@@ -3,19 +3,19 @@
 // Before anything is written, the hooks of all objects with unsaved changes are called, in order of
 // entity and id:
 //
-//   S1. `willSave`, until nothing changes. If an object is changed after its `willSave` began,
-//       `willSave` is called again. So each object's `willSave` runs after all changes that other
-//       hooks made to it.
-//   S2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`.
-//       If these change anything, S1 is repeated for the changed objects. Then validation is
-//       repeated for all objects, because a rule may read several objects, including objects
-//       without hooks. The methods of an object without a required target (1570) are not called,
-//       because reading such a property stops the program.
-//   S3. After 1,000 rounds of S1 and S2 together, the save throws an error with the objects that
-//       still change.
-//   S4. No hooks are called for objects that were inserted and deleted since the last save. No
-//       hooks are called for objects that another context has removed either, because the save
-//       refuses them.
+//   SH1. `willSave`, until nothing changes. If an object is changed after its `willSave` began,
+//        `willSave` is called again. So each object's `willSave` runs after all changes that other
+//        hooks made to it.
+//   SH2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`.
+//        If these change anything, SH1 is repeated for the changed objects. Then validation is
+//        repeated for all objects, because a rule may read several objects, including objects
+//        without hooks. The methods of an object without a required target (1570) are not called,
+//        because reading such a property stops the program.
+//   SH3. After 1,000 rounds of SH1 and SH2 together, the save throws an error with the objects that
+//        still change.
+//   SH4. No hooks are called for objects that were inserted and deleted since the last save. No
+//        hooks are called for objects that another context has removed either, because the save
+//        refuses them.
 //
 // Hooks may insert, delete, discard, roll back and reset. Therefore an overlay is used only while
 // `PendingChanges` contains it. Hooks must not save: a nested save would write a part of the

@@ -33,7 +33,7 @@ final class UndoRestorer {
       bringBack(change.place.owner, object)
       return true
     }
-    // Rows of other objects may refer to objects that are inserted again (C3).
+    // Rows of other objects may refer to objects that are inserted again (CX3).
     if returned.contains(where: { pending[$0.place.owner]?.isInsertedAgain == true }) {
       editing.rebase.rebaseDeltas()
     }

@@ -9,7 +9,7 @@ final class ContextActivity {
   var isSaving = false
   /// Whether the validation of the program's classes is running.
   var isValidating = false
-  /// Whether a save is validating and planning: then no hook runs (W2 in ObjectHooks.swift).
+  /// Whether a save is validating and planning: then no hook runs (OH2 in ObjectHooks.swift).
   var isPlanning = false
   /// Whether delete rules are being applied.
   var isPropagating = false

@@ -1,7 +1,7 @@
 // The instances of a context, and the memory that they share.
 //
 // Invariants:
-//   C1. There is at most one registered instance of a reference.
+//   CX1. There is at most one registered instance of a reference.
 
 internal import PerdurePredicates
 

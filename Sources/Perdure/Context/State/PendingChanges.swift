@@ -5,10 +5,10 @@
 // overlays.
 //
 // Invariants:
-//   C2. An object has an entry if and only if it has changes that a save or a rollback concerns.
-//   P1. The table contains exactly the overlays of the arrays. `overlay.place` is the offset of an
-//       overlay in its array.
-//   P2. An array that is not marked as unordered ascends by reference.
+//   CX2. An object has an entry if and only if it has changes that a save or a rollback concerns.
+//   PC1. The table contains exactly the overlays of the arrays. `overlay.place` is the offset of an
+//        overlay in its array.
+//   PC2. An array that is not marked as unordered ascends by reference.
 
 internal import PerdurePredicates
 
@@ -156,7 +156,7 @@ final class PendingChanges {
     }
   }
 
-  /// The overlays that a save concerns and for which `holds` is true, in order (S4 in
+  /// The overlays that a save concerns and for which `holds` is true, in order (SH4 in
   /// SaveHookCaller.swift).
   func saved(where holds: (ObjectOverlay) -> Bool, in viewState: ViewState) -> [ObjectOverlay] {
     ordered.joined().filter { isSaved($0, in: viewState) && holds($0) }

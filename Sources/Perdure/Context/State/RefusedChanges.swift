@@ -1,11 +1,11 @@
-// The refused changes that the next save reports (R1 to R3 in ChangeRefusal.swift).
+// The refused changes that the next save reports (CR1 to CR3 in ChangeRefusal.swift).
 
 /// The changes that were refused since the last save.
 struct RefusedChanges {
   private(set) var details: [PerdureError.Detail] = []
   private(set) var count = 0
 
-  /// The maximum number of changes with details (R3).
+  /// The maximum number of changes with details (CR3).
   static let detailsMax = 100
 
   var isEmpty: Bool { count == 0 }

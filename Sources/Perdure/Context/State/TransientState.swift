@@ -12,7 +12,8 @@ final class TransientState {
   // same property.
   /// The links of transient relationships, as the last save has left them.
   @exclusivity(unchecked) private var links = TransientLinks()
-  /// Former values of transient attributes that are not released yet (T3 in TransientValues.swift).
+  /// Former values of transient attributes that are not released yet (TV3 in
+  /// TransientValues.swift).
   @exclusivity(unchecked) private var dropped: [TransientValues] = []
   /// Nesting depth of operations that defer releasing `dropped`.
   @exclusivity(unchecked) private var keeperCount = 0
@@ -124,7 +125,7 @@ final class TransientState {
 
   // MARK: Values
 
-  /// Defers the release of former values during an operation of several steps (T3).
+  /// Defers the release of former values during an operation of several steps (TV3).
   /// `releaseDropped` ends it.
   func keepDropped() { keeperCount += 1 }
 

@@ -4,7 +4,7 @@
 // Accessors cannot throw. The error of a failed read is recorded here, and the next fetch or save
 // throws it.
 //
-// LinkEditor.swift has the invariants C5 and C6 of `vanished`.
+// LinkEditor.swift has the invariants CX5 and CX6 of `vanished`.
 
 internal import PerdurePredicates
 
@@ -20,7 +20,7 @@ final class ViewState {
   @exclusivity(unchecked) private var layouts: ShownLayouts
   /// Whether the view stays unchanged until the program advances it.
   @exclusivity(unchecked) var isPinned = false
-  /// Objects that another context has removed, and that unsaved changes concern or link to (C5).
+  /// Objects that another context has removed, and that unsaved changes concern or link to (CX5).
   @exclusivity(unchecked) var vanished: Set<ObjectReference> = [] {
     didSet { linksChanged() }
   }
@@ -72,7 +72,7 @@ final class ViewState {
     linksChanged()
   }
 
-  /// Invalidates the cached relationships (L1).
+  /// Invalidates the cached relationships (KR1).
   @inline(__always)
   func linksChanged() { memory.pointee.linkStamp &+= 1 }
 
