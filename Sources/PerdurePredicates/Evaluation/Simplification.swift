@@ -11,6 +11,9 @@ extension FetchPredicate {
   /// The predicate with computed constants, flattened ANDs and ORs, and without repeated parts and
   /// double negations. The result is the same for every object.
   public func simplified() -> FetchPredicate {
+    if case .comparison(let comparison) = self, comparison.left.isLeaf, comparison.right.isLeaf {
+      return comparison.simplified
+    }
     let inner = mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
     switch inner {
     case .true, .false: return inner
@@ -25,9 +28,13 @@ extension FetchPredicate {
     _ parts: [FetchPredicate], neutral: FetchPredicate, decisive: FetchPredicate
   ) -> FetchPredicate {
     let isAnd = neutral == .true
-    let parts = parts.flatMap({ $0.parts(ofAnd: isAnd).map(Array.init) ?? [$0] })
-    if parts.contains(decisive) { return decisive }
-    let kept = distinct(parts.filter { $0 != neutral })
+    var flat: [FetchPredicate] = []
+    flat.reserveCapacity(parts.count)
+    for part in parts {
+      if let inner = part.parts(ofAnd: isAnd) { flat += inner } else { flat.append(part) }
+    }
+    if flat.contains(decisive) { return decisive }
+    let kept = distinct(flat.filter { $0 != neutral })
     if kept.count < 2 { return kept.first ?? neutral }
     return isAnd ? .and(kept) : .or(kept)
   }
@@ -71,6 +78,7 @@ extension FetchComparison {
 extension FetchExpression {
   /// The expression with constants computed. Its value is the same for every object.
   public func simplified() -> FetchExpression {
+    if isLeaf { return self }
     if case .member(let base, let path) = self, case .conditional = base {
       // Keep the path separate from the condition. A path joined with the condition would treat
       // missing objects differently (EV3 in PredicateEvaluator.swift).

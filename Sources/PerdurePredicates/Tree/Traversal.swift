@@ -75,6 +75,14 @@ extension FetchExpression {
     }
   }
 
+  /// Whether there is nothing below the expression.
+  package var isLeaf: Bool {
+    switch self {
+    case .constant, .keyPath, .variable, .evaluatedObject: true
+    case .member, .element, .function, .aggregate, .subquery, .conditional, .set: false
+    }
+  }
+
   /// The same expression with its direct children replaced; lists and paths stay in normal form.
   package func mapChildren(
     predicate: (FetchPredicate) -> FetchPredicate, expression: (FetchExpression) -> FetchExpression
