@@ -15,7 +15,9 @@ extension OrderedTree {
 
   /// The bound for tree keys; nil if every tree key is before the bound.
   private func treeBound(_ bound: [UInt8]) -> [UInt8]? {
-    bound.withUnsafeBytes { raw in
+    // No key is before it.
+    if bound.isEmpty { return bound }
+    return bound.withUnsafeBytes { raw in
       var cursor = OrderedCursor(self)
       guard cursor.seek(lowerBound: raw) else { return bound }
       let key = IndexKey.key(in: cursor.key)
