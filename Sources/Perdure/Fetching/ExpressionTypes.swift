@@ -53,13 +53,15 @@ extension PathType {
 
   /// The type of the operands of an aggregate: the elements of a collection, or a single value.
   var spread: PathType {
-    PathType(
+    if case .value = self { return self }
+    return PathType(
       anyOf: alternatives.map { part in if case .many(let element) = part { element } else { part } })
   }
 
   /// Whether a value of this type can be a collection.
   var mayBeMany: Bool {
-    alternatives.contains { part in if case .many = part { true } else { false } }
+    if case .value = self { return false }
+    return alternatives.contains { part in if case .many = part { true } else { false } }
   }
 
   /// Whether one of the kinds meets a condition.

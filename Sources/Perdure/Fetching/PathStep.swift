@@ -3,13 +3,13 @@
 internal import PerdurePredicates
 
 /// The type of the value of a path.
-indirect enum PathType {
+enum PathType {
   /// A value of one kind.
   case value(FieldKind)
   /// An object of an entity.
-  case object(EntityStorage)
+  indirect case object(EntityStorage)
   /// Any number of values or objects.
-  case many(PathType)
+  indirect case many(PathType)
   /// A value of one of several types, which the object decides (ExpressionTypes.swift).
   case either([PathType])
   /// A value whose type is unknown before the evaluation.
