@@ -34,8 +34,7 @@ final class LogStoreView: StoreView {
   private func storedRow(_ reference: ObjectReference) throws -> StoredRow? {
     try checkIsOpen()
     guard let keyspace = keyspaces.rows[checked: reference.entityNumber] else { return nil }
-    guard let record = try snapshot.record(id: reference.id, in: keyspace) else { return nil }
-    return StoredRow(bytes: record.bytes, version: RowVersion(rawValue: record.version.rawValue))
+    return try snapshot.record(id: reference.id, in: keyspace).map(StoredRow.init(_:))
   }
 
   func version(of reference: ObjectReference) throws -> RowVersion? {
@@ -80,16 +79,20 @@ final class LogStoreView: StoreView {
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
     try checkIsOpen()
     if references.count == 1 { return try body(0, storedRow(references[0])) }
+    if let entity = references.first?.entityNumber,
+      references.allSatisfy({ $0.entityNumber == entity }), let keyspace = keyspaces.rows[checked: entity]
+    {
+      return try snapshot.withRecords(ids: references.map(\.id), in: keyspace) { position, record in
+        try body(position, record.map(StoredRow.init(_:)))
+      }
+    }
     for (entity, positions) in Dictionary(grouping: references.indices, by: { references[$0].entityNumber }) {
       guard let keyspace = keyspaces.rows[checked: entity] else {
         for position in positions { try body(position, nil) }
         continue
       }
       try snapshot.withRecords(ids: positions.map { references[$0].id }, in: keyspace) { place, record in
-        let row = record.map {
-          StoredRow(bytes: $0.bytes, version: RowVersion(rawValue: $0.version.rawValue))
-        }
-        try body(positions[place], row)
+        try body(positions[place], record.map(StoredRow.init(_:)))
       }
     }
   }
@@ -220,6 +223,12 @@ extension LogStoreView {
         start = end
       }
     }
+  }
+}
+
+extension StoredRow {
+  fileprivate init(_ record: (bytes: UnsafeRawBufferPointer, version: RecordVersion)) {
+    self.init(bytes: record.bytes, version: RowVersion(rawValue: record.version.rawValue))
   }
 }
 
