@@ -217,6 +217,9 @@ package final class RowLayouts: @unchecked Sendable {
   /// all layouts.
   package var standIns: UnsafeBufferPointer<Value> { current.standIns }
 
+  /// Whether every layout has a column for a slot.
+  func allHave(_ slot: Int) -> Bool { entries.allSatisfy { $0.fields[slot].kind != .absent } }
+
   /// The data that checking a row needs of a layout. So a scan changes no reference count.
   struct Entry {
     let number: UInt16

@@ -67,6 +67,14 @@ extension PredicateCompiler {
     schema.standIn(slot, of: entity)
   }
 
+  /// The answer for rows whose layout does not know the slot; false where all layouts know it.
+  private func answerIfAbsent(_ slot: Int, _ question: Question) -> Bool {
+    let mayBeAbsent = entity.concrete.contains {
+      schema.rows.layouts(ofEntity: $0)?.allHave(slot) != true
+    }
+    return mayBeAbsent && question.holds(absent(slot))
+  }
+
   private mutating func emitWord(
     _ slot: Int, _ domain: WordDomain, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {
@@ -76,7 +84,7 @@ extension PredicateCompiler {
     clause.slot = Int32(slot)
     clause.low = words.lowerBound
     clause.span = words.upperBound - words.lowerBound
-    clause.ifAbsent = question.holds(absent(slot))
+    clause.ifAbsent = answerIfAbsent(slot, question)
     return builder.add(clause, whenTrue, whenFalse)
   }
 
@@ -100,7 +108,7 @@ extension PredicateCompiler {
     clause.domain = domain
     clause.slot = Int32(slot)
     clause.ifNull = list.contains(where: \.isNull)
-    clause.ifAbsent = question.holds(absent(slot))
+    clause.ifAbsent = answerIfAbsent(slot, question)
     builder.setWords(Set(ranges.map(\.lowerBound)), of: &clause)
     return builder.add(clause, whenTrue, whenFalse)
   }
@@ -127,7 +135,7 @@ extension PredicateCompiler {
     }
     var clause = Clause(op)
     clause.slot = Int32(slot)
-    clause.ifAbsent = question.holds(absent(slot))
+    clause.ifAbsent = answerIfAbsent(slot, question)
     builder.setText(FoldedText(text, options: options), of: &clause)
     return builder.add(clause, whenTrue, whenFalse)
   }
@@ -136,7 +144,7 @@ extension PredicateCompiler {
     _ slot: Int, _ set: TextSet, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {
     let ifNull = question.holds(.null)
-    let ifAbsent = question.holds(absent(slot))
+    let ifAbsent = answerIfAbsent(slot, question)
     return builder.add(
       { row, _, _ in
         let field = row.fields[slot]
@@ -159,7 +167,7 @@ extension PredicateCompiler {
     case .greaterThanOrEqual: holds = [.descending, .same]
     default: return nil
     }
-    let ifAbsent = question.holds(absent(slot))
+    let ifAbsent = answerIfAbsent(slot, question)
     let options = question.options
     let constant = Array(text.utf8)
     return builder.add(
@@ -178,7 +186,7 @@ extension PredicateCompiler {
     _ slot: Int, _ kind: FieldKind, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32? {
     guard kind == .uuid, question.op == .equal, case .uuid(let uuid) = question.value else { return nil }
-    let ifAbsent = question.holds(absent(slot))
+    let ifAbsent = answerIfAbsent(slot, question)
     return builder.add(
       { row, _, _ in
         let field = row.fields[slot]
