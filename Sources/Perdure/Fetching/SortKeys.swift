@@ -8,16 +8,26 @@ struct SortKeys {
   /// The slot of the first criterion, if it is an attribute of the object itself.
   private let fixedSlot: Int?
   private let descends: Bool
+  /// The criteria in a form whose copies cost nothing.
+  private let parts: [Part]
+
+  private struct Part {
+    /// The slot, where the criterion is an attribute of the object itself.
+    var ownSlot: Int?
+    var descends: Bool
+  }
 
   init(fetch: PreparedFetch, graph: RowGraph) {
     (self.fetch, self.graph) = (fetch, graph)
     descends = fetch.order.first.map { !$0.order.isAscending } ?? false
-    let slot = fetch.order.first?.ownSlot
-    if let slot, case .attribute = fetch.order[0].steps[0].property.form {
-      fixedSlot = slot
-    } else {
-      fixedSlot = nil
+    parts = fetch.order.map { criterion in
+      var part = Part(descends: !criterion.order.isAscending)
+      if let slot = criterion.ownSlot, case .attribute = criterion.steps[0].property.form {
+        part.ownSlot = slot
+      }
+      return part
     }
+    fixedSlot = parts.first?.ownSlot
   }
 
   /// Appends the values of all criteria for an object, then its reference in the direction of the
@@ -27,8 +37,12 @@ struct SortKeys {
   @discardableResult
   func append(_ row: RowView, _ reference: ObjectReference, _ key: inout OrderedKey) throws -> Int {
     var firstLength: Int?
-    for criterion in fetch.order {
-      try append(criterion, 0, row, reference, &key)
+    for (position, part) in parts.enumerated() {
+      if let slot = part.ownSlot, row.fields[slot].kind != .absent {
+        key.append(row, slot, default: .null, descending: part.descends)
+      } else {
+        try append(fetch.order[position], 0, row, reference, &key)
+      }
       firstLength = firstLength ?? key.bytes.count
     }
     append(reference, &key)
@@ -48,8 +62,7 @@ struct SortKeys {
   }
 
   private func append(_ reference: ObjectReference, _ key: inout OrderedKey) {
-    let isDescending = fetch.order.first.map { !$0.order.isAscending } ?? false
-    key.append(.reference(reference), as: .reference, descending: isDescending)
+    key.append(.reference(reference), as: .reference, descending: descends)
   }
 
   /// Appends the value at the end of a criterion's path, beginning at a step.
