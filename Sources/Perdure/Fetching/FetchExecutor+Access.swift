@@ -134,6 +134,7 @@ struct RowBatch {
   private let view: any StateReader
   private let readsRows: Bool
   private var sizeMax: Int
+  private var isFirst = true
   private var references: [ObjectReference] = []
 
   init(_ view: any StateReader, readsRows: Bool, sizeMax: Int) {
@@ -142,15 +143,25 @@ struct RowBatch {
     self.sizeMax = sizeMax
   }
 
+  /// A batch of references whose rows are all read together.
+  init(_ view: any StateReader, reading references: [ObjectReference]) {
+    self.init(view, readsRows: true, sizeMax: references.count)
+    self.references = references
+  }
+
   /// Adds a reference; false if `body` ended the visit.
   mutating func add(
     _ reference: ObjectReference, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws -> Bool {
     guard readsRows else { return try body(reference, nil) }
+    if references.isEmpty { references.reserveCapacity(min(sizeMax, 32)) }
     references.append(reference)
     if references.count < sizeMax { return true }
-    sizeMax = min(1024, sizeMax * 2)
-    return try flush(body)
+    guard try flush(body) else { return false }
+    // After a first batch of the window's size, few are missing if most satisfy the predicate.
+    if !isFirst { sizeMax = min(1024, sizeMax * 2) }
+    isFirst = false
+    return true
   }
 
   /// Reads the collected rows and passes them on; false if `body` ended the visit.

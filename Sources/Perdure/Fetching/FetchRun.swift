@@ -48,6 +48,9 @@ struct FetchRun {
     FetchParts(try fetch.preparedParts(schema), on: reader, fetch.cancellation)
   }
 
+  /// The most rows that are read together at first.
+  private static let batchMax = 256
+
   private func pass(
     _ references: [ObjectReference], needsRows: Bool,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
@@ -55,10 +58,15 @@ struct FetchRun {
     if needsRows, references.count == 1 {
       return try reader.row(references[0]) { _ = try body(references[0], $0) }
     }
-    var batch = RowBatch(reader, readsRows: needsRows, sizeMax: 256)
     func passOn(_ reference: ObjectReference, _ row: StoredRow?) throws -> Bool {
       try row == nil && needsRows || body(reference, row)
     }
+    if needsRows, references.count <= Self.batchMax {
+      var batch = RowBatch(reader, reading: references)
+      _ = try batch.flush(passOn)
+      return
+    }
+    var batch = RowBatch(reader, readsRows: needsRows, sizeMax: Self.batchMax)
     for reference in references {
       guard try batch.add(reference, passOn) else { return }
     }

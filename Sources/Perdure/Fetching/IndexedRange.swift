@@ -91,6 +91,7 @@ struct IndexedRange {
     let countMax = isUniqueKey ? .max : min(Self.entriesMax, (rowTotal - 1) / FetchPlanner.rowsAnEntry)
     if rowTotal <= FetchPlanner.scannedMax { return nil }
     var found: [ObjectReference] = []
+    found.reserveCapacity(isUniqueKey ? 1 : 16)
     var lookedAt = 0
     return try reading {
       // A unique key has several entries only if a writer ignored the indexes of the store.

@@ -61,6 +61,8 @@ final class ContextFetching {
     return try reading {
       let (fetch, shown) = try compiled(wanted)
       var objects: [ManagedObject] = []
+      let limit = wanted.request.fetchLimit
+      objects.reserveCapacity(limit > 0 ? min(limit, 256) : 16)
       try shown.visit(fetch, needsRows: takesRows) { reference, row in
         objects.append(instance(of: reference, wanted, takesRows ? row : nil))
         return true
