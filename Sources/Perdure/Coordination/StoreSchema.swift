@@ -253,6 +253,8 @@ package struct StoreSchema: Sendable {
     let asksForCanonical: Bool
     /// The search columns, by entity number and name.
     let searchColumns: [[String: SearchColumn]]
+    let searchIndexes: [[SearchIndex]]
+    let hasCountOrders: Bool
 
     init(_ entities: [EntityStorage], _ indexes: [IndexDefinition]) {
       var table = [EntityStorage?](repeating: nil, count: Int(entities.map(\.number).max() ?? 0) + 1)
@@ -261,6 +263,8 @@ package struct StoreSchema: Sendable {
       self.indexes = indexes
       rows = RowChecks(table.map { $0?.layouts })
       searchColumns = table.map { $0.map { SearchColumn.columns(of: $0, indexes) } ?? [:] }
+      searchIndexes = table.map { $0.map { SearchIndex.all(of: $0, concrete: $0.concrete, indexes) } ?? [] }
+      hasCountOrders = indexes.contains { if case .countOrder = $0.kind { true } else { false } }
       positions = Dictionary(
         uniqueKeysWithValues: indexes.enumerated().map { ($1.name, StoreIndex(rawValue: $0)) })
       numbers = Dictionary(entities.map { ($0.name, $0.number) }, uniquingKeysWith: { first, _ in first })
@@ -304,6 +308,15 @@ package struct StoreSchema: Sendable {
   func searchColumn(_ name: String, ofEntity number: UInt16) -> SearchColumn? {
     Int(number) < storage.searchColumns.count ? storage.searchColumns[Int(number)][name] : nil
   }
+
+  /// The indexes that can serve a fetch of some of an entity's concrete entities.
+  func searchIndexes(of entity: EntityStorage, concrete: [UInt16]) -> [SearchIndex] {
+    concrete == entity.concrete
+      ? storage.searchIndexes[Int(entity.number)] : SearchIndex.all(of: entity, concrete: concrete, indexes)
+  }
+
+  /// Whether any index has the order of a derived count.
+  var hasCountOrders: Bool { storage.hasCountOrders }
 
   /// The entity with a number that the schema has.
   package func entity(_ number: UInt16) -> EntityStorage {

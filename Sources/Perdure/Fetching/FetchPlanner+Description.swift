@@ -6,8 +6,7 @@ extension FetchPlanner {
   /// - Parameter other: If `candidate` has only the order of the first criterion, the cheapest
   ///   candidate without this order.
   func plan(_ candidate: Candidate, insteadOf other: Candidate? = nil) -> FetchPlan {
-    let left = conjuncts.indices.filter { !candidate.settled.contains($0) }.map { conjuncts[$0] }
-    let residual = FetchPredicate.and(left).simplified()
+    let residual = residual(candidate)
     return FetchPlan(
       access: candidate.access, isReversed: candidate.isReversed,
       reversesTies: candidate.reversesTies,
@@ -16,8 +15,19 @@ extension FetchPlanner {
       isOrdered: candidate.isOrdered,
       lead: other.map { other in
         LeadingOrder(
-          candidatesMax: Int(min(cost(other), 1e15) / candidate.costPerCandidate), other: { plan(other) })
-      }, describe: { description(candidate, residual) })
+          candidatesMax: Int(min(cost(other), 1e15) / candidate.costPerCandidate),
+          other: { [self] in plan(other) })
+      }, describe: { [self] in description(candidate, residual) })
+  }
+
+  /// The conjuncts that a candidate does not guarantee. The predicate is simplified, and so is an
+  /// AND of some of its conjuncts. With copies, replaced paths can make conjuncts equal.
+  private func residual(_ candidate: Candidate) -> FetchPredicate {
+    if candidate.settled.isEmpty, !fetch.schema.hasCopies { return fetch.predicate }
+    let left = conjuncts.indices.filter { !candidate.settled.contains($0) }.map { conjuncts[$0] }
+    if fetch.schema.hasCopies { return FetchPredicate.and(left).simplified() }
+    if left.isEmpty { return .true }
+    return left.count == 1 ? left[0] : .and(left)
   }
 
   private func description(_ candidate: Candidate, _ residual: FetchPredicate) -> String {

@@ -13,26 +13,16 @@ extension FetchPlanner {
   /// The maximum number of ranges of an access path.
   private static let rangesMax = 1000
 
-  func indexCandidates() -> [Candidate] {
-    fetch.schema.indexes.indices.compactMap { position in
-      let definition = fetch.schema.indexes[position]
-      guard let components = definition.components, covers(definition) else { return nil }
-      return indexCandidate(StoreIndex(rawValue: position), definition, components)
-    }
-  }
-
   /// The candidate of a unique index whose whole key the request contains. It finds at most one
   /// object, so no other access path is examined. Nil if there is no such index, or if a scan may
   /// be as cheap.
   func uniqueCandidate() -> Candidate? {
-    for position in fetch.schema.indexes.indices where fetch.schema.indexes[position].isUnique {
-      let definition = fetch.schema.indexes[position]
-      guard let components = definition.components, definition.condition == nil, covers(definition),
-        components.allSatisfy({ fetch.entity.column($0).map(isPinned) ?? false }), rowTotal > Self.scannedMax
-      else { continue }
-      return indexCandidate(StoreIndex(rawValue: position), definition, components)
+    if conjuncts.isEmpty { return nil }
+    let unique = searchIndexes.first {
+      $0.isUnique && $0.condition == nil && $0.columns.allSatisfy(isPinned)
     }
-    return nil
+    guard let unique, rowTotal > Self.scannedMax else { return nil }
+    return indexCandidate(unique)
   }
 
   /// The number of rows up to which a scan costs no more than an index.
@@ -40,39 +30,40 @@ extension FetchPlanner {
   /// The cost of an index entry with its row, in rows of a scan.
   static let rowsAnEntry = 3
 
-  private func indexCandidate(
-    _ index: StoreIndex, _ definition: IndexDefinition, _ components: [IndexComponent]
-  ) -> Candidate? {
-    let isLed = components.first.flatMap(fetch.entity.column).map { bounds[$0] != nil } ?? false
-    guard isLed || !fetch.order.isEmpty || definition.condition != nil else { return nil }
-    let columns = components.compactMap { fetch.entity.column($0) }
-    guard columns.count == components.count, let settled = settled(by: definition.condition) else {
-      return nil
-    }
-    let match = match(components, columns)
-    let whole = ordering(components, columns)
-    let ordering = whole ?? leadingOrder(components, columns)
+  func indexCandidate(_ search: SearchIndex) -> Candidate? {
+    guard mayServe(search), let settled = settled(by: search.condition) else { return nil }
+    let match = match(search)
+    let whole = ordering(search)
+    let ordering = whole ?? leadingOrder(search)
     // Without a bound or an order, an index of all objects has no advantage over a scan.
-    guard match.usedCount > 0 || (ordering != nil && !fetch.order.isEmpty) || definition.condition != nil
+    guard match.usedCount > 0 || (ordering != nil && !fetch.order.isEmpty) || search.condition != nil
     else { return nil }
-    if definition.isUnique, !isComplete(index, definition, columns, match) { return nil }
-    let count = match.ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }
+    let count = match.ranges.reduce(0) { $0 + statistics.entryCount(search.index, $1) }
+    if search.isUnique, !isComplete(search, match, count: count) { return nil }
     return Candidate(
-      access: .index(index, match.ranges), isReversed: ordering?.isReversed ?? false,
+      access: .index(search.index, match.ranges), isReversed: ordering?.isReversed ?? false,
       reversesTies: ordering?.reversesTies ?? false, isOrdered: whole != nil,
-      leadsOrder: whole == nil && ordering != nil, filtersEntities: overshoots(definition), count: count,
+      leadsOrder: whole == nil && ordering != nil, filtersEntities: search.overshoots, count: count,
       costPerCandidate: Double(Self.rowsAnEntry), settled: match.settled.union(settled),
-      words: { words(definition, components, columns, match) })
+      words: { [self] in words(search, match) })
+  }
+
+  /// Whether an index has a condition, or its first column has a bound or is in the order. If not,
+  /// the index gives neither a range nor an order.
+  private func mayServe(_ search: SearchIndex) -> Bool {
+    if search.condition != nil { return true }
+    let first = search.columns[0]
+    return bounds[first] != nil || fetch.order.contains { $0.ownColumn == first }
   }
 
   /// Whether a unique index contains every requested object. It has no entry if a component is
   /// null. So the predicate must exclude nulls, or there must be none.
-  private func isComplete(
-    _ index: StoreIndex, _ definition: IndexDefinition, _ columns: [IndexColumn], _ match: Match
-  ) -> Bool {
-    if columns.allSatisfy({ bounds[$0]?.bounds.excludeNull ?? false }) { return true }
-    let rows = definition.entities.reduce(0) { $0 + statistics.rowCount($1) }
-    return statistics.entryCount(index, .all) == rows
+  ///
+  /// - Parameter count: The number of entries in the ranges.
+  private func isComplete(_ search: SearchIndex, _ match: Match, count: Int) -> Bool {
+    if search.columns.allSatisfy({ bounds[$0]?.bounds.excludeNull ?? false }) { return true }
+    let rows = search.definition.entities.reduce(0) { $0 + statistics.rowCount($1) }
+    return (match.usedCount == 0 ? count : statistics.entryCount(search.index, .all)) == rows
   }
 
   // MARK: Matching
@@ -85,10 +76,10 @@ extension FetchPlanner {
     var usedCount = 0
   }
 
-  private func match(_ components: [IndexComponent], _ columns: [IndexColumn]) -> Match {
+  private func match(_ search: SearchIndex) -> Match {
     var match = Match()
     var prefixes: [[UInt8]] = [[]]
-    for (component, column) in zip(components, columns) {
+    for (component, column) in zip(search.components, search.columns) {
       guard let known = bounds[column] else { break }
       let found = component.isDescending ? known.bounds.flipped() : known.bounds
       guard prefixes.count * found.ranges.count <= Self.rangesMax else { break }
@@ -120,18 +111,19 @@ extension FetchPlanner {
 
   /// How the index produces the requested order; nil if it cannot. Without a requested order, any
   /// direction is right.
-  private func ordering(_ components: [IndexComponent], _ columns: [IndexColumn]) -> Ordering? {
+  private func ordering(_ search: SearchIndex) -> Ordering? {
     guard let first = fetch.order.first else {
       return Ordering(isReversed: false, reversesTies: false)
     }
-    let wanted = fetch.order.filter { !($0.ownColumn.map(isPinned) ?? false) }
-    let free = zip(components, columns).filter { !isPinned($0.1) }
+    let wanted = fetch.order.indices.filter { !(fetch.order[$0].ownColumn.map(isPinned) ?? false) }
+    let free = search.columns.indices.filter { !isPinned(search.columns[$0]) }
     // Ties must be in the order of references only, so the order must use every free component.
     guard wanted.count == free.count else { return nil }
     let tiesDescend = !first.order.isAscending
     for isReversed in [tiesDescend, !tiesDescend] {
       let agrees = zip(wanted, free).allSatisfy { criterion, part in
-        criterion.ownColumn == part.1 && criterion.order.isAscending == (part.0.isDescending == isReversed)
+        fetch.order[criterion].ownColumn == search.columns[part]
+          && fetch.order[criterion].order.isAscending == (search.components[part].isDescending == isReversed)
       }
       if agrees { return Ordering(isReversed: isReversed, reversesTies: isReversed != tiesDescend) }
     }
@@ -140,11 +132,11 @@ extension FetchPlanner {
 
   /// How the index produces the order of the first criterion, for a fetch with a window; nil if it
   /// cannot.
-  private func leadingOrder(_ components: [IndexComponent], _ columns: [IndexColumn]) -> Ordering? {
-    guard fetch.windowEnd != nil, let first = fetch.order.first, first.ownColumn == columns[0] else {
+  private func leadingOrder(_ search: SearchIndex) -> Ordering? {
+    guard fetch.windowEnd != nil, let first = fetch.order.first, first.ownColumn == search.columns[0] else {
       return nil
     }
-    let isReversed = first.order.isAscending == components[0].isDescending
+    let isReversed = first.order.isAscending == search.components[0].isDescending
     return Ordering(isReversed: isReversed, reversesTies: false)
   }
 
@@ -153,18 +145,18 @@ extension FetchPlanner {
     bounds[column].map { $0.bounds.arePoints && $0.bounds.ranges.count == 1 } ?? false
   }
 
-  private func words(
-    _ definition: IndexDefinition, _ components: [IndexComponent], _ columns: [IndexColumn], _ match: Match
-  ) -> String {
-    let names = zip(components, columns).map { $0.words(fetch.entity.properties[$1.slot].name) }
-    let kind = definition.isUnique ? "unique index" : "index"
-    let used = columns.prefix(match.usedCount).map(name)
+  private func words(_ search: SearchIndex, _ match: Match) -> String {
+    let names = zip(search.components, search.columns).map {
+      $0.words(fetch.entity.properties[$1.slot].name)
+    }
+    let kind = search.isUnique ? "unique index" : "index"
+    let used = search.columns.prefix(match.usedCount).map(name)
     let ranges =
       used.isEmpty
       ? "all of it"
       : "\(counted(match.ranges.count, "range")) by "
         + used.joined(separator: ", ")
-    return "\(kind) on \(names.joined(separator: ", "))\(definition.conditionWords): \(ranges)"
+    return "\(kind) on \(names.joined(separator: ", "))\(search.definition.conditionWords): \(ranges)"
   }
 
   private func name(_ column: IndexColumn) -> String {

@@ -20,7 +20,7 @@ extension FetchPlanner {
   /// Whether the predicate of the request implies another predicate.
   private func isImplied(_ part: FetchPredicate) -> Bool {
     if conjuncts.contains(part) { return true }
-    for (column, needed) in Self.ownBounds(part, fetch.entity) where needed.areExact {
+    for (column, needed) in Self.ownBounds(part, fetch.entity).entries where needed.areExact {
       if let known = bounds[column], known.bounds.lies(in: needed) { return true }
     }
     switch part {

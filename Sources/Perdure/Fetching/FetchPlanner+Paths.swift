@@ -39,10 +39,11 @@ extension FetchPlanner {
       else { return [] }
       var asked = comparison
       asked.left = comparison.left.asked(of: way.destination.properties[way.slot].name)
-      let bounds = way.destination.bounds(asked).filter { $0.value.excludeNull }
-      return indexes(at: way, for: Set(bounds.keys.map(\.function))).compactMap { inner, component, name in
+      let bounds = way.destination.bounds(asked)
+      let functions = Set(bounds.entries.filter(\.element.excludeNull).map(\.column.function))
+      return indexes(at: way, for: functions).compactMap { inner, component, name in
         let column = IndexColumn(slot: way.slot, function: component.function)
-        guard let bounds = bounds[column] else { return nil }
+        guard let bounds = bounds[column], bounds.excludeNull else { return nil }
         let ranges = (component.isDescending ? bounds.flipped() : bounds).ranges
         guard ranges.allSatisfy(\.fitsIndexes) else { return nil }
         let found = ranges.reduce(0) { $0 + statistics.entryCount(inner, $1) }

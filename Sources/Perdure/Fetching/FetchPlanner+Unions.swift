@@ -25,7 +25,7 @@ extension FetchPlanner {
 
   /// Whether an index of one column can serve the whole OR.
   private func isOfOneColumn(_ position: Int) -> Bool {
-    bounds.values.contains { $0.conjuncts.contains(position) }
+    bounds.entries.contains { $0.element.conjuncts.contains(position) }
   }
 
   /// Nil if a part can only be found by a scan, or if the parts together cost more than a scan.

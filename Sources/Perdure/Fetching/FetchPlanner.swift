@@ -13,15 +13,19 @@
 
 internal import PerdurePredicates
 
-/// Plans one prepared fetch.
-package struct FetchPlanner {
+/// Plans one prepared fetch. A class, because plans keep it to describe themselves.
+package final class FetchPlanner {
   let fetch: PreparedFetch
   let statistics: FetchStatistics
   let conjuncts: [FetchPredicate]
   /// The number of ORs that contain the predicate.
   let depth: Int
   /// The bounds of the object's own columns that follow from the conjuncts.
-  let bounds: [IndexColumn: ColumnBounds]
+  let bounds: ColumnTable<ColumnBounds>
+  /// The indexes that contain every requested object.
+  let searchIndexes: [SearchIndex]
+  /// The number of rows of the entities.
+  private(set) lazy var rowTotal = fetch.concrete.reduce(0) { $0 + statistics.rowCount($1) }
 
   /// The bounds of one column, and the conjuncts that they follow from.
   struct ColumnBounds {
@@ -61,7 +65,8 @@ package struct FetchPlanner {
   ) -> FetchPlan {
     let planner = FetchPlanner(fetch, statistics)
     if let unique = planner.uniqueCandidate() { return planner.plan(unique) }
-    let candidates = planner.candidates().filter { leads || !$0.leadsOrder }
+    var candidates = planner.candidates()
+    if !leads { candidates.removeAll(where: \.leadsOrder) }
     let best = planner.cheapest(candidates)
     if !best.leadsOrder { return planner.plan(best) }
     let other = planner.cheapest(candidates.filter { !$0.leadsOrder })
@@ -70,9 +75,12 @@ package struct FetchPlanner {
 
   /// The cheapest possible plan, or the first of equally cheap plans. A scan is always possible.
   private func cheapest(_ candidates: [Candidate]) -> Candidate {
-    var best = candidates[0]
-    for candidate in candidates.dropFirst() where cost(candidate) < cost(best) { best = candidate }
-    return best
+    var (best, bestCost) = (0, cost(candidates[0]))
+    for position in candidates.indices.dropFirst() {
+      let cost = cost(candidates[position])
+      if cost < bestCost { (best, bestCost) = (position, cost) }
+    }
+    return candidates[best]
   }
 
   init(_ fetch: PreparedFetch, _ statistics: FetchStatistics, depth: Int = 0) {
@@ -80,11 +88,11 @@ package struct FetchPlanner {
     self.fetch = fetch
     self.statistics = statistics
     conjuncts = fetch.predicate.conjuncts
-    var bounds: [IndexColumn: ColumnBounds] = [:]
+    searchIndexes = fetch.schema.searchIndexes(of: fetch.entity, concrete: fetch.concrete)
+    var bounds = ColumnTable<ColumnBounds>()
     for (position, conjunct) in conjuncts.enumerated() {
-      for (column, found) in Self.ownBounds(
-        conjunct, fetch.entity, withCanonical: fetch.schema.asksForCanonical)
-      {
+      let own = Self.ownBounds(conjunct, fetch.entity, withCanonical: fetch.schema.asksForCanonical)
+      for (column, found) in own.entries {
         var known = bounds[column] ?? ColumnBounds(bounds: found, conjuncts: [])
         known.bounds = known.bounds.intersected(found)
         known.conjuncts.insert(position)
@@ -100,26 +108,33 @@ package struct FetchPlanner {
   /// - Parameter withCanonical: Whether to include bounds of canonical texts, which need folding.
   static func ownBounds(
     _ conjunct: FetchPredicate, _ entity: EntityStorage, withCanonical: Bool = true
-  ) -> [IndexColumn: SearchBounds] {
+  ) -> ColumnTable<SearchBounds> {
     switch conjunct {
     case .or(let parts):
       let found = parts.map { ownBounds($0, entity, withCanonical: withCanonical) }
-      var joined: [IndexColumn: SearchBounds] = [:]
-      for column in (found.first ?? [:]).keys {
+      var joined = ColumnTable<SearchBounds>()
+      for column in found.first?.columns ?? [] {
         let all = found.compactMap { $0[column] }
         if all.count == parts.count { joined[column] = SearchBounds.union(all) }
       }
       return joined
     case .comparison(let comparison) where comparison.modifier == .direct:
       return entity.bounds(comparison, withCanonical: withCanonical)
-    default: return [:]
+    default: return ColumnTable()
     }
   }
 
   /// Every way to run the fetch.
   func candidates() -> [Candidate] {
-    [scan()] + namedReferences() + indexCandidates() + relationCandidates() + countCandidates()
-      + joinCandidates() + pathOrderCandidates() + unionCandidates()
+    var candidates = [scan()]
+    if !conjuncts.isEmpty { candidates += namedReferences() }
+    candidates += searchIndexes.compactMap(indexCandidate)
+    if !conjuncts.isEmpty { candidates += relationCandidates() }
+    if fetch.schema.hasCountOrders { candidates += countCandidates() }
+    if !conjuncts.isEmpty { candidates += joinCandidates() }
+    candidates += pathOrderCandidates()
+    candidates += unionCandidates()
+    return candidates
   }
 
   // MARK: Cost
@@ -146,12 +161,12 @@ package struct FetchPlanner {
 
   // MARK: Paths that need no index
 
-  var rowTotal: Int { fetch.concrete.reduce(0) { $0 + statistics.rowCount($1) } }
-
   private func scan() -> Candidate {
     Candidate(
       access: .scan, isOrdered: fetch.order.isEmpty, count: rowTotal, costPerCandidate: 1,
-      words: { "scan of \(fetch.concrete.map { fetch.schema.entity($0).name }.joined(separator: ", "))" })
+      words: { [fetch] in
+        "scan of \(fetch.concrete.map { fetch.schema.entity($0).name }.joined(separator: ", "))"
+      })
   }
 
   /// `SELF == x`, `SELF IN {…}`.

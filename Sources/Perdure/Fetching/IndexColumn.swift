@@ -13,9 +13,7 @@ extension EntityStorage {
   func column(_ expression: FetchExpression) -> (column: IndexColumn, kind: FieldKind)? {
     switch expression {
     case .keyPath(let path):
-      guard path.aggregate == nil, let slot = slot(named: path.names.joined(separator: ".")) else {
-        return nil
-      }
+      guard path.aggregate == nil, let slot = slot(named: path.joinedNames) else { return nil }
       return column(ofSlot: slot)
     case .function(let function, let arguments):
       guard let function = TextFunction(function), arguments.count == 1,
@@ -49,11 +47,11 @@ extension EntityStorage {
 
   /// The columns that a comparison with a constant restricts, and their bounds. A comparison of a
   /// text also restricts its canonical text.
-  func bounds(_ comparison: FetchComparison, withCanonical: Bool = true) -> [IndexColumn: SearchBounds] {
+  func bounds(_ comparison: FetchComparison, withCanonical: Bool = true) -> ColumnTable<SearchBounds> {
+    var found = ColumnTable<SearchBounds>()
     guard case .constant(let value) = comparison.right, let (column, kind) = column(comparison.left) else {
-      return [:]
+      return found
     }
-    var found: [IndexColumn: SearchBounds] = [:]
     found[column] = SearchBounds(column.function, kind, comparison.op, value, comparison.options)
     if withCanonical, column.function == nil, kind == .string {
       found[IndexColumn(slot: column.slot, function: .canonical)] = SearchBounds(
@@ -61,4 +59,9 @@ extension EntityStorage {
     }
     return found
   }
+}
+
+extension PropertyPath {
+  /// The names as one, as a composite's element is called.
+  fileprivate var joinedNames: String { names.count == 1 ? names[0] : names.joined(separator: ".") }
 }
