@@ -67,7 +67,7 @@ extension GraphSchema {
   /// - Throws: `FetchError`.
   func prepared(_ query: FetchQuery, _ schema: StoreSchema) throws -> PreparedFetch {
     var query = query
-    if let predicate = query.predicate {
+    if let predicate = query.predicate, hasSpreadEntities || predicate.traits.contains(.isUnusual) {
       guard let flat = predicate.flattened() else {
         throw FetchError.tooDeep(entity: shape(numbered: query.entity).name)
       }

@@ -28,7 +28,10 @@ struct ConstantFitting {
   let schema: StoreSchema
   let entity: EntityStorage
 
+  /// The predicate with fitted constants.
   func fit(_ predicate: FetchPredicate) -> FetchPredicate {
+    let traits = predicate.traits
+    if !traits.contains(.isUnusual) { return traits.isEmpty ? predicate : fit(predicate, [:]) }
     var (hasFraction, hasLongLiteral) = (false, false)
     predicate.forEachExpression { expression in
       if case .constant(let value) = expression, value.hasFraction { hasFraction = true }

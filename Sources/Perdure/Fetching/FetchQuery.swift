@@ -36,17 +36,18 @@ extension FetchQuery {
   }
 }
 
-/// A query that fits the schema, with a folded predicate and a resolved order.
-package struct PreparedFetch {
+/// A query that fits the schema, with a folded predicate and a resolved order. It is a class,
+/// because the planner, the plan and the executor each retain it.
+package final class PreparedFetch {
   package let schema: StoreSchema
   package let entity: EntityStorage
   /// The concrete entities of the requested objects, ascending.
   package let concrete: [UInt16]
   /// Folded (PredicateFolding.swift).
-  package private(set) var predicate: FetchPredicate
-  package private(set) var order: [SortCriterion]
-  package private(set) var limit: Int?
-  package private(set) var offset: Int
+  package let predicate: FetchPredicate
+  package let order: [SortCriterion]
+  package let limit: Int?
+  package let offset: Int
   /// The value of `now()`.
   package let now: Date
 
@@ -56,40 +57,45 @@ package struct PreparedFetch {
   package init(_ query: FetchQuery, _ schema: StoreSchema, now: Date = Date()) throws {
     let entity = schema.entity(query.entity)
     try query.checkWindow(schema)
-    var query = query
-    query.predicate = query.predicate?.replacingNamedElements()
-    if !schema.hasEntityProperty { query.predicate = query.predicate?.replacingEntityNames() }
-    if let composites = CompositePaths(schema: schema, entity: entity) {
-      query.predicate = query.predicate.map(composites.joined)
-      query.order = query.order.map(composites.joined)
-    }
+    let composites = CompositePaths(schema: schema, entity: entity)
+    let predicate = query.predicate ?? .true
+    let isPlain = composites == nil && !predicate.traits.contains(.isUnusual)
+    let written = isPlain ? predicate : predicate.withPlainNames(schema, composites)
+    let asked = ConstantFitting(schema: schema, entity: entity).fit(written)
     var check = PredicateCheck(schema: schema, entity: entity)
-    let asked = ConstantFitting(schema: schema, entity: entity)
-      .fit((query.predicate ?? .true).replacingObjectIDs())
     try check.check(asked)
     self.schema = schema
     self.entity = entity
     concrete =
       query.includesSubentities ? entity.concrete : entity.concrete.filter { $0 == entity.number }
-    predicate = asked.folded(now: now).replacingCopies(schema, entity)
-    order = try query.order.map { try SortCriterion($0, entity, schema) }
+    // A plain predicate has no function, and its constants are on the right.
+    let folded = isPlain ? asked.simplified() : asked.folded(now: now)
+    self.predicate = folded.replacingCopies(schema, entity)
+    let order = composites.map { query.order.map($0.joined) } ?? query.order
+    self.order = try order.map { try SortCriterion($0, entity, schema) }
     limit = query.limit
     offset = query.offset
     self.now = now
   }
 
+  private init(
+    _ other: PreparedFetch, predicate: FetchPredicate, order: [SortCriterion], limit: Int?, offset: Int
+  ) {
+    (schema, entity, concrete, now) = (other.schema, other.entity, other.concrete, other.now)
+    self.predicate = predicate
+    self.order = order
+    self.limit = limit
+    self.offset = offset
+  }
+
   /// The fetch of all objects that satisfy a part of the predicate, without an order.
   func all(satisfying part: FetchPredicate) -> PreparedFetch {
-    var fetch = self
-    (fetch.predicate, fetch.order, fetch.limit, fetch.offset) = (part, [], nil, 0)
-    return fetch
+    PreparedFetch(self, predicate: part, order: [], limit: nil, offset: 0)
   }
 
   /// The same fetch with another offset.
   func skipping(_ offset: Int) -> PreparedFetch {
-    var fetch = self
-    fetch.offset = offset
-    return fetch
+    PreparedFetch(self, predicate: predicate, order: order, limit: limit, offset: offset)
   }
 
   /// The number of objects up to the end of the window; nil for all.
@@ -99,6 +105,17 @@ package struct PreparedFetch {
     guard let limit else { return nil }
     let (end, overflow) = offset.addingReportingOverflow(limit)
     return overflow ? nil : end
+  }
+}
+
+extension FetchPredicate {
+  /// The predicate with one spelling for each property: paths replace names in brackets, entities
+  /// replace their names, composites' elements have one name, and objects replace their ids.
+  fileprivate func withPlainNames(_ schema: StoreSchema, _ composites: CompositePaths?) -> FetchPredicate {
+    var predicate = replacingNamedElements()
+    if !schema.hasEntityProperty { predicate = predicate.replacingEntityNames() }
+    if let composites { predicate = composites.joined(predicate) }
+    return predicate.replacingObjectIDs()
   }
 }
 
@@ -120,6 +137,10 @@ package struct SortCriterion {
 
   /// - Throws: `FetchError` if the path does not exist or ends at many values.
   init(_ order: FetchOrder, _ entity: EntityStorage, _ schema: StoreSchema) throws(FetchError) {
+    if let own = SortCriterion(ofOwn: order, entity, schema) {
+      self = own
+      return
+    }
     let type = try schema.type(of: order.path, from: .object(entity), asked: entity)
     var order = order
     order.path = schema.expanded(order.path, from: entity)
@@ -153,6 +174,19 @@ package struct SortCriterion {
     case .value(let kind): self.kind = kind
     case .object, .many, .either, .any: self.kind = .reference
     }
+  }
+
+  /// The criterion of an attribute of the object itself; nil for other paths, and for mistakes.
+  private init?(ofOwn order: FetchOrder, _ entity: EntityStorage, _ schema: StoreSchema) {
+    guard order.path.names.count == 1, order.path.aggregate == nil,
+      let slot = entity.slot(named: order.path.names[0]),
+      case .attribute(let kind) = entity.properties[slot].form, kind != .absent,
+      !entity.properties[slot].isOpaque
+    else { return nil }
+    self.order = order
+    steps = [Step(slot: slot, property: entity.properties[slot], standIn: schema.standIn(slot, of: entity))]
+    ownColumn = IndexColumn(slot: slot)
+    self.kind = kind
   }
 
   /// The slot, if the value is a property of the object itself.

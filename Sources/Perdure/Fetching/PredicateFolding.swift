@@ -78,7 +78,7 @@ extension FetchExpression {
 
 extension PropertyPath {
   /// Whether the path ends in the identity of an object. No property has this name.
-  fileprivate var namesIdentity: Bool { names.last == "objectID" && aggregate == nil }
+  var namesIdentity: Bool { names.last == "objectID" && aggregate == nil }
 
   fileprivate init(_ names: ArraySlice<String>) { self.init(Array(names)) }
 }
@@ -120,7 +120,7 @@ extension FetchExpression {
 
 extension PropertyPath {
   /// Whether the path ends in `entity.name`.
-  fileprivate var namesEntity: Bool {
+  var namesEntity: Bool {
     names.count > 1 && names[names.count - 2] == EntityStorage.ownName && names.last == "name"
       && aggregate == nil
   }

@@ -1,0 +1,66 @@
+// The parts of a predicate that a fetch rewrites before it plans.
+//
+// Most predicates compare properties with constants. One traversal of such a predicate replaces all
+// passes that have nothing to rewrite in it.
+
+internal import PerdurePredicates
+
+/// What a fetch has to rewrite in a predicate.
+struct PredicateTraits: OptionSet {
+  let rawValue: UInt8
+
+  /// Anything but comparisons of paths or SELF with constants. Also an id, a path to an identity or
+  /// to an entity, and more levels than a fetch accepts without flattening.
+  static let isUnusual = PredicateTraits(rawValue: 1)
+  /// A constant that may be fitted to the property that it is compared with.
+  static let hasFractions = PredicateTraits(rawValue: 2)
+}
+
+extension FetchPredicate {
+  /// The levels that `flattened` accepts without a change.
+  private static let plainLevelMax = 50
+
+  /// Stops at the first unusual part.
+  var traits: PredicateTraits { traits(levels: Self.plainLevelMax) }
+
+  private func traits(levels: Int) -> PredicateTraits {
+    // A comparison is one level, and its operands are another.
+    if levels < 2 { return .isUnusual }
+    switch self {
+    case .true, .false: return []
+    case .not(let part): return part.only.traits(levels: levels - 1)
+    case .and(let parts), .or(let parts):
+      var traits: PredicateTraits = []
+      for part in parts where !traits.contains(.isUnusual) {
+        traits.formUnion(part.traits(levels: levels - 1))
+      }
+      return traits
+    case .comparison(let comparison):
+      guard case .constant(let value) = comparison.right, comparison.left.isPlain else { return .isUnusual }
+      return value.traits
+    }
+  }
+}
+
+extension FetchExpression {
+  /// Whether the expression is SELF, or a path that stays as it is.
+  fileprivate var isPlain: Bool {
+    switch self {
+    case .evaluatedObject: true
+    case .keyPath(let path):
+      path.names.count <= FetchPredicate.levelMax && !path.namesIdentity && !path.namesEntity
+    default: false
+    }
+  }
+}
+
+extension Value {
+  fileprivate var traits: PredicateTraits {
+    switch self {
+    case .objectID: .isUnusual
+    case .double, .decimal: .hasFractions
+    case .list(let list): list.reduce(into: []) { $0.formUnion($1.traits) }
+    default: []
+    }
+  }
+}
