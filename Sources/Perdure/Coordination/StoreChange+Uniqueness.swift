@@ -1,4 +1,4 @@
-// Checks uniqueness before a commit, for saves to several stores.
+// Checks uniqueness before a commit, for saves to several stores and to parent contexts.
 
 internal import PerdurePredicates
 
