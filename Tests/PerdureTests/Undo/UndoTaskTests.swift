@@ -184,4 +184,131 @@ struct UndoTaskTests {
     try other.undo()
     #expect(desk.first.title == "One" && !other.hasChanges)
   }
+
+  @Test("Each of two running closures records the property that both change in turns")
+  func sameInterval() async throws {
+    async let one: Void = desk.group("First") { [turns] desk in
+      await turns.begin(1)
+      await turns.reach(2)
+      desk.first.title = "A"
+      await turns.begin(3)
+      await turns.reach(4)
+    }
+    async let two: Void = desk.group("Second") { [turns] desk in
+      await turns.reach(1)
+      await turns.begin(2)
+      await turns.reach(3)
+      desk.first.title = "B"
+      await turns.begin(4)
+      await turns.reach(5)
+    }
+    await one
+    await turns.begin(5)
+    await two
+    #expect(desk.manager.undoActionName == "Second")
+    try desk.context.undo()
+    #expect(desk.first.title == "A")
+    try desk.context.undo()
+    #expect(desk.first.title == "One")
+  }
+
+  @Test("A name that is set inside an asynchronous closure names its group, not that of the event")
+  func name() async throws {
+    async let group: Void = desk.group("Group") { [turns] desk in
+      await turns.begin(1)
+      await turns.reach(2)
+      desk.manager.setActionName("Renamed")
+      desk.first.pages = 1
+      desk.context.undoGroup("Inner") { desk.manager.setActionName("Renamed again") }
+    }
+    await turns.reach(1)
+    desk.second.title = "B"
+    desk.context.processPendingChanges()
+    desk.second.pages = 2
+    await turns.begin(2)
+    await group
+    // The end of the closure has ended the event after its group.
+    #expect(desk.manager.undoCount == 3 && desk.manager.undoActionName == "")
+    try desk.context.undo()
+    #expect(desk.manager.undoActionName == "Renamed again")
+  }
+
+  @Test("A closure inside an asynchronous closure does not end the group of the event")
+  func nestedDuringEvent() async throws {
+    async let group: Void = desk.group("Group") { [turns] desk in
+      await turns.begin(1)
+      await turns.reach(2)
+      desk.context.undoGroup("Inner") { desk.first.pages = 1 }
+      await turns.begin(3)
+      await turns.reach(4)
+    }
+    await turns.reach(1)
+    desk.second.title = "B"
+    await turns.begin(2)
+    await turns.reach(3)
+    desk.second.pages = 2
+    await turns.begin(4)
+    await group
+    #expect(desk.manager.undoCount == 2)
+    try desk.context.undo()
+    #expect(desk.second.title == "Other" && desk.second.pages == 0 && desk.first.pages == 1)
+  }
+
+  @Test("After an asynchronous closure, delete rules are applied at the end of the event again")
+  func rulesAfterwards() async throws {
+    let shelf = try desk.scene.shelf("a")
+    let volume = shelf.volumes[0]
+    await desk.group("Group") { desk in desk.first.pages = 1 }
+    desk.context.delete(shelf)
+    #expect(!volume.isDeleted)
+    desk.context.processPendingChanges()
+    #expect(volume.isDeleted)
+  }
+
+  @Test("Deletions by the rules of a deletion before an asynchronous closure do not belong to its group")
+  func cascadeBefore() async throws {
+    let shelf = try desk.scene.shelf("a")
+    desk.context.delete(shelf)
+    await desk.group("Group") { desk in desk.first.pages = 1 }
+    #expect(desk.manager.undoCount == 2)
+    try desk.context.undo()
+    #expect(desk.first.pages == 0 && shelf.isDeleted)
+    try desk.context.undo()
+    #expect(shelf.volumes.map(\.title) == ["a"] && !desk.manager.canUndo)
+  }
+
+  @Test("A closure that deletes an object also deletes what another context has added to it meanwhile")
+  func addedElsewhere() async throws {
+    let shelf = try desk.scene.shelf("a")
+    try await desk.group("Group") { desk in
+      desk.context.delete(shelf)
+      try desk.scene.changeElsewhere { other in
+        let same = try #require(try other.existingObject(with: shelf.objectID) as? UndoShelf)
+        let added = UndoVolume(context: other)
+        added.title = "b"
+        same.volumes.append(added)
+      }
+    }
+    #expect(desk.manager.undoCount == 1)
+    try desk.context.undo()
+    #expect(shelf.volumes.map(\.title) == ["a", "b"] && !desk.manager.canUndo)
+  }
+
+  @Test("Deletions by the rules of a closure's deletion belong to its group, whatever happens meanwhile")
+  func cascade() async throws {
+    let shelf = try desk.scene.shelf("a")
+    let id = shelf.objectID
+    async let group: Void = desk.group("Group") { [turns] desk in
+      desk.context.delete(try desk.context.existingObject(with: id))
+      await turns.begin(1)
+      await turns.reach(2)
+    }
+    await turns.reach(1)
+    desk.context.undoGroup("Closure") { desk.second.pages = 3 }
+    await turns.begin(2)
+    try await group
+    #expect(desk.manager.undoCount == 2 && desk.manager.undoActionName == "Group")
+    try desk.context.undo()
+    #expect(shelf.volumes.map(\.title) == ["a"] && desk.second.pages == 3)
+  }
 }

@@ -100,7 +100,8 @@ final class UndoGroups {
   /// - Returns: Whether the group has ended; false if it was removed meanwhile.
   func endTask(_ token: UndoTask) -> Bool {
     guard let manager else { return false }
-    deleteRules.propagateDeletes()
+    // The closure has returned, so the token does not belong to the current task any more.
+    UndoTask.$token.withValue(token) { deleteRules.propagateDeletes() }
     guard let group = manager.recorder.endTask(token) else { return false }
     manager.complete(group, contents)
     return true
