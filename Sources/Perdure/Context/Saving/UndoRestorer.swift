@@ -123,7 +123,14 @@ final class UndoRestorer {
 
   /// Restores a removed object with its attributes.
   private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
-    if let overlay = pending[reference], overlay.isDeleted { return takeBackDeletion(overlay, object) }
+    if let overlay = pending[reference], overlay.isDeleted {
+      if overlay.isNew || reading.rows.viewVersion(of: reference) != nil {
+        return takeBackDeletion(overlay, object)
+      }
+      // Another context has deleted the object too. Completes the deletion, so that the object is
+      // inserted again.
+      editing.rebase.rebase(overlay)
+    }
     let shape = graph.shape(of: reference)
     let overlay = ObjectOverlay(reference, shape, isNew: true, in: registry.memory)
     overlay.isInsertedAgain = object.wasStored
@@ -142,7 +149,6 @@ final class UndoRestorer {
     editing.objectEditor.unmarkDeleted(overlay)
     if !overlay.isNew, !overlay.changesRow { overlay.baseVersion = nil }
     pending.dropIfUnchanged(overlay)
-    editing.linkEditor.addIfVanished(overlay.reference)
     // Observers have received the deletion, so the event must report the object.
     if pending[overlay.reference] == nil, overlay.toldState != nil {
       pending.eventStarts[overlay.reference] = EventStart()
