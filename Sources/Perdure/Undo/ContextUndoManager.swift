@@ -77,6 +77,7 @@ public final class ContextUndoManager {
 
   /// The name of the next group to undo; empty if there is no group or it has no name.
   public var undoActionName: String {
+    if !canUndo { return "" }
     if let recorder = madeRecorder, recorder.hasEventEdits { return recorder.eventName }
     return history.last(.undo)?.name ?? ""
   }
