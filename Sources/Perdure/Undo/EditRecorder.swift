@@ -51,7 +51,8 @@ final class EditRecorder {
   /// Whether the current code runs in a closure of `undoGroup`.
   var isInGroup: Bool { closureDepth > 0 || taskGroup != nil }
 
-  var hasEventEdits: Bool { eventGroup?.isEmpty == false }
+  /// Whether the event has edits outside of closures. Its group begins with the first one.
+  var hasEventEdits: Bool { eventGroup != nil }
 
   var eventName: String { eventGroup?.name ?? "" }
 
@@ -72,13 +73,14 @@ final class EditRecorder {
 
   /// Whether the current group has inserted an object (UG3 in UndoGroup.swift).
   func hasInserted(_ reference: ObjectReference) -> Bool {
-    taskGroups.isEmpty && currentGroup()?.hasInserted(reference) == true
+    currentGroup()?.hasInserted(reference) == true
   }
 
+  /// The open groups. The group of a task can be there twice, also as that of a closure.
   private var openGroups: [OpenUndoGroup] {
     var groups = Array(taskGroups.values)
     if let eventGroup { groups.append(eventGroup) }
-    if let closureGroup, !groups.contains(where: { $0 === closureGroup }) { groups.append(closureGroup) }
+    if let closureGroup { groups.append(closureGroup) }
     return groups
   }
 
@@ -159,7 +161,7 @@ final class EditRecorder {
   ///
   /// - Returns: False if there is no such group.
   func setName(_ name: String) -> Bool {
-    let group = closureGroup ?? taskGroup ?? (hasEventEdits ? eventGroup : nil)
+    let group = closureGroup ?? taskGroup ?? eventGroup
     group?.name = name
     return group != nil
   }

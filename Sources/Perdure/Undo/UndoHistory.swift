@@ -36,13 +36,12 @@ struct UndoHistory {
     direction == .undo ? stacks.undo.last : stacks.redo.last
   }
 
-  /// Whether a group before the last one has removed an object. Then the undo of that group will
-  /// restore the object.
+  /// Whether a group has removed an object. Then the undo of that group will restore the object.
   ///
   /// - Complexity: O(n) for n changes in the groups.
   func brings(back reference: ObjectReference, _ direction: Direction) -> Bool {
     let groups = direction == .undo ? stacks.undo : stacks.redo
-    return groups.dropLast().contains { group in
+    return groups.contains { group in
       group.changes.contains { $0.place == .object(reference) && $0.after.isAbsent }
     }
   }

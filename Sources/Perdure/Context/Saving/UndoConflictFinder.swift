@@ -86,11 +86,7 @@ final class UndoConflictFinder {
   ) -> FoundConflict? {
     let target = target(of: change)
     let isReturning = returning.contains(change.place.owner)
-    if case .position(let member, let owner, _) = change.place,
-      !reading.contents.exists(owner) || !reading.contents.exists(member)
-    {
-      return nil
-    }
+    if case .position(let member, _, _) = change.place, !reading.contents.exists(member) { return nil }
     let current = reading.contents.content(of: change.place)
     let isLost = target.map { !reading.contents.exists($0) && !returning.contains($0) } ?? false
     // An undo sets all columns of an object that it restores, so their current values do not
@@ -112,11 +108,11 @@ final class UndoConflictFinder {
   ) -> FoundConflict? {
     guard case .column(let owner, let slot) = change.place, reading.contents.exists(target),
       let inverse = graph.inverse(of: graph.shape(of: owner).relationship(slot), at: target),
-      inverse.form == .inverseToOne, let partner = self.reading.links.target(of: target, inverse),
-      partner != owner
+      inverse.form == .inverseToOne, let partner = self.reading.links.target(of: target, inverse)
     else { return nil }
     guard let column = self.graph.inverse(of: inverse, at: partner),
-      // No conflict if the undo also changes the partner's column, or removes the partner.
+      // No conflict if the undo also changes the partner's column, or removes the partner. The
+      // column of the owner itself is a place of the group.
       !places.contains(.column(partner, slot: column.slot)), !places.contains(.object(partner))
     else { return nil }
     return FoundConflict(
@@ -144,8 +140,8 @@ final class UndoConflictFinder {
     else {
       return []
     }
-    let (reference, shape) = (change.place.owner, graph.shape(of: change.place.owner))
-    return after.columns.indices.filter { after.columns[$0] != current.columns[$0] && shape.isColumn($0) }
+    let reference = change.place.owner
+    return after.columns.indices.filter { after.columns[$0] != current.columns[$0] }
       .map { slot in
         FoundConflict(
           place: change.place, property: .column(reference, slot: slot), before: .absent,

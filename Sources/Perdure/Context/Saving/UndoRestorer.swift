@@ -58,7 +58,7 @@ final class UndoRestorer {
     var notified: Set<ObjectReference> = []
     for change in changes {
       let owner = change.place.owner
-      guard let object = registry.identityMap.object(owner), object.isAwake, notified.insert(owner).inserted,
+      guard let object = registry.identityMap.object(owner), notified.insert(owner).inserted,
         reading.contents.exists(owner)
       else { continue }
       editing.hooks.reawaken(object, returned.contains(owner) ? .undoDeletion : .undoUpdate)
