@@ -171,6 +171,22 @@ struct UndoDeletionTests {
     try context.save()
   }
 
+  @Test("A reference that `.noAction` has kept, and that has changed since, does not return")
+  func changedReference() throws {
+    let scene = try AttackScene()
+    let context = scene.context
+    let (house, other, room) = (House(context: context), House(context: context), Room(context: context))
+    room.house = house
+    try scene.begin()
+    context.undoGroup("Delete") { context.delete(house) }
+    try context.save()
+    context.withoutUndo { room.house = other }
+    try context.undo()
+    #expect(room.house === other && house.rooms.isEmpty && other.rooms.contains(room))
+    try context.save()
+    #expect(try here(house, scene.container.newContext()).rooms.isEmpty)
+  }
+
   @Test("An undo restores one-way references to a deleted object", arguments: [false, true])
   func oneWay(_ isSaved: Bool) throws {
     let scene = try AttackScene()
@@ -416,6 +432,23 @@ struct UndoHookTests {
     #expect(manager.undoActionName == "Count" && !manager.canRedo)
     try context.undo()
     #expect(object.count == 10 && object.text == "a")
+    object.count = 4
+    context.rollback()
+    #expect(!manager.canUndo)
+  }
+
+  @Test("If a hook discards the changes of its object, the group stays, and a rollback keeps it")
+  func hookDiscards() throws {
+    let scene = try AttackScene()
+    let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
+    context.undoGroup("Text") { object.text = "a" }
+    object.beforeSave = { $0.managedObjectContext?.refresh($0, mergeChanges: false) }
+    try context.save()
+    object.beforeSave = nil
+    #expect(object.text == "" && manager.undoCount == 1 && manager.undoActionName == "Text")
+    context.undoGroup("Count") { object.count = 4 }
+    context.rollback()
+    #expect(manager.undoCount == 1 && manager.undoActionName == "Text")
   }
 
   @Test("If a save fails because its hooks never end, the group stays, and later edits are another group")
@@ -453,6 +486,40 @@ struct UndoHookTests {
     #expect(!manager.canRedo && manager.undoCount == 1)
     try context.undo()
     #expect(object.count == 5 && object.text == "")
+  }
+
+  @Test("After a hook rolls back, later edits of the hook make a group to undo")
+  func hookRollsBack() throws {
+    let scene = try AttackScene()
+    let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
+    context.undoGroup("Text") { object.text = "a" }
+    try context.undo()
+    context.withoutUndo { object.count = 5 }
+    object.beforeSave = {
+      guard $0.count == 5 else { return }
+      $0.managedObjectContext?.rollback()
+      $0.count = 6
+    }
+    try context.save()
+    #expect(object.count == 6 && !manager.canRedo && manager.undoCount == 1)
+    try context.undo()
+    #expect(object.count == 10 && object.text == "")
+  }
+
+  @Test("Edits of an inserted object by willSave belong to the group of its insertion")
+  func insertedAndHooked() throws {
+    let scene = try AttackScene()
+    let (context, manager) = (scene.context, scene.manager)
+    let object = context.undoGroup("Insert") { Hooked(context: context) }
+    object.beforeSave = { if $0.text == "" { $0.text = "hook" } }
+    context.processPendingChanges()
+    try context.save()
+    object.beforeSave = nil
+    while manager.canUndo { try context.undo() }
+    #expect(object.isDeleted)
+    while manager.canRedo { try context.redo() }
+    #expect(!object.isDeleted && object.text == "hook" && object.count == 10)
+    try context.save()
   }
 
   @Test("Edits of didSave are another group, and the saved group stays below it")
@@ -776,8 +843,9 @@ struct UndoExchangeTests {
     context.undoGroup("Delete") { context.delete(volume) }
     context.undoGroup("Edit") { volume.title = "Two" }
     try context.undo()
-    #expect(volume.isDeleted)
+    #expect(volume.isDeleted && volume.title == "One")
     try context.redo()
+    #expect(volume.isDeleted && volume.title == "Two")
     for _ in 0..<2 { try context.undo() }
     #expect(!volume.isDeleted && volume.title == "One")
     try context.save()

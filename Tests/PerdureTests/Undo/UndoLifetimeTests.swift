@@ -21,6 +21,13 @@ import Testing
   override func awake(fromSnapshotEvents events: SnapshotEventType) { self.events.append(events) }
 }
 
+/// Its hook calls undo during a save.
+@Entity private final class UndoingHook: ManagedObject {
+  var count: Int = 0
+
+  override func willSave() { try? managedObjectContext?.undo() }
+}
+
 @Suite("The lifetime of undo groups and of their objects")
 struct UndoLifetimeTests {
   private func visit() throws -> (PersistentContainer, ManagedObjectContext, UndoVisit) {
@@ -229,7 +236,7 @@ struct UndoLifetimeTests {
     try context.save()
   }
 
-  @Test("Calls inside a group or with another context's manager stop the program with a message")
+  @Test("Calls in a group or a hook, or with another context's manager, stop the program with a message")
   func misuse() async {
     let inside = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let scene = try UndoScene()
@@ -237,6 +244,17 @@ struct UndoLifetimeTests {
     }
     let insideText = String(decoding: inside?.standardErrorContent ?? [], as: UTF8.self)
     #expect(insideText.contains("inside undoGroup"))
+    let hook = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let container = try PersistentContainer(
+        name: "Hooks", classes: [UndoingHook.self], description: .inMemory)
+      try container.loadPersistentStores()
+      let context = container.newContext()
+      context.undoManager = ContextUndoManager()
+      UndoingHook(context: context).count = 1
+      try context.save()
+    }
+    let hookText = String(decoding: hook?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(hookText.contains("by a hook"))
     let shared = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let scene = try UndoScene()
       scene.container.newContext().undoManager = scene.manager
