@@ -175,4 +175,110 @@ struct UndoConflictTests {
     try context.undo()
     #expect(volume.title == "Theirs" && volume.pages == 0)
   }
+
+  @Test("A later edit is a conflict if another context has deleted the object that an earlier group inserted")
+  func insertedAndDeleted() throws {
+    let scene = try UndoScene()
+    let context = scene.context
+    let volume = context.undoGroup("Insert") { UndoVolume(context: context) }
+    context.undoGroup("Rename") { volume.title = "Two" }
+    try context.save()
+    try scene.changeElsewhere { $0.delete(try self.volume(volume.objectID, $0)) }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == [""] && found[0].current == .bool(false))
+    try context.undo(.overwrite)
+    try context.undo()
+    #expect(!scene.manager.canUndo)
+    try context.save()
+  }
+
+  @Test("A member that withoutUndo has added again at another position is a conflict of its removal")
+  func addedAgain() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
+    let volume = shelf.volumes[0]
+    context.undoGroup("Remove") {
+      shelf.volumes.remove(volume)
+      context.withoutUndo { shelf.volumes.append(volume) }
+    }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["volumes"] && found[0].member == volume.objectID)
+    #expect(found[0].after == .null)
+    try context.undo(.overwrite)
+    #expect(shelf.volumes.map(\.title) == ["a", "b"])
+  }
+
+  @Test("An instance of another context in a transient attribute is restored, and is not a conflict")
+  func foreignInstance() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let other = scene.container.newContext()
+    let foreign = try self.volume(volume.objectID, other)
+    context.undoGroup("Set") { volume.companion = foreign }
+    context.undoGroup("Clear") { volume.companion = nil }
+    try context.undo()
+    #expect(volume.companion === foreign)
+    try context.undo()
+    #expect(volume.companion == nil)
+    try context.redo()
+    #expect(volume.companion === foreign)
+  }
+
+  @Test("A group does not retain an instance of another context, and restores null after its release")
+  func releasedForeignInstance() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    weak var released: UndoVolume?
+    try {
+      let other = scene.container.newContext()
+      let foreign = try self.volume(volume.objectID, other)
+      released = foreign
+      context.undoGroup("Set") { volume.companion = foreign }
+      context.undoGroup("Clear") { volume.companion = nil }
+    }()
+    #expect(released == nil)
+    try context.undo()
+    #expect(volume.companion == nil)
+  }
+
+  @Test("The move of a member that another context has deleted is not a conflict")
+  func movedAndDeleted() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
+    let volume = shelf.volumes[0]
+    context.undoGroup("Move") {
+      shelf.volumes.move(volume, to: 2)
+      shelf.name = "moved"
+    }
+    try context.save()
+    try scene.changeElsewhere { $0.delete(try self.volume(volume.objectID, $0)) }
+    try context.undo()
+    #expect(shelf.volumes.map(\.title) == ["b", "c"] && shelf.name == "")
+    try context.save()
+  }
+
+  @Test("Links to an inserted object that keepCurrent leaves in place stay, from either end")
+  func keptTargets() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let mark = UndoMark(context: context)
+    try context.save()
+    scene.manager.removeAllActions()
+    let (newVolume, newMark) = context.undoGroup("Insert") {
+      let (newVolume, newMark) = (UndoVolume(context: context), UndoMark(context: context))
+      (mark.favourite, volume.sequel) = (newVolume, newVolume)
+      mark.volumes.insert(newVolume)
+      volume.marks.insert(newMark)
+      return (newVolume, newMark)
+    }
+    try context.save()
+    try scene.changeElsewhere {
+      try self.volume(newVolume.objectID, $0).title = "Theirs"
+      try $0.existingObject(with: newMark.objectID).setValue("theirs", forKey: "label")
+    }
+    try context.undo(.keepCurrent)
+    #expect(mark.favourite === newVolume && volume.sequel === newVolume)
+    #expect(mark.volumes.contains(newVolume) && volume.marks.contains(newMark))
+    try context.save()
+  }
 }

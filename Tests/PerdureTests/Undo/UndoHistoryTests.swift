@@ -106,6 +106,63 @@ struct UndoHistoryTests {
     history.rollBack()
     #expect(history.last(.undo)?.changes[0].place == .column(other, slot: 0))
   }
+  @Test("The size is right after a rollback, and after all groups were removed")
+  func sizes() {
+    let size = group(1, length: 1000).byteCount
+    var history = UndoHistory(levelsMax: 0, byteCountMax: 3 * size)
+    history.add(group(1, length: 1000), isSaved: false)
+    history.didSave()
+    for number in 2...3 { history.add(group(UInt64(number), length: 1000), isSaved: false) }
+    history.rollBack()
+    for number in 4...5 { history.add(group(UInt64(number), length: 1000), isSaved: false) }
+    #expect(numbers(history, .undo) == [1, 4, 5])
+    history.removeAll()
+    for number in 6...8 { history.add(group(UInt64(number), length: 1000), isSaved: false) }
+    #expect(numbers(history, .undo) == [6, 7, 8])
+  }
+
+  @Test("A rollback applies limits that were lowered since the save")
+  func lowered() {
+    var history = UndoHistory(levelsMax: 3, byteCountMax: 0)
+    for number in 1...3 { history.add(group(UInt64(number)), isSaved: false) }
+    history.didSave()
+    for number in 4...6 {
+      _ = history.removeLast(.undo)
+      history.put(group(UInt64(number)), .redo)
+    }
+    history.add(group(7), isSaved: false)
+    history.levelsMax = 2
+    history.rollBack()
+    #expect(numbers(history, .undo) == [2, 3])
+  }
+
+  @Test("A rollback does not restore groups to redo that a lower limit has removed")
+  func removedRedo() {
+    var history = UndoHistory(levelsMax: 2, byteCountMax: 0)
+    for number in 1...2 { history.put(group(UInt64(number)), .redo) }
+    history.didSave()
+    history.levelsMax = 1
+    history.levelsMax = 0
+    history.rollBack()
+    #expect(numbers(history, .redo) == [2])
+  }
+
+  @Test("The size of a group has its name, and each of its places")
+  func groupSize() {
+    let link = UndoGroup.Change(
+      place: .link(Self.reference, slot: 0, Self.reference), before: .absent, after: .linked)
+    let sizes = [0, 1, 2].map { count in
+      UndoGroup(name: "", changes: [UndoGroup.Change](repeating: link, count: count), number: 1).byteCount
+    }
+    #expect(sizes[0] == 0 && sizes[1] > 0 && sizes[2] == 2 * sizes[1])
+    #expect(UndoGroup(name: "abc", changes: [], number: 1).byteCount == 3)
+    let text = Value.string(String(repeating: "x", count: 1000))
+    for (before, after) in [(text, Value.null), (.null, text)] {
+      let change = UndoGroup.Change(
+        place: .column(Self.reference, slot: 0), before: .value(before), after: .value(after))
+      #expect(change.byteCount > 1000)
+    }
+  }
 }
 
 @Suite("Open undo groups")
@@ -183,5 +240,19 @@ struct OpenUndoGroupTests {
     again.note(place) { .value(.integer(2)) }
     again.settle(Reader(now: [place: 3]))
     #expect(values(again) == [[1, 3]])
+  }
+
+  @Test("The columns of an object that a group has removed and restored are recorded as usual")
+  func restored() {
+    let group = OpenUndoGroup(name: "")
+    let (title, pages) = (EditedPlace.column(object, slot: 0), EditedPlace.column(object, slot: 1))
+    let other = ObjectReference(entity: 1, id: 2)
+    group.note(.object(other)) { .absent }
+    group.note(.object(object)) { .value(.integer(1)) }
+    #expect(group.hasInserted(other) && !group.hasInserted(object))
+    group.note(title) { .value(.integer(2)) }
+    group.note(pages) { .value(.integer(3)) }
+    group.settle(Reader(now: [.object(object): 1, .object(other): 1, title: 4, pages: 3]))
+    #expect(group.changes().map(\.place) == [.object(other), title])
   }
 }
