@@ -39,8 +39,10 @@ struct NeighbourhoodTests {
   private static let count = 640
 
   private func container(_ kind: StoreKind = .engine) throws -> PersistentContainer {
-    let container = try PersistentContainer(
-      name: "Roads", classes: [Waypoint.self, Road.self], description: .inMemory, factory: kind.factory)
+    let classes: [ManagedObject.Type] = [Waypoint.self, Road.self]
+    let container = PersistentContainer(
+      name: "Roads", model: try ManagedObjectModel(classes.map(\.entityDescription)), classes: classes,
+      description: .inMemory, factory: kind.factory)
     try container.loadPersistentStores()
     return container
   }
