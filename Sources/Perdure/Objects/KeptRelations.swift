@@ -128,8 +128,8 @@ final class KeptTargets {
   @usableFromInline let stamp: UInt64
   let references: UnsafeMutableBufferPointer<ObjectReference>
   @usableFromInline let objects: UnsafeMutablePointer<Unmanaged<ManagedObject>>
-  // Exclusivity is not checked at run time: the targets belong to one context, and one step of a
-  // walk at a time sets the position.
+  // The exclusivity of accesses is not checked at run time: the targets belong to one context, and
+  // one step of a walk at a time sets the position.
   /// The position of the newest walk.
   @usableFromInline @exclusivity(unchecked) var position = 0
   @usableFromInline let count: Int

@@ -62,8 +62,8 @@ final class SiblingGroup {
   let blockCount: Int
   /// The number of relationships between these objects and a walk or fetch result.
   let depth: Int
-  // Exclusivity is not checked at run time: the group belongs to one context, and no function here
-  // calls code that uses it.
+  // The exclusivity of accesses is not checked at run time: the group belongs to one context, and
+  // no function here calls code that uses it.
 
   /// Whether blocks are read. False after a read of a block has failed, or has skipped the row of
   /// the fault because the row is too long.

@@ -143,7 +143,8 @@ struct SiblingGroups {
 /// All groups that are not walks, by number. The table does not retain them: each group removes
 /// itself in its deinit.
 final class LastingGroups {
-  // Exclusivity is not checked at run time: no function here calls code that uses the table.
+  // The exclusivity of accesses is not checked at run time: no function here calls code that uses
+  // the table.
   @exclusivity(unchecked) private var groups: [Unmanaged<SiblingGroup>?] = []
   @exclusivity(unchecked) private var free: [UInt32] = []
   /// The number and the epoch of each neighbourhood, by its first reference.
