@@ -19,13 +19,13 @@ extension PersistentContainer {
   ///     if the file system supports hard links. Segments are compared byte by byte, files of
   ///     values by their checksums.
   ///   - options: The speed and the file system. A store in memory is backed up to the disk.
-  ///   - progress: Called on this thread after each mebibyte, or less. An error that it throws
+  ///   - progress: Called on this thread at least once for each mebibyte. An error that it throws
   ///     cancels the backup, and is the `cause` of the thrown error. A `CancellationError` is
   ///     thrown as it is.
   /// - Returns: The contents of the backup.
   /// - Throws: `PerdureError` with code 134060 if the store is not open or the backup cannot be
-  ///   made. `CancellationError` if the calling task is cancelled, or `progress` throws it. Then
-  ///   there is no backup, and the store continues.
+  ///   made. `CancellationError` if the calling task is cancelled, or `progress` throws it. If the
+  ///   call throws, there is no backup, and the store can still be used.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Blocks
   ///   the caller's thread.
   @discardableResult
@@ -56,9 +56,9 @@ extension PersistentContainer {
   ///   - store: The store to back up; nil for the first.
   ///   - options: The speed. The file system is not used.
   ///   - progress: As for a backup in a folder.
-  ///   - write: Receives the next bytes, at most 1 MiB at a time, on this thread. An error it throws
-  ///     cancels the backup, and is the `cause` of the thrown error. A `CancellationError` is thrown
-  ///     as it is.
+  ///   - write: Receives the next bytes, at most 1 MiB at a time, on this thread. An error it
+  ///     throws cancels the backup, and is the `cause` of the thrown error. A `CancellationError`
+  ///     is thrown as it is.
   /// - Returns: The contents of the backup.
   /// - Throws: As for a backup in a folder. The bytes written until then are not a backup.
   /// - Complexity: O(n) for n bytes of the store. Blocks the caller's thread.

@@ -64,31 +64,31 @@ public struct PerdureError: Error, Sendable {
     public static let incompatibleSchema = Code(rawValue: 134_020)
     /// The store could not write; `cause` has the reason.
     public static let saveFailed = Code(rawValue: 134_030)
-    /// Some of several stores have saved their part, `savedStoreIdentifiers`, and another could
-    /// not: `cause` has the reason. Only the unsaved part is still pending: the next save does not
-    /// save anything twice.
+    /// Some stores have saved their part (`savedStoreIdentifiers` lists them), and another store
+    /// could not save; `cause` has the reason. Only the unsaved part is still pending, so the next
+    /// save does not save anything twice.
     public static let incompleteSave = Code(rawValue: 134_040)
     /// The store could not be read, or a row is damaged; `cause` has the reason.
     public static let readFailed = Code(rawValue: 134_060)
     /// An object cannot be assigned to the store: it is saved already, is linked, or the store is
     /// not open or is opened for reading.
     public static let storeOperation = Code(rawValue: 134_070)
-    /// The hooks of a save changed objects without end: `objectIDs`. Core Data does not use this
-    /// number; it raises an exception.
+    /// The hooks of a save changed objects again and again. `objectIDs` lists these objects. Core
+    /// Data does not use this number; it raises an exception.
     public static let endlessChanges = Code(rawValue: 139_000)
-    /// An entity has no property with a name, the property cannot be set, or a path cannot be
-    /// followed. Core Data does not use this number; it raises an exception.
+    /// An entity has no property with the given name, the property cannot be set, or a path cannot
+    /// be followed. Core Data does not use this number; it raises an exception.
     public static let unknownKey = Code(rawValue: 139_001)
     /// JSON does not fit the model, or a value has no JSON; the message contains the position. Core
     /// Data does not use this number.
     public static let invalidJSON = Code(rawValue: 139_002)
-    /// An undo or a redo would replace values that have changed since: `undoConflicts`. Core Data
-    /// does not use this number.
+    /// An undo or a redo would replace values that were changed after the group. `undoConflicts`
+    /// lists them. Core Data does not use this number.
     public static let undoConflict = Code(rawValue: 139_003)
     /// The store could not be opened; `cause` has the reason.
     public static let openFailed = Code(rawValue: 134_080)
-    /// The store's model differs from the program's by more than additions; `cause` has every
-    /// difference.
+    /// The program's model has other changes than additions to the store's model. `cause` lists
+    /// every difference.
     public static let incompatibleModel = Code(rawValue: 134_100)
   }
 
@@ -104,7 +104,8 @@ public struct PerdureError: Error, Sendable {
     public let value: Value
     /// The violated rule, in words.
     public let rule: String
-    /// The violated rule of the model; nil for violations of options, counts and delete rules.
+    /// The violated rule of the model. It is nil for a missing value, a wrong number of objects, or
+    /// a delete rule.
     public internal(set) var validationRule: ValidationRule?
     /// The error that a validation method of the program has thrown.
     public let cause: (any Error)?

@@ -54,8 +54,8 @@ extension ManagedObjectContext {
   ///   advancing. Without unsaved changes, the context can return to an older state. Objects that
   ///   are absent in that state become invalid at their next access, and must then be fetched
   ///   again.
-  /// - Throws: `PerdureError` 134070, and nothing has changed: the state belongs to another store,
-  ///   or it is older and the context has unsaved changes.
+  /// - Throws: `PerdureError` 134070 if the state belongs to another store, or if it is older and
+  ///   the context has unsaved changes. The context is then unchanged.
   public func setQueryGeneration(from token: QueryGenerationToken?) throws(PerdureError) {
     core.checkOwner()
     try core.editing.advancing.pin(to: token)

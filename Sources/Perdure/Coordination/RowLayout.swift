@@ -53,7 +53,8 @@ package struct RowColumn: Hashable, Sendable {
   package var asciiBit: UInt16 = 0
   /// The offset of the ASCII bitmap in the row.
   package var asciiOffset: UInt16 = 0
-  /// The offset in the row of the value (fixed) or of the end offset (variable).
+  /// For a fixed property, the offset of the value in the row. For a variable property, the offset
+  /// of its end offset.
   @usableFromInline package var offset: UInt32 = 0
   /// The offset of the variable section in the row.
   @usableFromInline package var variableOffset: UInt32 = 0
@@ -76,7 +77,8 @@ struct WrittenColumn {
   let field: RowField
 }
 
-/// The layout of the rows with one layout number, for access by the slots of one entity.
+/// The layout of all rows with one layout number. It maps the slots of one entity to positions in
+/// these rows.
 // Unchecked: the only pointers are to memory that is written in init and freed in deinit.
 package final class RowLayout: @unchecked Sendable {
   /// The number that rows of this layout begin with.
@@ -91,7 +93,7 @@ package final class RowLayout: @unchecked Sendable {
   package let shape: RowShape
   /// The field of each slot.
   package let fields: UnsafePointer<RowField>
-  /// For each slot, the value that rows read if the layout does not have the slot.
+  /// For each slot, the value to read if the layout does not have the slot.
   package var standIns: UnsafeBufferPointer<Value> { UnsafeBufferPointer(standInTable) }
   private let standInTable: UnsafeMutableBufferPointer<Value>
   private let memory: UnsafeMutableRawPointer
@@ -102,8 +104,8 @@ package final class RowLayout: @unchecked Sendable {
 
   /// - Parameter slots: The property number of each slot of the entity. Properties that are not
   ///   stored (to-many, derived) have no column.
-  /// - Parameter standIns: For each slot, the value that rows read if the layout does not have the
-  ///   slot. If empty, all are `.null`.
+  /// - Parameter standIns: For each slot, the value to read if the layout does not have the slot.
+  ///   If empty, all are `.null`.
   /// - Parameter entityOffset: The number that is added to the entity numbers of references that
   ///   are read, and subtracted from those of references that are written.
   package init(
@@ -213,14 +215,14 @@ package final class RowLayouts: @unchecked Sendable {
   package let current: RowLayout
   /// Every layout, the current one included.
   package let all: [RowLayout]
-  /// For each slot, the value that rows read if their layout does not have the slot; the same in
-  /// all layouts.
+  /// For each slot, the value to read if a layout does not have the slot; the same in all layouts.
   package var standIns: UnsafeBufferPointer<Value> { current.standIns }
 
   /// Whether every layout has a column for a slot.
   func allHave(_ slot: Int) -> Bool { entries.allSatisfy { $0.fields[slot].kind != .absent } }
 
-  /// The data that checking a row needs of a layout. So a scan changes no reference count.
+  /// The part of a layout that a check of a row needs. It contains no references to objects, so a
+  /// scan changes no reference count.
   struct Entry {
     let number: UInt16
     let shape: RowShape

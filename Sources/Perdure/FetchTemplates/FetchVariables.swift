@@ -53,8 +53,8 @@ struct FetchVariables {
     }
   }
 
-  /// Whether a value is an object of an entity, or of one that inherits from it or that it inherits
-  /// from.
+  /// Whether a value is an object of an entity, of one of its subentities, or of one of its
+  /// superentities.
   private func isObject(_ value: Value, of entity: String) -> Bool {
     guard case .objectID(let text) = value, let id = ManagedObjectID(uri: text) else {
       if case .reference = value { return true }

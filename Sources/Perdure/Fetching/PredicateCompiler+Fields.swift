@@ -67,7 +67,7 @@ extension PredicateCompiler {
     schema.standIn(slot, of: entity)
   }
 
-  /// The answer for rows whose layout does not know the slot; false where all layouts know it.
+  /// The result for rows whose layout does not have the slot; false if all layouts have it.
   private func answerIfAbsent(_ slot: Int, _ question: Question) -> Bool {
     let mayBeAbsent = entity.concrete.contains {
       schema.rows.layouts(ofEntity: $0)?.allHave(slot) != true
@@ -97,7 +97,8 @@ extension PredicateCompiler {
     if kind == .string, list.count > 3, let set = TextSet(list, question.options) {
       return emitTextSet(slot, set, question, whenTrue, whenFalse)
     }
-    // Only if each value is one word. Zero, for example, is two words.
+    // The set is used only if one 64-bit word represents each value. For doubles, zero has two
+    // words: 0.0 and -0.0.
     guard let domain, let ranges, ranges.allSatisfy({ $0.count == 1 }) else {
       return list.reversed().reduce(whenFalse as Int32?) { next, value in
         guard let next else { return nil }
@@ -195,7 +196,7 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// Emits any other comparison of a value: of decimals, data, or the order of UUIDs.
+  /// Emits any other comparison, for example of decimals, of data, or of UUIDs by order.
   private mutating func emitValue(
     _ slot: Int, _ question: Question, _ whenTrue: Int32, _ whenFalse: Int32
   ) -> Int32 {

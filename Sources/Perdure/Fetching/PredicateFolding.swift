@@ -35,8 +35,8 @@ extension FetchPredicate {
 }
 
 extension FetchPredicate {
-  /// The predicate with paths instead of names in brackets. `SELF["company"]` becomes `company`, so
-  /// that the planner, the check and the search from unsaved changes need only paths.
+  /// The predicate with paths instead of names in brackets. `SELF["company"]` becomes `company`. So
+  /// all later steps, such as checks and planning, handle only paths.
   func replacingNamedElements() -> FetchPredicate {
     mapChildren(
       predicate: { $0.replacingNamedElements() }, expression: { $0.replacingNamedElements() })

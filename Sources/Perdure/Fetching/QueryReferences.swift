@@ -1,9 +1,9 @@
 // Queries in Swift: `{ $0.salary > 1000 && $0.company.name == "Acme" }`.
 //
-// The closure runs once, on a stand-in for the object. A property of the stand-in is a reference
-// with a path. A comparison of references is a `FetchPredicate`, the same tree that a format string
-// is parsed to. It does not retain the closure, so it can be printed, checked, planned and
-// compiled.
+// The closure runs once. Its argument is an `EntityRef`, which represents the object. A property of
+// the `EntityRef` is a reference with a path. A comparison of references is a `FetchPredicate`, the
+// same tree that a format string is parsed to. It does not retain the closure, so it can be
+// printed, checked, planned and compiled.
 //
 // The types of references are not optional. A predicate is true or false, and a comparison with a
 // missing value has the same result as in a format string. So each operator has one form for values
@@ -168,18 +168,19 @@ extension FetchPredicate {
   ///
   /// - Parameters:
   ///   - root: The class of the fetched objects.
-  ///   - query: Runs once, on a stand-in for the object.
+  ///   - query: Runs once. Its argument represents the object.
   public static func query<Root: QueryableObject>(
     _ root: Root.Type, _ query: (EntityRef<Root>) throws -> FetchPredicate
   ) rethrows -> FetchPredicate {
     try query(EntityRef<Root>())
   }
 
-  /// Makes the predicate of a query that is only a Boolean property: whether it is true.
+  /// Makes the predicate of a query that returns a Boolean property. The predicate is true if the
+  /// property is true.
   ///
   /// - Parameters:
   ///   - root: The class of the fetched objects.
-  ///   - query: Runs once, on a stand-in for the object.
+  ///   - query: Runs once. Its argument represents the object.
   @_disfavoredOverload
   public static func query<Root: QueryableObject>(
     _ root: Root.Type, _ query: (EntityRef<Root>) throws -> PropertyRef<Bool>

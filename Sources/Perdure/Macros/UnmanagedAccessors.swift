@@ -1,6 +1,7 @@
-// The functions that the accessors of a variable call if no property can have its type. The getter
-// is unavailable, and the compiler reports its message. The setter and the description accept such
-// a type, so the compiler reports one message for each property.
+// The accessors of a variable call these functions if no property can have the type of the
+// variable. The getter is unavailable, and the compiler reports its message. The setter, and the
+// generated code that describes the property, accept any type. So the compiler reports only the
+// getter, once for each property.
 
 extension ManagedObject {
   /// Explains what types a property can have.

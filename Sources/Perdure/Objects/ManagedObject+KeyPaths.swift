@@ -30,8 +30,8 @@ extension ManagedObject {
   /// | `@unionOfObjects` | an array of all values |
   /// | `@distinctUnionOfObjects` | an array of the values that differ, each once |
   ///
-  /// Unions of arrays and of sets are the same here, because paths are flat. `self` means the
-  /// object itself, as in `books.year.@max.self`.
+  /// `@unionOfArrays` and `@unionOfSets` have the result of `@unionOfObjects`, because the values
+  /// of a path are one flat array. `self` means the object itself, as in `books.year.@max.self`.
   ///
   /// The objects on the path must have the properties, as for `value(forKey:)`. An operator must be
   /// one of these and follow a to-many relationship. An operator that calculates needs numbers. A

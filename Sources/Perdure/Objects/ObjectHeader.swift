@@ -5,15 +5,15 @@
 // exists for long. Header and row are in the memory of the object's context (ObjectMemory.swift).
 //
 // Invariants:
-//   H1. If `epoch == memory.pointee.epoch`, `row` is the object's row in the context's view. It is
-//       checked, the address of its layout's fields is before it, and none of its columns has an
-//       unsaved change. So one comparison decides whether accessors may read a field directly. A
-//       context's epoch is never 0, and changes with its view.
-//   H2. `overlay` is the tracker's entry for `reference`; nil if there is none.
-//   H3. `groupNumber` and `groupPosition` identify the sibling group that last returned the object.
+//   H1. If `epoch == memory.pointee.epoch`, `row` is the object's row in the context's view. The
+//       row was checked. The address of its layout's fields is stored in the bytes before the row.
+//       No column of the row has an unsaved change. So one comparison decides whether accessors may
+//       read a field directly. A context's epoch is never 0, and changes with its view. H2.
+//       `overlay` is the entry of `PendingChanges` for `reference`; nil if there is none. H3.
+//       `groupNumber` and `groupPosition` identify the sibling group that last returned the object.
 //       They are hints: the reader checks that the group still exists, and that it has the
-//       reference at this position. An instance retains its group, unless it is a walk (GS3 in
-//       SiblingGroup.swift).
+//       reference at this position. An instance retains its group, unless the kind of the group is
+//       `walk` (GS3 in SiblingGroup.swift).
 
 // There are as many headers as objects, so a header has only 80 bytes. With its instance, which is
 // a pointer to the header, and its entry in the identity map, an object takes at most 160 bytes.
@@ -30,11 +30,12 @@ struct ObjectHeader {
   // The context retains the shape.
   private(set) var shape: Unmanaged<EntityShape>
   private(set) var reference: ObjectReference
-  /// The row. Before it, its block has its version and the address of its layout's fields.
+  /// The bytes of the row; nil if no row is loaded. The version and the address of the layout's
+  /// fields are stored before these bytes, in the same memory block.
   @usableFromInline private(set) var row: UnsafeMutableRawPointer?
   var overlay: Unmanaged<ObjectOverlay>?
-  /// The values of the transient attributes; nil while all have their defaults. The instance
-  /// releases the object.
+  /// The values of the transient attributes; nil while all have their defaults. The deinit of the
+  /// instance releases the `TransientValues`.
   var transients: Unmanaged<TransientValues>?
   /// The cached relationships of the object.
   @usableFromInline var kept: UnsafeMutablePointer<KeptRelations>?
@@ -45,7 +46,8 @@ struct ObjectHeader {
   @usableFromInline let slotCount: UInt16
   /// The state of the hooks that depend on the row (OH1 in ObjectHooks.swift).
   var wakefulness: Wakefulness = []
-  /// The values of `savedState`, `isKept` and `isAskedAgain`, in the last free byte of the 80.
+  /// The values of `savedState`, `isKept` and `isAskedAgain`. They share one byte, so that a header
+  /// needs only 80 bytes.
   private var marks = HeaderMarks()
 
   /// Whether the object is gone (`ObjectState.gone`).
@@ -61,7 +63,7 @@ struct ObjectHeader {
     self.memory = memory
   }
 
-  /// Gives a new object another identity: of the same entity in another store.
+  /// Sets another identity of the same entity, possibly in another store.
   mutating func move(to reference: ObjectReference, _ shape: EntityShape) {
     self.reference = reference
     self.shape = .passUnretained(shape)
@@ -88,8 +90,9 @@ struct ObjectHeader {
 
   /// Notes that a relationship is read.
   ///
-  /// - Returns: Whether it was read before, since links last changed. The result may be wrong,
-  ///   because several relationships share a bit. It only decides whether caching is worthwhile.
+  /// - Returns: Whether the relationship was already read after the last change of links. The
+  ///   result may be wrong, because several relationships share a bit. It only decides whether
+  ///   caching is worthwhile.
   @inline(__always)
   mutating func isAskedAgain(_ slot: Int) -> Bool { marks.ask(slot, at: memory.pointee.linkStamp) }
 

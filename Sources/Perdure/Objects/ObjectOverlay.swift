@@ -186,7 +186,8 @@ final class ObjectOverlay {
     memory.pointee.eventEdits.note(reference)
   }
 
-  /// Called when the tracker gets the overlay: the layer and the event do not know the object yet.
+  /// Called when `PendingChanges` gets the overlay: the layer and the event do not know the object
+  /// yet.
   func didEnterTracker() {
     layerGap = []
     noteEdit()

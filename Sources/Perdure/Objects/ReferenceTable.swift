@@ -1,8 +1,8 @@
 // A map from references to objects of a context: to instances, or to overlays with unsaved changes.
 //
 // An open-addressing table of unmanaged references. It retains no object, so each object must be
-// removed before it is freed. An instance is added when it is made and removed in its deinit. The
-// tracker retains the overlays.
+// removed before it is freed. An instance is added when it is made and removed in its deinit.
+// `PendingChanges` retains the overlays.
 //
 // The table uses linear probing. A removal shifts later entries back, so there are no tombstones,
 // and a lookup ends at the first empty entry. The table is at most three quarters full. When it

@@ -1,10 +1,11 @@
-// The groups that a context knows, by the numbers in its objects' headers.
+// The sibling groups of a context (SiblingGroup.swift). The number in the header of an object
+// identifies its group.
 //
 // A header has space only for a number and a position, so the group is looked up here by its
-// number. Walks begin and end at each step over a graph. So only the last few are retained, at
-// indexes that are computed from their numbers. The groups of fetch results and of targets exist as
-// long as one of their instances, because each instance retains its group (GS3 in
-// SiblingGroup.swift).
+// number. A program begins a walk for each relationship that it iterates over, and soon ends it. So
+// the context retains only the last 16 walks. The index of a walk is computed from its number. The
+// groups of fetch results and of targets exist as long as one of their instances, because each
+// instance retains its group (GS3 in SiblingGroup.swift).
 
 internal import PerdurePredicates
 
@@ -19,7 +20,8 @@ struct SiblingGroups {
   private let lasting = LastingGroups()
   private var neighbourhoods = Neighbourhoods()
   private static let recentCount = 4
-  /// The last neighbourhoods, for walks that retain no object. In a ring.
+  /// The last neighbourhoods (Neighbourhoods.swift), in a ring buffer. The buffer retains them for
+  /// walks that retain no object.
   private var recent: [SiblingGroup] = []
   private var nextRecent = 0
 
@@ -48,7 +50,7 @@ struct SiblingGroups {
 
   // MARK: Neighbourhoods
 
-  /// The neighbourhood of an object that was made in an epoch, if there is one.
+  /// The neighbourhood that contains an object, if such a neighbourhood was made in this epoch.
   @inline(__always)
   mutating func neighbourhood(of reference: ObjectReference, epoch: UInt64) -> SiblingGroup? {
     lasting.hasNeighbourhoods ? knownNeighbourhood(reference, epoch) : nil
@@ -60,7 +62,8 @@ struct SiblingGroups {
     return group
   }
 
-  /// Makes the neighbourhood of an object that must be read without a useful group, if it pays.
+  /// Makes the neighbourhood of an object whose own group does not make reads efficient. Returns
+  /// nil if the entity's credit is too low (NB1).
   mutating func makeNeighbourhood(
     of reference: ObjectReference, epoch: UInt64, in memory: ObjectMemoryOwner
   ) -> SiblingGroup? {

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
 
   /// Undoes the last group, and ends the event; does nothing without an undo manager.
   ///
-  /// - Parameter policy: The treatment of values that have changed since the group.
+  /// - Parameter policy: How to treat values that were changed after the group ended.
   /// - Throws: As `ContextUndoManager.undo`.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try core.operations.undoing.takeBack(.undo, policy)
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
 
   /// Redoes the last undone group, and ends the event; does nothing without an undo manager.
   ///
-  /// - Parameter policy: The treatment of values that have changed since the group.
+  /// - Parameter policy: How to treat values that were changed after the group ended.
   /// - Throws: As `ContextUndoManager.redo`.
   public func redo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try core.operations.undoing.takeBack(.redo, policy)
@@ -49,8 +49,8 @@ extension ManagedObjectContext {
 
   /// Runs an asynchronous closure, and adds its edits to one undo group.
   ///
-  /// It ends the event as the other overload. The group has the edits of the closure's own task. If
-  /// the closure is suspended, edits of other tasks belong to other groups. So two closures can
+  /// Like the other overload, it ends the event. The group has the edits of the closure's own task.
+  /// If the closure is suspended, edits of other tasks belong to other groups. So two closures can
   /// overlap. If both change one property, undoing one of them can be a conflict. Groups are undone
   /// in the reverse of the order in which they ended.
   ///

@@ -1,9 +1,9 @@
 // The delete rules, applied to sets of references.
 //
-// This needs no instances: targets are read from indexes and deltas, and changes are written to
-// overlays. An object is visited once for each time it is marked as deleted, so cycles of cascades
-// end. If a class overrides `prepareForDeletion`, a cascade creates an instance of each target and
-// calls the hook before it marks the target.
+// Delete rules need no instances: targets are read from indexes and deltas, and changes are written
+// to overlays. A visit of an object marks the targets of its cascades as deleted. A target that is
+// already marked is skipped, so cycles of cascades end. If a class overrides `prepareForDeletion`,
+// a cascade creates an instance of each target and calls the hook before it marks the target.
 //
 //   cascade   the targets are deleted too, and visited in turn
 //   nullify   the links of the targets to the object are removed
@@ -11,8 +11,8 @@
 //   no action rows of targets keep their references. Link entries belong to the object and are
 //             removed
 //
-// One-way relationships to a deleted object lose their link to it. There is an index from target to
-// source, so no reference to a missing object has to stay.
+// One-way relationships to a deleted object lose their link to it. An index finds the sources of a
+// target. So every reference to the deleted object can be removed.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -189,7 +189,8 @@ final class DeleteRules {
   }
 
   /// Removes deleted objects from unsaved links of one-way relationships. If the owner is deleted
-  /// too, removes only new targets: they are retired and cannot be reported as deleted.
+  /// too, removes only its links to new objects. Such objects are removed from the context, so a
+  /// save cannot report their deletion.
   private func forgetPending() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
     for overlay in pending.ordered(where: isOneWay) {
@@ -208,7 +209,9 @@ final class DeleteRules {
   }
 
   /// Removes objects that were inserted and deleted since the last save, unless a rule denies the
-  /// deletion. All rules are checked first, because targets that are deleted too do not deny it.
+  /// deletion. Checks the rules of all objects before it removes the first object. A target that is
+  /// also deleted denies no deletion, and a removed target could no longer be recognised as
+  /// deleted.
   private func retireSettled(_ overlays: [ObjectOverlay]) {
     let settled = overlays.filter {
       pending[$0.reference] === $0 && deniedDeletes(of: $0).isEmpty

@@ -105,8 +105,8 @@ final class ContextFetching {
     }
   }
 
-  /// Runs a fetch. Throws errors of the request unchanged, and all other errors as a store that
-  /// cannot be read.
+  /// Runs a fetch. Throws errors of the request unchanged. Throws every other error as the cause of
+  /// a `readFailed` error.
   private func reading<R>(_ body: () throws -> R) throws -> R {
     viewState.statistics.fetchRequestCount += 1
     return try translatingErrors(body)
@@ -149,8 +149,8 @@ final class ContextFetching {
     return failure
   }
 
-  /// The fetch of a request, and its reader: the view, with the unsaved changes if the request
-  /// includes them.
+  /// Compiles the fetch of a request. Also returns the state to read: the view, or the view with
+  /// the unsaved changes if the request includes them.
   private func compiled(_ wanted: ClassedRequest) throws -> (fetch: CompiledFetch, shown: any StateReader) {
     let request = wanted.request
     try prepareReading(includesPendingChanges: request.includesPendingChanges)
@@ -182,12 +182,14 @@ final class ContextFetching {
 
   private func prepareReading(includesPendingChanges: Bool) throws {
     if includesPendingChanges { deleteRules.propagateDeletes() }
-    // Reported before a failed read, because a rollback does not help if the store is closed.
+    // A closed store is reported before a failed read, because a rollback does not help then.
     try viewState.view.checkIsOpen()
     try viewState.throwReadFailure()
   }
 
-  /// The name of the request's entity if the request does not set one.
+  /// The name of the entity that the request's class has in the context. If the class has no entity
+  /// in the context, the name is empty if the request names an entity. Otherwise the class itself
+  /// names its entity.
   func entityName(of wanted: ClassedRequest) throws(FetchError) -> String {
     if let shape = graph.shape(of: wanted.objectClass) { return shape.name }
     if wanted.request.entityName != nil { return "" }
@@ -251,7 +253,8 @@ final class ContextFetching {
 extension ContextFetching {
   /// The object of a class's entity with a unique key; nil if there is none.
   ///
-  /// - Throws: as a fetch; `FetchError` with the code `notUnique` for another attribute.
+  /// - Throws: The errors of a fetch. `FetchError` with the code `notUnique` if no uniqueness
+  ///   constraint consists of this attribute alone.
   func object<T: ManagedObject>(
     _ type: T.Type, _ keyPath: PartialKeyPath<T>, _ key: Value
   ) throws -> ManagedObject? {

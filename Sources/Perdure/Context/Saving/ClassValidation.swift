@@ -116,8 +116,8 @@ final class ClassValidation {
     if !isSame(before, value, object, key) { object.setValue(value, forKey: key) }
   }
 
-  /// Whether the value after validation equals the value before. Transformed values may instead
-  /// have the same bytes; composites are compared by their leaves.
+  /// Whether the value after validation equals the value before. Values of a transformed attribute
+  /// are also equal if their transformed bytes are equal. Composites are compared by their leaves.
   private func isSame(_ before: Any?, _ value: Any?, _ object: ManagedObject, _ key: String) -> Bool {
     guard let composite = object.shape.composite(named: key) else {
       return isSame(before, value, object, object.shape.slot(named: key))
@@ -140,8 +140,8 @@ final class ClassValidation {
     case (let left as any PredicateArgument, let right as any PredicateArgument):
       left.predicateValue == right.predicateValue
     case (let left?, let right?):
-      // A transient attribute of any type. A value that cannot be compared is not replaced: each
-      // validation would replace it again.
+      // Here the attribute is transient and can have any type. If values cannot be compared, only
+      // the same instance counts as unchanged.
       (left as? AnyHashable).map { $0 == right as? AnyHashable } ?? Self.isSameInstance(left, right)
     default: false
     }

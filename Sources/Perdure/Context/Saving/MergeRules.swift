@@ -7,7 +7,7 @@ internal import PerdurePredicates
 final class MergeRules {
   private let graph: GraphSchema
   private let pending: PendingChanges
-  /// The policy of a save after conflicting saves of other contexts.
+  /// The policy that a save applies if other contexts have saved conflicting changes.
   var mergePolicy = MergePolicy.error
 
   init(_ pending: PendingChanges) {

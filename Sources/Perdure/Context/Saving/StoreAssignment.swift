@@ -104,7 +104,8 @@ final class StoreAssignment {
     if overlay.hasDeltas || overlay.shape.columnSlots.contains(where: { overlay.reference($0) != nil }) {
       return true
     }
-    // This end does not record one-way links, and only unsaved links can refer to a new object.
+    // The overlay of a target does not record one-way links to it. Only unsaved links can refer to
+    // a new object, so the search covers only unsaved changes.
     return !overlay.shape.incoming.isEmpty && pending.contains { $0.links(to: overlay.reference) }
   }
 
@@ -177,8 +178,8 @@ final class StoreAssignment {
     for object in new { object.overlay?.hasPermanentID = true }
   }
 
-  /// Changes the identity of an instance to another one of the same entity, which must have no
-  /// instance. Drops the loaded row.
+  /// Gives an instance another identity of the same entity. No other instance may have that
+  /// identity. Drops the loaded row.
   func rename(_ object: ManagedObject, _ reference: ObjectReference) {
     registry.identityMap.remove(object.reference)
     object.header.pointee.overlay = nil
@@ -198,10 +199,10 @@ extension ManagedObjectContext {
   /// Call it before the object is connected with other objects, which must be in the same store.
   /// This includes connections by the object's initializer or `awakeFromInsert`.
   ///
-  /// - Throws: `PerdureError`, and nothing has changed. 134070: the object is not new, or is
-  ///   already connected; or the store is not one of this context, is open only for reading, or has
-  ///   no id for the object (for example after its removal). 134020: the store's configuration does
-  ///   not have the entity.
+  /// - Throws: `PerdureError` with code 134070 if the object is not new or is already connected.
+  ///   134070 also if the store is not in this context, is open only for reading, or has no id for
+  ///   the object. (For example, a store that was removed from the container has no id.) 134020 if
+  ///   the store's configuration does not have the entity. If the call throws, nothing has changed.
   /// - Complexity: O(1); O(unsaved changes) if the entity is the destination of a relationship
   ///   without inverse.
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
