@@ -11,7 +11,7 @@ import Testing
 struct GraphCrashTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  @Test("Power cuts leave a prefix of whole saves with all promised ones", arguments: GraphCrashSubject.all)
+  @Test("A power cut leaves a prefix of the saves, with all promised saves", arguments: GraphCrashSubject.all)
   func everyCrash(_ subject: GraphCrashSubject) async throws {
     let plan = ProofPlan(seed: seed, scale: LongRun.isLong ? 0.0005 : 0.0002)
     let campaign = CrashCampaign(only: subject)
@@ -47,19 +47,20 @@ struct GraphCrashTests {
     try store.store.close()
   }
 
-  /// Circumstances that must occur on the tested disks. Otherwise a kind of program does not serve
-  /// its purpose.
+  /// Circumstances that must occur on the tested disks. Otherwise one of the programs does not test
+  /// the case that it was written for.
   private enum Circumstance: CaseIterable {
     /// A file of a long value is unreferenced, because its commit did not complete.
     case orphan
     /// A long value has a file.
     case longValue
-    /// The disk has the earlier model, and no part of the change to the opening's model.
+    /// The disk has the earlier model. No commit that changes the model to the one of the next
+    /// opening is on the disk.
     case olderModel
   }
 
   @Test(
-    "Power cuts occur before a change of the model, and leave files of long values of incomplete saves"
+    "The tested disks include an older model and value files of commits that did not complete"
   )
   func circumstances() async throws {
     var met: Set<Circumstance> = []

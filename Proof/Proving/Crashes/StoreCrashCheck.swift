@@ -5,14 +5,14 @@ package import PerdureTestSupport
 // The promises of a store after a power cut, and after further cuts during the recovery.
 //
 // A recovery may be followed by a commit before the next power cut. Such a commit has a special
-// label, and adds one row. The required content follows from the content before the first such
-// commit.
+// label, and adds one row. The store must have the content from before the first such commit, and
+// the rows that these commits added.
 
 /// Opens a store that a workload wrote, and compares it with the workload's history.
 package struct StoreCrashCheck: CrashCheck {
   package let workload: CrashWorkload
   package let oracle: CrashOracle
-  /// Wraps the disk for the opening of the store. Tests of wrong engines set it.
+  /// Wraps the disk for the opening of the store. Tests set it to simulate an engine with a defect.
   package var opening: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
 
   package var overlapCount: Int { workload.history.overlapCount }

@@ -136,7 +136,8 @@ struct RaceWriter {
     return .indexRangeUnchanged(run.labels, .prefix([label]), since: snapshot)
   }
 
-  /// Requires up to three present keys to exist.
+  /// Picks up to three keys that exist in the snapshot, and adds the precondition that they still
+  /// exist.
   private mutating func need(
     _ snapshot: Snapshot, _ transaction: inout RaceTransaction
   ) throws -> [Precondition] {
