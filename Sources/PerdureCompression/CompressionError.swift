@@ -12,7 +12,7 @@ package struct CompressionError: Error, Sendable, CustomStringConvertible {
     package static let truncated = Code(raw: .truncated)
     /// The input breaks a rule of its format.
     package static let damaged = Code(raw: .damaged)
-    /// The input is well formed but uses a feature that this reader lacks.
+    /// This build cannot do the operation, because it has no liblz4.
     package static let unsupported = Code(raw: .unsupported)
     /// The result does not fit in the caller's buffer.
     package static let outputTooSmall = Code(raw: .outputTooSmall)

@@ -23,7 +23,8 @@ package enum LZ4Block: LZ4BlockDecoding {
   /// - Parameters:
   ///   - input: At most `inputSizeLimit` bytes.
   ///   - output: The buffer for the block. `compressedSizeLimit(ofInput:)` bytes are always enough.
-  ///   - acceleration: 1 compresses best. Each further step trades about 3 % of size for speed.
+  ///   - acceleration: 1 compresses best. Each further step makes the block about 3 % longer, and
+  ///     compression faster.
   /// - Returns: The size of the block in bytes, at least 1.
   /// - Throws: `.outputTooSmall` (the contents of `output` are then unspecified), `.tooLarge`,
   ///   `.unsupported` if this build has no liblz4.

@@ -75,27 +75,28 @@ package enum ErrorNumber {
 enum KnownErrno {
   static func isInterruption(_ errno: Int32) -> Bool { errno == EINTR }
 
-  /// The device or file system cannot sync this kind of file in this way.
+  /// Whether the device or the file system cannot sync this kind of file in this way.
   static func isSyncUnsupported(_ errno: Int32) -> Bool {
     [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENOTTY].contains(errno)
   }
 
-  /// The file system cannot reserve space for a file without writing to it.
+  /// Whether the file system cannot reserve space for a file without writing to it.
   static func isAllocationUnsupported(_ errno: Int32) -> Bool {
     [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENODEV].contains(errno)
   }
 
-  /// The file cannot be opened for writing. Opening it for reading may succeed.
+  /// Whether the file cannot be opened for writing. Opening it for reading may succeed.
   static func isWritingRefused(_ errno: Int32) -> Bool {
     [EACCES, EPERM, EROFS].contains(errno)
   }
 
-  /// The name refers to an entry that cannot be opened as a file: a socket, or an absent device.
+  /// Whether the name refers to an entry that cannot be opened as a file: a socket, or an absent
+  /// device.
   static func isOpeningRefused(_ errno: Int32) -> Bool {
     [ENXIO, ENODEV, ENOTSUP, EOPNOTSUPP].contains(errno)
   }
 
-  /// The file has no more written bytes. See `SystemCall.nextData`.
+  /// Whether the file has no more written bytes. See `SystemCall.nextData`.
   static func isEndOfData(_ errno: Int32) -> Bool { errno == ENXIO }
 
   /// Whether `unlink` may have failed because the name refers to a directory. Some systems report
@@ -111,7 +112,7 @@ enum KnownErrno {
 
   static func isLockHeld(_ errno: Int32) -> Bool { errno == EWOULDBLOCK || errno == EAGAIN }
 
-  /// Another open file description has a lock on the range.
+  /// Whether another open file description has a lock on the range.
   static func isRangeLockHeld(_ errno: Int32) -> Bool { isLockHeld(errno) || errno == EACCES }
 
   static let invalidArgument = EINVAL

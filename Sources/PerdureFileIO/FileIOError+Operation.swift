@@ -3,9 +3,9 @@ extension FileIOError {
   ///
   /// The engine decides by the operation whether a store stays usable after an error. After `sync`
   /// and `syncDirectory` it is unknown which of the earlier changes are durable, so the store
-  /// accepts no more commits. After another operation, that depends on the code and on the bytes in
-  /// the files. A file system of a program reports the operation that its method attempted, as the
-  /// comment of `FileSystem` lists them.
+  /// accepts no more commits. After another operation, the decision depends on the code and on the
+  /// bytes in the files. A program's own file system reports the operation that its method
+  /// attempted, as the comment of `FileSystem` lists them.
   ///
   /// Later versions may add operations.
   public struct Operation: Sendable, Hashable, CustomStringConvertible {
@@ -84,7 +84,7 @@ extension FileIOError {
 }
 
 extension FileIOError.Operation {
-  /// The conclusion that a failure of the operation allows about the files.
+  /// The effect that a failed operation may have had on the files.
   private enum Effect {
     /// It is unknown which of the earlier changes are durable.
     case unknownDurability
@@ -92,7 +92,7 @@ extension FileIOError.Operation {
     case someBytes
     /// The system gave no file, memory or lock, and all synced bytes are unchanged.
     case nothingAcquired
-    /// No conclusion.
+    /// The operation alone does not determine the effect.
     case unspecified
   }
 

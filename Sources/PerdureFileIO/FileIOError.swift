@@ -44,8 +44,8 @@ public struct FileIOError: Error, Sendable, Hashable {
 }
 
 extension FileIOError {
-  /// Whether the system refused a write for its length: the volume, the quota or the file has no
-  /// space for it. Some of the bytes may be in the file.
+  /// Whether the system refused a write because the volume, the quota or the file has no space for
+  /// it. Some of the bytes may be in the file.
   package var isRefusedWrite: Bool {
     operation.isWrite && (code.isLackOfRoom || code == .fileTooLarge)
   }
@@ -101,7 +101,7 @@ extension FileIOError {
     public static let invalidArgument = Code(.invalidArgument)
     /// A name or the whole path is too long for the system.
     public static let nameTooLong = Code(.nameTooLong)
-    /// The path leads through too many symbolic links, for example one that points to itself.
+    /// The path contains too many symbolic links, for example a link that points to itself.
     public static let tooManyLinks = Code(.tooManyLinks)
     /// An entry that must be a directory is not one.
     public static let notADirectory = Code(.notADirectory)

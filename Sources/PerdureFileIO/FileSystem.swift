@@ -16,7 +16,7 @@
 //
 // Every method may be called from any thread, and from several threads at once.
 
-/// The kind of the file to which a path leads.
+/// The kind of the file to which a path refers.
 public enum FileKind: Sendable, Hashable {
   /// A regular file.
   case file
@@ -60,7 +60,7 @@ public enum SyncMode: Sendable, Hashable {
 /// Paths are separated by `/`. Relative paths start at the process's working directory (POSIX) or
 /// at the root (in memory). Names that are not valid UTF-8 cannot be accessed.
 ///
-/// The `operation` of an error tells the engine what the failed call may have changed:
+/// The engine concludes from the `operation` of an error what the failed call may have changed:
 ///
 /// - `.sync` from `File.sync(_:)`, and `.syncDirectory` from `syncDirectory(_:)` and
 ///   `Directory.sync()`: it is unknown which earlier changes are durable (FS4). A call that fails
@@ -139,8 +139,8 @@ public protocol FileSystem: Sendable {
   /// The change is visible at once. It is durable after `syncDirectory` of the directory of
   /// `destination` and, if that is another directory, of the directory of `source`. A crash before
   /// that leaves the old state, the new state, or the file under both names. An existing
-  /// `destination` never disappears. Open files stay open, and a replaced file exists until its
-  /// last opener closes it.
+  /// `destination` never disappears. Open files stay open, and a replaced file exists until it is
+  /// closed everywhere.
   ///
   /// - Throws: `.notFound`, `.isADirectory`, `.notADirectory`, `.directoryNotEmpty`,
   ///   `.invalidArgument` (into itself, or to another volume). Then nothing was renamed.

@@ -3,7 +3,7 @@
 /// It fulfills the whole contract of `FileSystem`. Syncing does nothing, because the content is
 /// lost only when the object is freed. A new file system contains only the root `/`, where relative
 /// paths start. It shares nothing with other objects of this class. A file's memory is freed when
-/// the file has no name, no opener and no mapping.
+/// the file has no name, is not open and is not mapped.
 public final class InMemoryFileSystem: FileSystem {
   fileprivate struct State {
     var tree = NameTree()

@@ -9,7 +9,7 @@
 package struct NameTree: Sendable {
   package typealias NodeID = UInt64
 
-  /// The directory entry to which a path leads. `node` is nil if the entry does not exist. For the
+  /// The directory entry to which a path refers. `node` is nil if the entry does not exist. For the
   /// root, `directory` is the root itself.
   package struct Place: Sendable, Hashable {
     package var directory: NodeID
@@ -132,7 +132,7 @@ extension NameTree {
     entries(of: directory).keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// Whether a path leads to a node.
+  /// Whether a path refers to a node.
   package func isNamed(_ node: NodeID, _ path: Path) -> Bool {
     (try? place(of: path, for: .lock))?.node == node
   }
@@ -215,7 +215,7 @@ extension NameTree {
   }
 
   /// - Returns: The entry that was set, then the entry that was removed; no entries if both paths
-  ///   lead to the same node. Also the replaced node, if it is no longer in the tree.
+  ///   refer to the same node. Also the replaced node, if it is no longer in the tree.
   package mutating func rename(_ source: Path, to destination: Path)
     throws(FileIOError) -> (changes: [Change], replaced: NodeID?)
   {

@@ -1,12 +1,12 @@
 // A lock that ends with the process of its holder.
 //
-// The lock is the system's `flock` on an open file. If the file is opened twice, the two openings
-// exclude each other, even in one process. The system releases it when the process ends. The text
-// in the file is for messages only; the lock does not depend on it.
+// The lock is the system's `flock` on an open file. If the file is opened twice, the two locks
+// exclude each other, even in one process. The system releases a lock when its process ends. The
+// text in the file is for messages only; the lock does not depend on it.
 //
 // The lock's holder may remove the file between another process's `open` and `flock`. A lock on a
 // removed file excludes no process. So the new holder checks the name after it has acquired the
-// lock. If the name leads to another file or does not exist, the attempt is repeated.
+// lock. If the name refers to another file or does not exist, the attempt is repeated.
 
 final class POSIXFileLock: FileLock {
   let file: POSIXFile

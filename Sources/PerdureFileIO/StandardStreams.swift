@@ -22,7 +22,7 @@ package enum StandardStreams {
   /// descriptor. Reading or writing such a stream still fails, because the device is opened for the
   /// other direction.
   package static func reserveDescriptors() {
-    // In ascending order, because `open` returns the lowest free descriptor.
+    // The order is ascending, because `open` returns the lowest free descriptor.
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
       // If this fails, the process has no descriptors left, and the opening of a store fails too.
       _ = openNullDevice(descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)

@@ -48,8 +48,8 @@ extension SystemCall {
     }
   }
 
-  /// Whether a path still leads to the open file. The name may have been removed, or may name
-  /// another file now.
+  /// Whether a path still refers to the open file. The name may have been removed, or may now refer
+  /// to another file.
   static func isNamed(_ descriptor: Int32, _ path: String, in directory: Int32) -> SystemResult<Bool> {
     var (opened, named) = (stat(), stat())
     let result = repeating { fstat(descriptor, &opened) }

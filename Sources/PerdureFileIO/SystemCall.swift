@@ -166,8 +166,9 @@ extension SystemCall {
     return SystemResult(value: Int64(result.value), errno: result.errno)
   }
 
-  /// Acquires the advisory lock of an open file without waiting. The lock belongs to the open file,
-  /// so two openings in one process exclude each other. Closing the descriptor releases the lock.
+  /// Acquires the advisory lock of an open file without waiting. The lock belongs to the open file.
+  /// So if one process opens the file twice, the two locks exclude each other. Closing the
+  /// descriptor releases the lock.
   static func lock(_ descriptor: Int32, _ kind: LockKind) -> Int32 {
     repeating { flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }.errno
   }
