@@ -8,7 +8,7 @@
   @inlinable package static var inlineValueLengthMax: Int { 1 << 20 }
   /// The longest value of a blob file, in bytes.
   @inlinable package static var blobLengthMax: UInt64 { 1 << 32 }
-  /// The longest dictionary, in bytes. A match in an LZ4 block cannot refer further back.
+  /// The longest dictionary, in bytes. A match in an LZ4 block refers at most 65,535 bytes back.
   @inlinable package static var dictionaryLengthMax: Int { 65_536 }
   /// The highest dictionary number.
   @inlinable package static var dictionaryNumberMax: Int { 2047 }

@@ -1,8 +1,8 @@
 /// The store's metadata outside the log. FORMAT.md, "Superblock".
 ///
 /// The file has four slots, which are written in turn. The current slot is the valid slot with the
-/// highest generation. Its version is checked after this choice: an older slot must not be used
-/// instead of a newer slot that requires unknown features.
+/// highest generation. The version of the slot is checked after this choice, because an older slot
+/// must not be used instead of a newer slot that requires unknown features.
 package struct Superblock: Hashable, Sendable {
   package static let slotLength = 4096
   package static let slotCount = 4
@@ -24,8 +24,9 @@ package struct Superblock: Hashable, Sendable {
   package var durableSequence: UInt64
   /// The durable log has never referenced a blob file with this number or a higher one.
   package var nextBlob: UInt64
-  /// Whether the store was closed after the last write. Recovery uses it only to leave R11 to the
-  /// first change.
+  /// Whether the store was closed after the last write. A writer's recovery uses it only to decide
+  /// whether R11 can be deferred to the first change. (R11 makes the bytes that recovery has read
+  /// durable.)
   package var isClosed: Bool
   /// The segment capacity with which the store was created, in bytes.
   package var segmentCapacity: UInt32
