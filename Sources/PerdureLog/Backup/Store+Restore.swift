@@ -16,8 +16,8 @@ extension Store {
   ///   - target: The new store's directory. It must be absent or empty. As in
   ///     `backup(to:since:options:progress:)`, a crash leaves a complete store or none.
   ///   - options: Only `fileSystem` is used, for the backup and the new store.
-  ///   - progress: Called on this thread after each mebibyte or less. An error it throws cancels
-  ///     the restore and is rethrown.
+  ///   - progress: Called on this thread at least once for each mebibyte. An error it throws
+  ///     cancels the restore and is rethrown.
   /// - Throws: `StoreError`: `.notAStore`; `.corruption`, with file and offset; `.invalidArgument`
   ///   if the target is not empty; `.locked`, `.diskFull`, `.io`, `.unsupportedFormat`.
   ///   `CancellationError`. Errors of `progress`. After an error there is no new store, except that

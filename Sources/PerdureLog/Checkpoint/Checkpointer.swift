@@ -37,8 +37,8 @@ final class Checkpointer: @unchecked Sendable {
   /// The counts of checkpoints since the store was opened.
   var statistics: CheckpointCounters { lock.withLock { counters } }
 
-  /// Whether its thread neither writes a checkpoint nor is about to. A thread that waits until the
-  /// store is idle counts as idle.
+  /// Whether the thread neither writes a checkpoint nor is about to write one. A thread that waits
+  /// until the store is idle counts as idle.
   var isIdle: Bool { lock.withLock { !isRunning && !(isDue && hasThread && !isStopped) } }
 
   /// Notes that the tail is long enough to write a checkpoint, or to wait until the store is idle.

@@ -6,7 +6,8 @@ import PerdureFormat
 // No data is lost, because the index can be built from the log. But a part of the trees cannot be
 // read. So every later lookup throws, commits are refused, and no checkpoint is written. The file's
 // header is overwritten with zeros, so that the next opening does not use the file and builds the
-// index from the log. (Snapshots that outlive the writer's place do not change the file.)
+// index from the log. (Damage that a snapshot finds after the writer has released its lock leaves
+// the file unchanged.)
 
 extension Engine {
   /// FN3: called after every walk in the committer's turn, before the result of the walk is used.
@@ -54,7 +55,7 @@ extension Engine {
       }
     return StoreError(
       .corruption,
-      "The index file is damaged\(what); no record is lost: \(remedy), and the index is built from the log",
+      "The index file is damaged\(what). No record is lost. To build the index from the log, \(remedy)",
       at: place)
   }
 
@@ -78,7 +79,7 @@ extension Engine {
     } ?? false
   }
 
-  /// SharedFiles, SF3
+  /// Removes the name of an index file that has a second name (SharedFiles, SF3).
   private func removeName(of checkpoint: OpenedCheckpoint) -> Bool {
     do { try directory.remove(StoreFileName.index(checkpoint.reference.indexFile).string) } catch {
       return error.code == .notFound

@@ -23,7 +23,7 @@ final class Engine: @unchecked Sendable {
   let gate: SyncGate
   let reserve: Reserve
   let preparation: SegmentPreparation
-  /// What the first change has to do before anything else.
+  /// The promise that the first change must keep before it does anything else.
   let promise: PendingPromise
   let compaction = CompactionControl()
   let compactor: Compactor?
@@ -36,7 +36,7 @@ final class Engine: @unchecked Sendable {
   let written = WrittenBytes()
   /// The readers of the store in other openings.
   let readers: ReaderTable
-  /// For a store that was opened for reading: its own place among `readers`.
+  /// For a store that was opened for reading: its own entry among `readers`.
   let reading: ReadingPlace?
 
   private let turn = Lock()
@@ -197,7 +197,7 @@ final class Engine: @unchecked Sendable {
     publishedVersion.store(root.pointee.version, ordering: .sequentiallyConsistent)
   }
 
-  /// Releases the writer's place, in the same way as the end of the process. Snapshots can still
+  /// Releases the writer's lock without any write, like the end of the process. Snapshots can still
   /// read.
   func abandon() { finish { _ in } }
 

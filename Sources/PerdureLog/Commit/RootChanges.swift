@@ -14,8 +14,9 @@
 ///       only effect is one more copy of these entries.
 ///  RC3  A commit notes each keyspace once, with the indexes over it.
 ///
-/// Why a ring: only the newest changes are useful. The capacity is half the number of entries. If
-/// more entries have changed, copying the whole root is faster than copying single entries.
+/// The list is a ring because only the newest changes are useful. The capacity is half the number
+/// of entries. If more entries have changed, copying the whole root is faster than copying single
+/// entries.
 struct RootChanges: ~Copyable {
   /// The position of roots for which the differences are unknown.
   static let unknown: UInt64 = 0
