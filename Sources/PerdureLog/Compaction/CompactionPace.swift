@@ -1,4 +1,4 @@
-/// Decides when a run of compaction may write. It only computes.
+/// Decides when a run of compaction may write. The caller waits until the returned time.
 ///
 /// New garbage is compacted without a speed limit. Compaction may immediately write the bytes that
 /// are needed to free the same amount, up to `creditMax`. Beyond that, compaction writes at the

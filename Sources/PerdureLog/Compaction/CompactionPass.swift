@@ -5,26 +5,22 @@ import PerdureFormat
 // writers continue.
 //
 //  1  In the committer's turn: the log may begin a new segment. The newest root and every held root
-//     become keepers, and the committer notes that they must stay. Segments are chosen by their
-//     counts.
-//  2  The log is synced up to that point. A superblock records this. It also records that rewritten
-//     segments may follow.
-//  3  For each segment, oldest first, outside every turn: mark the records that stay. If the
-//     rewriting is worth its cost, copy them into a new file, sync, rename it over the old one, and
-//     sync the directory.
-//  4  In the turn: new roots read the new file. The old file has lost its name, and exists until
-//     the last root that reads it is freed.
+//     become keepers, and the committer notes that they must stay. The pass chooses segments by
+//     their counts of garbage. 2 The log is synced up to that point. A superblock records this. It
+//     also records that rewritten segments may follow. 3 For each segment, oldest first, outside
+//     every turn: mark the records that stay. If the rewriting is worth its cost, copy them into a
+//     new file, sync, rename it over the old one, and sync the directory. 4 In the turn: new roots
+//     read the new file. The old file has lost its name, and exists until the last root that reads
+//     it is freed.
 //
 // Invariants
-//  CM1  Every record that a keeper leads to stays. Commits after step 1 can make records dead. They
-//       never make a record live again, and add no records to the segments of this pass.
-//  CM2  The commit that made a record dead is durable before the removal of the record can become
-//       durable (step 2 precedes step 3).
-//  CM3  A tombstone is dropped only after all files that could contain the shadowed record were
-//       durably replaced. So `CleanedSegments` is updated after the sync of the directory.
-//       FORMAT.md, T3.
-//  CM4  At any moment, a crash leaves each segment in its old or its new form. Both have the same
-//       meaning.
+//  CM1 A record stays if it is visible in a keeper. Commits after step 1 can make records dead.
+//       They never make a record live again, and add no records to the segments of this pass. CM2
+//       The commit that made a record dead is durable before the removal of the record can become
+//       durable (step 2 precedes step 3). CM3 A tombstone is dropped only after all files that
+//       could contain the shadowed record were durably replaced. So `CleanedSegments` is updated
+//       after the sync of the directory. FORMAT.md, T3. CM4 At any moment, a crash leaves each
+//       segment in its old or its new form. Both have the same meaning.
 
 /// The limits of a run of compaction.
 struct CompactionLimits {
@@ -83,8 +79,8 @@ struct CompactionPass {
   private enum Worth {
     case nothing
     case rewriting
-    /// Removing records frees too little. The file is replaced only if groups make it a twentieth
-    /// shorter.
+    /// Removing records frees too little space. The file is replaced only if groups make it a
+    /// twentieth shorter.
     case grouping
   }
 
@@ -110,7 +106,7 @@ struct CompactionPass {
   static func run(
     _ engine: Engine, _ limits: CompactionLimits, _ report: inout CompactionReport
   ) throws -> StoreError? {
-    // After this sync, closing the last segment in the turn needs to sync only few bytes.
+    // After this sync, only a few bytes must be synced in the turn when the last segment is closed.
     if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
     var pass = try engine.inTurn { try CompactionPass(engine, limits, report, &$0) }
     defer { engine.endPass() }
@@ -145,7 +141,7 @@ struct CompactionPass {
         segment: segment, end: state.segments.entries[Int(number)].end, usage: usage,
         isCold: ColdSegments.isCold(
           generation: segment.header.generation, place: index, of: numbers.count))
-      // No record in the segment is dead, so it counts as cleaned.
+      // A segment without dead records counts as cleaned.
       cleaned.append(
         number, cleanedThrough: usage.deadBytes == 0 ? keepers.sequence : segment.header.cleanedThrough)
     }
@@ -235,7 +231,8 @@ struct CompactionPass {
     members.values.contains { chosen.contains($0.segment.number) && isToBeGrouped($0) }
   }
 
-  /// Whether the segment before an empty segment is empty too. One of the two is enough. T9
+  /// Whether the segment before an empty segment is empty too. Then this segment can be removed
+  /// from the log (FORMAT.md, T9).
   private func isAfterEmptySegment(_ segment: Segment) -> Bool {
     members[segment.header.predecessorEnd.segment]?.segment.isEmpty ?? false
   }
@@ -329,8 +326,8 @@ struct CompactionPass {
       framesNow: Int(footer.dataEnd) - SegmentHeader.length)
   }
 
-  /// The header of the segment's next generation. Also the empty segments before the segment: the
-  /// new header removes them from the log. T9
+  /// Returns the header of the segment's next generation, and the empty segments before the
+  /// segment. The new header removes these from the log (FORMAT.md, T9).
   private func header(of member: Member, isEmpty: Bool) -> (header: SegmentHeader, void: [UInt64]) {
     var header = member.segment.header
     header.generation += 1

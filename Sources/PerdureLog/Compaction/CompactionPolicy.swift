@@ -1,5 +1,5 @@
-/// Decides when the store is compacted, which segments are compacted, and how fast. It only
-/// computes.
+/// Decides when the store is compacted, which segments are compacted, and how fast. It reads no
+/// file.
 ///
 /// If two segments have equal garbage, the older one is compacted first. Old records tend to stay
 /// live, so the freed space stays free. In a young segment, more records will soon become dead.

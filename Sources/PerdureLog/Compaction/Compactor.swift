@@ -53,7 +53,7 @@ final class Compactor: @unchecked Sendable {
   /// Whether its thread has no work.
   var isIdle: Bool { lock.withLock { !isWanted } }
 
-  /// Notes that a snapshot was released, on which the removal of files or garbage waited
+  /// Notes the release of a snapshot that prevented the removal of files or garbage
   /// (`PinTable.isAwaited`).
   func noteRelease(in engine: Engine) {
     lock.withLock {

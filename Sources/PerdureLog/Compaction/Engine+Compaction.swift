@@ -58,9 +58,9 @@ extension Engine {
   /// Syncs the directory after a rename. After a failed sync its content is unknown, and the store
   /// is poisoned.
   ///
-  /// If the system refused the call before a sync, the store can be used. The name leads to the new
-  /// file, or to the old one after a power cut. Both have the same records (CM4), and no other file
-  /// depends on the name yet. The next compaction rewrites the segment again.
+  /// If the system refused the call before a sync, the store can be used. The name refers to the
+  /// new file, or to the old file after a power cut. Both have the same records (CM4), and no other
+  /// file depends on the name yet. The next compaction rewrites the segment again.
   func makeNamesDurable() throws {
     do { try directory.sync() } catch {
       let action = "Syncing the store's directory"
@@ -73,8 +73,8 @@ extension Engine {
 }
 
 extension CommitterState {
-  /// The number of segments, without the last one, whose frames are shorter than half of a new
-  /// segment. For a segment in groups, the unpacked length counts.
+  /// The number of segments whose frames end before half of the capacity of a new segment. The last
+  /// segment is not counted. For a segment in groups, the unpacked length counts.
   var shortSegmentCount: Int {
     var count = 0
     for (number, segment) in segments.segments where number != end.segment {

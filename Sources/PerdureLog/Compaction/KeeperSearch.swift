@@ -14,7 +14,7 @@ struct KeeperSearch {
     var address: RecordAddress
     /// The length of the record, with padding.
     var length: Int
-    /// The keepers that lead to the record; set by `find`.
+    /// The keepers in which the record is visible; set by `find`.
     fileprivate(set) var sight = Keepers.Sight.nobody
   }
 
@@ -43,7 +43,7 @@ struct KeeperSearch {
 
   mutating func removeAll() { candidates.removeAll(keepingCapacity: true) }
 
-  /// Finds the keeper that leads to each record.
+  /// Finds the keepers in which each record is visible.
   mutating func find() {
     var start = 0
     while start < candidates.count {

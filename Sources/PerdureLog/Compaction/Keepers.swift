@@ -18,7 +18,7 @@ struct Keepers {
     kinds = catalog.keyspaces.map(\.kind)
   }
 
-  /// Records that were dead at this sequence number are visible in no keeper.
+  /// Records that were dead at this sequence number are not visible in any keeper.
   var cleanedThrough: UInt64 { roots[0].pointee.sequence }
 
   /// The sequence number of the newest state.
@@ -27,7 +27,7 @@ struct Keepers {
   /// The version of the oldest state, if it is not the newest.
   var oldestHolder: UInt64? { roots.count > 1 ? roots[0].pointee.version : nil }
 
-  /// The keepers that lead to a record.
+  /// The keepers in which a record is visible.
   enum Sight: Equatable {
     case nobody
     /// The newest state, and perhaps others.
@@ -48,7 +48,7 @@ struct Keepers {
     return record.keyLength == 8
   }
 
-  /// The keepers that lead to a record. `state` is the first of them.
+  /// The keepers in which a record is visible. `state` is the first of them.
   ///
   /// - Complexity: O(1) if `state` is the newest, otherwise a lookup in the newest.
   func sight(

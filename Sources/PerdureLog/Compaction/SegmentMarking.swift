@@ -13,7 +13,7 @@ struct SegmentMarking {
   private(set) var tombstoneBytes: UInt64 = 0
   private(set) var recordsDropped = 0
   private(set) var tombstonesDropped = 0
-  /// The number of bytes that the rewritten frames take.
+  /// The number of bytes of the rewritten frames.
   private(set) var dataBytes = 0
   private(set) var map: OffsetMapBuilder
   /// Dead records that stay, by the oldest version that holds them. The next property counts the

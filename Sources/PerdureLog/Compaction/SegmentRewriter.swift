@@ -113,7 +113,7 @@ struct SegmentRewriter: ~Copyable {
   }
 
   private mutating func flushGroups() throws {
-    // The segment's header comes first, and belongs to no group.
+    // The segment's header is first, and does not belong to a group.
     let start = max(0, SegmentHeader.length - written)
     packed.truncate(to: 0)
     packed.append(buffer.bytes.part(0..<start))

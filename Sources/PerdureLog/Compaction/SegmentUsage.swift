@@ -86,7 +86,7 @@ struct SegmentUsageTable: Equatable, Sendable {
     totals.totalBytes += liveBytes + tombstoneBytes
   }
 
-  /// Counts a record as dead: the newest root no longer leads to it.
+  /// Counts a record as dead, because it is no longer visible in the newest root.
   ///
   /// - Returns: Whether it was counted as live. A checkpoint's counts may be wrong. Then the counts
   ///   stop at 0, and verification reports the difference (V11).

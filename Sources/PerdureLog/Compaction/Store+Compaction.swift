@@ -56,8 +56,9 @@ extension Store {
   /// On a full medium, compaction uses the reserve (`StoreOptions.reserveBytes`), and restores the
   /// reserve when it has freed enough space.
   ///
-  /// - Parameter progress: Called between segments, on this thread. The result false stops the
-  ///   compaction. The closure must not close or compact the store: either call would deadlock.
+  /// - Parameter progress: Called between segments, on this thread. If it returns false, the
+  ///   compaction stops. The closure must not close or compact the store: either call would
+  ///   deadlock.
   ///
   /// - Throws: `StoreError`: `.diskFull` if even the reserve is not enough; `.io` if the disk
   ///   fails; `.corruption` if a segment is damaged, which is left unchanged; `.closed`;

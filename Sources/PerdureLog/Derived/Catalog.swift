@@ -14,7 +14,7 @@ struct Catalog: Sendable {
   private(set) var keyspaces: [Keyspace] = [.catalog]
   /// The keyspaces of the program, oldest first.
   var userKeyspaces: [Keyspace] { Array(keyspaces.dropFirst()) }
-  /// The indexes, by id. Removed indexes keep their places.
+  /// The indexes, by id. Removed indexes keep their ids.
   private(set) var indexes: [IndexEntry] = []
   /// The dictionaries, by number, from 1.
   private(set) var dictionaries: [DictionaryEntry] = []

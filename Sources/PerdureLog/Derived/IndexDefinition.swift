@@ -3,11 +3,11 @@ import PerdureFormat
 /// The definition of a derived index, as data in the store. Any program that knows the extractor
 /// can maintain the index, without the code of the program that defined it.
 public struct IndexDefinition: Hashable, Sendable {
-  /// The name by which the index is found again.
+  /// The name of the index, which is unique in the store.
   public var name: String
   /// The origin of the entries.
   public var source: Source
-  /// Whether each index key must lead to only one reference. While the index is available, a commit
+  /// Whether each index key may have only one reference. While the index is available, a commit
   /// that would add a second reference to a key is refused. While the index is not maintained, no
   /// commit is refused. The next opening that can maintain the index reports duplicates
   /// (`RecoveryReport.duplicates`).
@@ -122,7 +122,7 @@ public struct DerivedIndex: Hashable, Sendable {
   public let id: UInt32
   /// The name in its definition.
   public let name: String
-  /// Whether each index key must lead to only one reference.
+  /// Whether each index key may have only one reference.
   public let isUnique: Bool
   /// A hash of the store and the name. It distinguishes indexes with the same number in two stores.
   let mark: UInt64

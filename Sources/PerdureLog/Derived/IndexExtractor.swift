@@ -46,8 +46,7 @@ public protocol IndexExtractor: Sendable {
     into entries: inout IndexEntries)
 }
 
-/// The entries that an extractor found. Each entry has an index key and the reference to which the
-/// key leads.
+/// The entries that an extractor found. Each entry has an index key and a reference.
 public struct IndexEntries: ~Copyable {
   /// Tree keys, one after another. A tree key is the index key, then the reference as 8 bytes
   /// big-endian.
@@ -150,9 +149,9 @@ public enum IndexKey {
   static let lengthMax = 65_000
   static let referenceLength = 8
 
-  /// Encodes bytes of any length as a key, or as a part of one, so that no encoding is a prefix of
-  /// another. A zero byte becomes 00 FF, and 00 00 ends the bytes. Encodings have the same order as
-  /// the bytes.
+  /// Encodes bytes of any length as a key, or as a part of a key. No encoding is a prefix of
+  /// another encoding. A zero byte becomes 00 FF, and 00 00 ends the bytes. Encodings have the same
+  /// order as the bytes.
   public static func text(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var key: [UInt8] = []
     for byte in bytes {

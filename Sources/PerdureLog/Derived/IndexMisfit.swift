@@ -2,13 +2,14 @@ import PerdureFormat
 
 /// A derived index that does not match the records from which it was made.
 enum IndexMisfit: Error {
-  /// The entry of a group does not decode, or numbers are removed that were never added.
+  /// The entry of a group cannot be decoded, or a commit removes numbers that were never added to
+  /// it.
   case sum(index: UInt32, group: UInt64)
   /// The index lacks entries of records that a commit replaced or removed. So it was made from
   /// other records, or its extractor is not pure.
   case missingEntries(index: UInt32, count: Int)
 
-  /// Describes the error.
+  /// Describes the index and the difference, for messages.
   func text(_ catalog: Catalog) -> String {
     switch self {
     case .sum(let index, let group):

@@ -97,7 +97,8 @@ struct IndexUpdate: ~Copyable {
 
   /// Applies the collected operations, updates group counts and sums, and checks uniqueness.
   ///
-  /// - Throws: `IndexMisfit` if an index lacks an entry to remove, or a sum is impossible.
+  /// - Throws: `IndexMisfit` if an index lacks an entry to remove, or if an entry of a sum cannot
+  ///   contain the numbers to subtract.
   mutating func finish() throws(IndexMisfit) -> [Conflict] {
     operations.apply(to: indexes, in: arena)
     if let (index, count) = operations.missing { throw .missingEntries(index: index, count: count) }

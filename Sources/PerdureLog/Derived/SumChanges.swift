@@ -34,7 +34,7 @@ struct SumChanges: ~Copyable {
     to indexes: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
   ) throws(IndexMisfit) {
     if changes.isEmpty { return }
-    // In the order of the entries, because neighbours share a leaf.
+    // The changes are applied in the order of the entries, because neighbours share a leaf.
     for (id, change) in changes.sorted(by: { ($0.key.index, $0.key.group) < ($1.key.index, $1.key.group) }) {
       guard let (old, new) = SumEntry.add(change, to: id.group, in: indexes + Int(id.index), arena) else {
         throw IndexMisfit.sum(index: id.index, group: id.group)
@@ -121,7 +121,8 @@ enum SumEntry {
   /// Adds a change to the sum of a group.
   ///
   /// - Returns: The sum before the change and the sum after it; each is nil if there is no sum. The
-  ///   whole result is nil if the entry or the new sum is impossible.
+  ///   whole result is nil if the entry cannot be decoded, or if it cannot contain the numbers to
+  ///   subtract.
   static func add(
     _ change: ExactSum, to group: UInt64, in tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena
   ) -> (old: ExactSum?, new: ExactSum?)? {
