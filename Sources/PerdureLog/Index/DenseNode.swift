@@ -35,7 +35,7 @@ struct DenseNode {
     return node
   }
 
-  /// The slot of a node at `level` that leads to an id.
+  /// The slot of a node at `level` below which an id is.
   @inline(__always)
   static func slot(of id: UInt64, level: Int) -> Int {
     Int(truncatingIfNeeded: id &>> UInt64(truncatingIfNeeded: level &* bitsPerLevel)) & (slotCount &- 1)

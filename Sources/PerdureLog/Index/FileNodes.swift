@@ -12,8 +12,8 @@ import Synchronization
 //
 // Code that walks trees cannot throw errors, and a damaged node must not cause a wrong result. So
 // damage is recorded for the whole file before the walk continues. The walk gets a substitute: a
-// node in memory that can be walked and changed safely, and that leads to substitutes only. After a
-// walk the caller checks `isDamaged` before it uses the result.
+// node in memory that can be walked and changed safely, and whose children are also substitutes.
+// After a walk the caller checks `isDamaged` before it uses the result.
 //
 // Invariants
 //  FN1  A node in the file is read only after it was checked. The nodes on the path to it were
@@ -167,8 +167,8 @@ private struct NodeChecks: ~Copyable {
     (UInt(bitPattern: node) &- start) / UInt(NodeSlot.unitByteCount)
   }
 
-  /// Whether a node was checked and has this class and level. In a forged file two parents may lead
-  /// to one node, so the class and the level are compared each time.
+  /// Whether a node was checked and has this class and level. In a forged file two parents may have
+  /// the same child, so the class and the level are compared each time.
   @inline(__always)
   func isChecked(_ node: UnsafeMutableRawPointer, as nodeClass: NodeClass, level: Int) -> Bool {
     let unit = unit(of: node)
@@ -214,7 +214,7 @@ private struct NodeChecks: ~Copyable {
 // Unchecked, because of the pointers: their targets are allocated in init, freed in deinit, and
 // atomic.
 final class MappedNodes: @unchecked Sendable {
-  /// For trees that lead to records.
+  /// For trees whose entries are addresses of records.
   let records: FileNodes
   /// For trees of derived indexes.
   let entries: FileNodes
@@ -229,7 +229,8 @@ final class MappedNodes: @unchecked Sendable {
   private let damageFlag: UnsafeMutablePointer<Atomic<Bool>>
 
   /// - Parameter file: The mapped file. It must outlive this object.
-  /// - Parameter lastSegment: The last segment of the log. No entry leads to a later segment.
+  /// - Parameter lastSegment: The last segment of the log. No entry is the address of a record in a
+  ///   later segment.
   /// - Throws: `.outOfMemory`.
   init(
     _ file: UnsafeRawBufferPointer, lastSegment: UInt64, verifiesChecksums: Bool = true

@@ -3,12 +3,12 @@ import PerdureFormat
 // The conditions that a node of an index file must meet before any reference in it is followed. The
 // bytes of the node can be arbitrary.
 //
-// The node is in the file and in its own slot, and its checksum is right. Its class, level, number
-// of entries and tag match its parent or the root block. Every offset and length in it stays inside
-// the node, and its children are in the file. The blocks of long keys are complete and covered by
-// its checksum. Entries that lead to records are address words of existing segments. The order of
-// keys is not checked here. The checksum protects it from damage, and the verification of the store
-// finds errors of a writer.
+// The node is in the file and in its own slot, and its checksum is correct. Its class, level,
+// number of entries and tag match its parent or the root block. Every offset and length in it stays
+// inside the node, and its children are in the file. The blocks of long keys are complete and
+// covered by its checksum. Entries that are addresses of records are address words of existing
+// segments. The order of keys is not checked here. The checksum protects it from damage, and the
+// verification of the store finds errors of a writer.
 
 /// The data that a parent has about its child, or a root block about its root.
 struct ExpectedNode {
@@ -33,7 +33,8 @@ struct ExpectedNode {
 /// Checks single nodes of a mapped index file.
 struct NodeCheck {
   let file: UnsafeRawBufferPointer
-  /// The last segment to which an entry of a leaf may lead; nil if entries do not lead to records.
+  /// The last segment that an entry of a leaf may address; nil if entries are not addresses of
+  /// records.
   let lastSegment: UInt64?
   /// False in tests that show which damage is found without checksums and tags.
   var verifiesChecksum = true
@@ -79,8 +80,8 @@ struct NodeCheck {
     return UnsafeRawBufferPointer(rebasing: file[offset..<end.partialValue])
   }
 
-  /// The offset to which a distance leads, in a node with a valid checksum. It must be the start of
-  /// a unit in the file. If it is beyond the end of the file, the error has the offset of the
+  /// The offset of the target of a distance, in a node with a valid checksum. It must be the start
+  /// of a unit in the file. If it is beyond the end of the file, the error has the offset of the
   /// missing bytes.
   func target(of distance: Int, from offset: Int) throws(FormatError) -> Int {
     let target = offset.addingReportingOverflow(distance)
@@ -130,7 +131,7 @@ extension NodeCheck {
     for index in 0..<node.count {
       let heap = node.heapRange(index)
       let isFirst = index < node.firstKeyIndex
-      // The offset of an empty rest may still lead into the gap.
+      // The offset of an empty rest may be in the gap.
       guard heap.isEmpty || heap.lowerBound >= node.heapStart && heap.upperBound <= heapEnd,
         isFirst ? node.suffixLength(index) == 0 && !node.isOutOfLine(index) : true,
         node.isOutOfLine(index)
@@ -149,7 +150,7 @@ extension NodeCheck {
     for index in 0..<node.count where node.isOutOfLine(index) {
       let length = node.keyLength(index)
       let block: UnsafeMutableRawPointer
-      // The damage may be in the block or in the word that leads to it, so the error names the
+      // The damage may be in the block or in the distance to the block, so the error names the
       // node.
       do {
         let place = try target(of: node.blockDistance(index), from: offset)

@@ -2,7 +2,7 @@ import PerdureFormat
 
 /// Reads all of a checkpoint's trees in an index file. It checks every node (`NodeCheck`) before it
 /// follows any reference in the node. It checks that no two nodes share a unit, and counts the live
-/// bytes of the records to which their entries lead.
+/// bytes of the records that the entries address.
 ///
 /// Walking a tree does not need this check of the whole file (FileNodes.swift). It is used to find
 /// the free units of the file, and to verify a store.
@@ -11,12 +11,12 @@ struct NodeVerification: ~Copyable {
   private let lastSegment: UInt64
   /// The units of the nodes reached so far.
   private(set) var reached: SlotMap
-  /// The number of bytes of the records to which entries lead, by segment number. The bytes are
+  /// The number of bytes of the records that the entries address, by segment number. The bytes are
   /// counted in the same way as in `SegmentUsage`.
   private var liveBytes = PagedTable<UInt64>(0)
 
   /// - Parameter file: The mapped file. Its first unit belongs to its header.
-  /// - Parameter lastSegment: No entry may lead to a later segment.
+  /// - Parameter lastSegment: No entry may be the address of a record in a later segment.
   init(of file: UnsafeRawBufferPointer, lastSegment: UInt64) {
     self.file = file
     self.lastSegment = lastSegment
@@ -50,7 +50,7 @@ struct NodeVerification: ~Copyable {
     try verifyDense(at: image.slot.offset, root, check)
   }
 
-  /// Checks that the counts of live bytes equal the bytes of the records to which the trees lead.
+  /// Checks that the counts of live bytes equal the bytes of the records that the trees address.
   /// SU1
   func check(_ usage: SegmentUsageTable) throws(FormatError) {
     let isRight =

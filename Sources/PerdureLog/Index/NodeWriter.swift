@@ -3,10 +3,10 @@ import PerdureFormat
 // Writes nodes into the index file.
 //
 // A published node never changes. So if a node has a slot, the file contains its current content.
-// The same holds for all nodes below it. A checkpoint visits only nodes made since the last
+// The same is true for all nodes below it. A checkpoint visits only nodes made since the last
 // checkpoint, and writes children before parents. The file's copy of a node differs in four ways.
-// The stamp is bit 63 and a checksum. Distances lead to the children's offsets in the file. The
-// tags of children are beside them. Unused bytes are zero.
+// The stamp is bit 63 and a checksum. Distances refer to the children's offsets in the file. The
+// count words of the children contain their tags. Unused bytes are zero.
 //
 // The checksum of an ordered node also covers the checksums of the blocks with its long keys. So it
 // also detects a stale block that remained after a lost write.

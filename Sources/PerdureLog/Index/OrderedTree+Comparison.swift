@@ -83,7 +83,7 @@ private struct SubtreeWalk: ~Copyable {
     leaveFinishedNodes()
   }
 
-  /// Removes finished nodes from the end of the path. The index of their parent leads to the
+  /// Removes finished nodes from the end of the path. The index of the parent is the index of the
   /// finished child, so it is advanced to the next child.
   private mutating func leaveFinishedNodes() {
     while depth > 0, top.index == top.node.count {

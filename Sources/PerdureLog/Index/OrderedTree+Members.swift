@@ -1,4 +1,5 @@
-// The members of a group: in an index with eight-byte keys, the references stored with one key.
+// A group has all keys of a tree that begin with the same eight bytes. In an index with eight-byte
+// keys, its members are the references stored with one key.
 //
 // A walk over a graph reads the members of a group for every object, to reach the object's
 // neighbours. Therefore this code allocates nothing: no cursor, no copy of a key. One descent finds

@@ -2,8 +2,8 @@ import PerdureFormat
 
 /// Encodes a commit as chained frames in memory, before any of its bytes is written.
 ///
-/// It does no I/O: it takes the end of the log, and returns addresses of records and extents of
-/// bytes to write. The caller writes the commit or discards it. So a refused commit costs no I/O
+/// It does no I/O: the caller passes the end of the log, and gets addresses of records and extents
+/// of bytes to write. The caller writes the commit or discards it. So a refused commit costs no I/O
 /// and leaves nothing in the log.
 struct LogEncoder: ~Copyable {
   /// Consecutive bytes of one segment.

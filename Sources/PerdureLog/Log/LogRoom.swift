@@ -6,7 +6,7 @@
 // file is extended with zeros ahead of them. FORMAT.md (R8) calls these zeros a clean tail. They
 // take no space on the medium. The log continues in these zeros, even after a crash (B7).
 
-/// Decides the length of the last segment's file. It only computes: no clock, no I/O.
+/// Decides the length of the last segment's file. It uses no clock and does no I/O.
 package struct LogRoom: Sendable {
   /// The maximum length of the zeros after the log. Why: if a store was not closed, its next
   /// opening checks these zeros. More zeros would make it slower.

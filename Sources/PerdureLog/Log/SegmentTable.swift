@@ -123,7 +123,7 @@ final class SegmentTable {
 
   func setEnd(_ end: Int, of number: UInt64) { entries[Int(number)].end = end }
 
-  /// Removes a segment that no reader knows.
+  /// Removes a segment that no published root contains.
   func remove(_ number: UInt64) {
     entries[Int(number)] = .none
     segments[number] = nil

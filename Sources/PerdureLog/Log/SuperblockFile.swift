@@ -44,7 +44,7 @@ final class SuperblockFile: @unchecked Sendable {
   }
 
   /// Creates a file with these bytes and one new superblock, and gives it the name. After a crash
-  /// the name leads to the complete new file, or is unchanged.
+  /// the name refers to the complete new file, or is unchanged.
   private static func newFile(
     _ bytes: [UInt8], _ superblock: Superblock, in directory: any Directory
   ) throws(FileIOError) -> any File {

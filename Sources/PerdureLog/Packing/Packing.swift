@@ -95,8 +95,7 @@ struct PackingTally {
   var storedBytes: UInt64 = 0
 }
 
-/// Decides when a keyspace gets its first dictionary, and when it gets another one. It only
-/// computes.
+/// Decides when a keyspace gets its first dictionary, and when it gets another one.
 struct PackingRecord {
   private var valueBytes: UInt64 = 0
   private var storedBytes: UInt64 = 0
