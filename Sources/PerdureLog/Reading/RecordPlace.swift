@@ -10,15 +10,15 @@ extension UnsafeMutablePointer<Root> {
     pointee.segments + Int(truncatingIfNeeded: address.segment)
   }
 
-  /// The end of the log in a segment. The end in the segment's entry is read only after it has
-  /// become final.
+  /// The end of the log in a segment. For the last segment of the root, the end is in the root. For
+  /// an earlier segment, it is in the segment's entry, and no longer changes.
   @inline(__always)
   func end(of segment: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>) -> Int {
     segment == pointee.end.segment ? Int(pointee.end.offset) : entry.pointee.end
   }
 
-  /// The memory of a record for prefetching; nil if the records of its segment are in groups. It is
-  /// only a hint. Any word is allowed.
+  /// The memory of a record for prefetching; nil if the records of its segment are in groups. The
+  /// result is only a hint, so `address` may be any 64-bit word, even if no record is there.
   @inline(__always)
   func hint(of address: RecordAddress) -> UnsafeRawPointer? {
     let entry = segment(of: address)

@@ -1,12 +1,12 @@
 import PerdureFormat
 
-/// The checks that a reader makes on the record at an address. Stored in one byte, because each
+/// The checks that a reader makes on the record at an address. The value has one byte, because each
 /// read loads it.
 enum RecordChecks: UInt8 {
   case all
-  /// Keyspace and key, and no checksum (`StoreOptions.verifiesChecksumsOnRead`).
+  /// The keyspace and the key, but not the checksum (`StoreOptions.verifiesChecksumsOnRead`).
   case keys
-  /// The checksum, and neither keyspace nor key (`StoreOptions.comparesReadRecords`).
+  /// The checksum, but not the keyspace and the key (`StoreOptions.comparesReadRecords`).
   case checksums
 
   init(_ options: StoreOptions) {
@@ -33,7 +33,7 @@ struct RecordReader {
     self.init(root: root, checks: verifiesChecksum ? .all : .keys)
   }
 
-  /// The bytes from an address to the end of its segment or group, as far as written.
+  /// The bytes from an address to the end of its group, or to the end of the log in its segment.
   ///
   /// - Parameter hold: Keeps unpacked bytes in memory until the next call with the same hold.
   @inline(__always)

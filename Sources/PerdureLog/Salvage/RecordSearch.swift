@@ -12,11 +12,11 @@ import PerdureFormat
 //       and it is within the bytes.
 //  RF2  Found records do not overlap, and are in the order of the bytes.
 //  RF3  Found records and damages together cover the bytes.
-//  RF4  A damaged length may skip intact records and lead to another record by chance. If the
-//       frame's count shows that records are missing, the skipped bytes are searched too.
-//  RF5  The time is linear in the bytes, whatever they contain. Each multiple of 8 may look like a
-//       header that claims a mebibyte. When the checksums computed without finding a record cover
-//       as many bytes as there are, the checksums of long claims are looked up instead
+//  RF4 A damaged length may skip intact records and end at another record by chance. If the frame's
+//       count shows that records are missing, the skipped bytes are searched too. RF5 The time is
+//       linear in the number of bytes, regardless of their content. Each multiple of 8 may look
+//       like a header that claims a mebibyte. When the checksums computed without finding a record
+//       cover as many bytes as there are, the checksums of long claims are looked up instead
 //       (`StretchChecksums`).
 
 /// The complete records in a range of bytes, and the damaged places between them.
@@ -25,7 +25,7 @@ struct RecordSearch {
     var offset: Int
     /// The length including padding.
     var length: Int
-    /// The end of the record at its original place. RS3
+    /// The original end of the record. RS3
     var originalEnd: Int
     /// Whether the start or end of a frame proves that a record is here.
     var isAnchored = false
@@ -49,8 +49,8 @@ struct RecordSearch {
   private(set) var bytesInVain = 0
   private var stretches: StretchChecksums?
 
-  /// The original end of the last record found. A test whether a record is somewhere does not
-  /// change it, so the same test gives the same answer again.
+  /// The original end of the last record found. A test for a record at an offset does not change
+  /// this value, so a repeated test has the same result.
   var originalEnd: Int { found.last?.originalEnd ?? originalStart }
 
   /// Finds the records of a frame whose header is intact and has their count.

@@ -21,8 +21,8 @@ struct Salvage: ~Copyable {
   private var heldDamages: [(SalvageReport.Damage.Reason, String, UInt64, Range<Int>)] = []
   /// The end of the last record found in a damaged place that `damageEnd` does not include yet.
   private var heldEnd = LogPosition.start
-  /// The end of all damage, and of all records found in damaged places. A moved sector may have
-  /// brought such records.
+  /// The end of all damage, and of all records found in damaged places. Such records may be from a
+  /// moved sector.
   private(set) var damageEnd = LogPosition.start
   /// Whether the records being visited are in a damaged frame.
   private var isFrameDamaged = false

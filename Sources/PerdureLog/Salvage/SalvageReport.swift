@@ -16,7 +16,7 @@ public struct SalvageReport: Sendable {
       case truncated = "the file is too short"
       /// The medium does not return these bytes, or the entry is not a file.
       case unreadable = "the medium cannot be read"
-      /// Bytes that should be frames, but are not.
+      /// The bytes should be frames, but they are not.
       case frames = "there should be frames"
       /// Records of a frame are damaged or moved.
       case records = "records are damaged"
@@ -98,8 +98,8 @@ public struct SalvageReport: Sendable {
   /// The number of derived indexes whose definitions were restored. They are built when the new
   /// store is opened.
   public internal(set) var indexes = 0
-  /// Why the damaged store could not be locked; nil if it was locked, or if its volume is
-  /// read-only. After a failure, a writer may have had the store open during the salvage. The
+  /// The reason why the damaged store could not be locked; nil if it was locked, or if its volume
+  /// is read-only. After a failure, a writer may have had the store open during the salvage. The
   /// commits of such a writer can look like damage.
   public internal(set) var lockFailure: String?
   /// The number of segments read.

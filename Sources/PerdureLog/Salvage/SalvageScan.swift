@@ -74,7 +74,7 @@ struct SalvageScan {
       }
     }
     if let gap { try visitGap(gap, before: nil, segment, content, search, body) }
-    // Groups at the end that the damaged table no longer lists.
+    // The damaged table no longer lists the groups at the end.
     if content.isGrouped, let end, end > content.bytes.count {
       try body(.damage(.frames, content.bytes.count..<end))
     }

@@ -7,8 +7,8 @@ import PerdureFormat
 // thrown instead.
 
 extension FileIOError {
-  /// Returns if an error of reading a damaged store is damage of the store. Only this function
-  /// decides that.
+  /// Returns if an error that occurred while a damaged store was read proves damage of the store.
+  /// Only this function decides that.
   ///
   /// - Throws: The error if it concerns the process and not the file: a shortage, or a
   ///   `StoreError` for a missing permission.

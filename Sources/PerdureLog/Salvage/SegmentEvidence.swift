@@ -3,7 +3,8 @@ import PerdureFormat
 // Counts the structures in a file that are bound to a segment's number.
 //
 // Media write sectors as a whole, so the first sector may have been moved here from another file.
-// Only what depends on later sectors counts. For any other segment, none of it would be valid.
+// Only structures that depend on later sectors count. They would not be valid for any other
+// segment.
 
 /// The structures after the first sector of a file that are valid for one segment. The strongest
 /// kind decides: frames and footers are bound to their store too, records are not. The bytes of a
@@ -24,7 +25,7 @@ struct SegmentEvidence: Comparable {
 }
 
 extension SalvageSource {
-  /// The evidence that a file is the segment `number`, whatever its name and header say.
+  /// The evidence that a file is the segment `number`, regardless of its name and header.
   ///
   /// - Parameter countsRecords: False if the file may belong to another store.
   /// - Complexity: O(n) for n bytes of the file. Needs memory for its content.

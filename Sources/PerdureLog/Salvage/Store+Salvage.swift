@@ -45,11 +45,11 @@ extension Store {
   ///   descriptor left. `.locked` while the source is open for writing, or while another process
   ///   writes a copy to the same target. Errors of `progress`. After an error the target is as
   ///   before, unless the last sync failed: then it is complete, and may be lost in a power cut.
-  /// - Complexity: O(n) for the bytes of all segments, whatever they contain. Reads every segment
-  ///   twice, or three times if files disagree about the store, and the blob files of all keys. A
-  ///   file with the header of another segment is read up to four times more.
-  ///   Needs memory for two indexes and one segment: at most 256 MiB however long its file is, or
-  ///   twice that if it is in groups.
+  /// - Complexity: O(n) for n bytes of all segments, regardless of their content. Reads every
+  ///   segment twice, or three times if files disagree about the store, and the blob files of all
+  ///   keys. A file with the header of another segment is read up to four times more. Needs memory
+  ///   for two indexes and one segment: at most 256 MiB for a file of any length, or twice that if
+  ///   it is in groups.
   public static func salvage(
     from source: String, to target: String, options: StoreOptions = StoreOptions(),
     keepsUnfinishedCommits: Bool = false,

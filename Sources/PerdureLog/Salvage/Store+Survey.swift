@@ -7,20 +7,20 @@ extension Store {
   /// damaged segment does not hide the damage of the next one. For an intact store it reports no
   /// damage. It reads no index: `verify(progress:)` of an open store checks more.
   ///
-  /// The store is locked meanwhile as in a salvage, so no writer changes files between two reads:
-  /// that would look like damage. Readers are not excluded.
+  /// Like a salvage, the survey locks the store. So no writer changes files between two reads,
+  /// which would look like damage. Readers are not excluded.
   ///
   /// - Parameter path: The store's directory.
   /// - Parameter options: Only `fileSystem` is used.
   /// - Parameter progress: Called with the number of bytes done and the total number of bytes.
   ///   Throw from it to cancel.
   /// - Returns: A report with the damages, and counts of segments, frames and records. It has no
-  ///   `contents`, as nothing is restored.
+  ///   `contents`, because no value is restored.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
   ///   `.unsupportedFormat`; `.io`, also if the process may not read a file of the store. `.locked`
   ///   while the store is open for writing. Errors of `progress`.
   /// - Complexity: O(n) for the bytes of all segments and the blob files of all keys. Needs memory
-  ///   for an index and one segment, as a salvage does.
+  ///   for an index and one segment, like a salvage.
   public static func survey(
     at path: String, options: StoreOptions = StoreOptions(),
     progress: ((_ bytesDone: UInt64, _ bytesTotal: UInt64) throws -> Void)? = nil
