@@ -1,7 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Writes a long value in pieces, before the commit that puts the value: `Store.makeBlobWriter()`.
+/// Writes a long value in pieces. A later commit puts the value. `Store.makeBlobWriter()` makes a
+/// writer.
 ///
 ///     let writer = try store.makeBlobWriter()
 ///     while let piece = try next() { try writer.append(piece) }
@@ -89,10 +90,11 @@ public final class BlobWriter {
 // Unchecked: its state is guarded by `lock`.
 extension BlobWriter: @unchecked Sendable {}
 
-/// A long value that is written, but not yet put by a commit: `WriteTransaction.put(_:id:in:)`.
+/// A long value that was written, and that no commit has put yet. `WriteTransaction.put(_:id:in:)`
+/// puts it.
 ///
-/// It can be put once. If the commit was refused and the store is not poisoned, it can be put
-/// again. If this object is freed before the value was put, it removes the value's file.
+/// The value can be put once. If the commit was refused and the store is not poisoned, the value
+/// can be put again. If this object is freed before the value was put, it removes the value's file.
 public final class WrittenBlob {
   private enum Use { case none, inTransaction, committed }
 

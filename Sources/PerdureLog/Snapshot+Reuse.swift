@@ -53,9 +53,9 @@ extension Store {
   /// let name = try snapshot.value(id: 1, in: names)
   /// ```
   ///
-  /// - Parameter snapshot: A snapshot of this store, or of another one, which is then released.
-  ///   Other references to it still have the earlier state. No weak or unowned reference to it may
-  ///   exist.
+  /// - Parameter snapshot: A snapshot of this store or of another store. It is released if it
+  ///   cannot be reused. Other references to it still have the earlier state. No weak or unowned
+  ///   reference to it may exist.
   /// - Complexity: As `snapshot()`. If there was no commit, nothing is done.
   public func advance(_ snapshot: inout Snapshot) {
     let engine = engine

@@ -20,7 +20,8 @@ public final class Snapshot: Sendable {
   /// Whether `withSnapshot` owns the snapshot. SR2
   // Unsafe: as `pin`.
   nonisolated(unsafe) var isLent = false
-  /// Created by the first read of a value that is not in its record. Most snapshots never need it.
+  /// The first read of a value that is not in its record creates this object. Most snapshots never
+  /// need it.
   private let openedBlobs = AtomicLazyReference<OpenedBlobs>()
   /// Whether `openedBlobs` may exist. Loading this is much faster than loading the reference.
   private let mayHaveOpenedBlobs = Atomic<Bool>(false)
@@ -50,7 +51,7 @@ public final class Snapshot: Sendable {
     if root != Root.none { engine.release(pin) }
   }
 
-  /// Reads another root from now on; `Root.none` for a snapshot whose pin was released.
+  /// Replaces the root. The new root is `Root.none` for a snapshot whose pin was released.
   ///
   /// - Precondition: No other reference to the snapshot exists. SR1
   @inline(__always)

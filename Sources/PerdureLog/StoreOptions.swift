@@ -94,7 +94,7 @@ public struct StoreOptions: Sendable {
   public var checksIndexAtOpening = false
 
   /// The factories of extractors, by name. Extractors make the entries of derived indexes. Built-in
-  /// ones need not be listed.
+  /// extractors need not be listed.
   ///
   /// Default: none. Why: a program only has to provide the extractors that its indexes need in
   /// addition to the built-in ones.
@@ -191,7 +191,8 @@ public struct StoreOptions: Sendable {
   package var comparesReadRecords = true
 
   /// The minimum garbage for a background compaction, in bytes; nil: the minimum that
-  /// `compactionGarbageRatio` names. Smaller only in the proof, whose stores are small.
+  /// `compactionGarbageRatio` names. The value is smaller only in the proof, whose stores are
+  /// small.
   package var compactionGarbageBytesMin: UInt64?
 
   /// The identity of a new store; nil: a random identity. Only the proof sets it, to create the

@@ -76,8 +76,8 @@ public struct StoreStatistics: Sendable {
   /// The number of bytes reserved on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64
   /// Whether the reserve is incomplete because of a lack of space. If so, only commits that make
-  /// the store smaller are accepted until space is free. That is after records were removed and the
-  /// store was compacted, or after other files were removed.
+  /// the store smaller are accepted until space is free. Space becomes free when records are
+  /// removed and the store is compacted, or when other files are removed.
   public var isShortOfRoom: Bool
   /// The number of dictionaries with which values are, or were, compressed.
   public var dictionaries: Int
@@ -93,7 +93,7 @@ public struct StoreStatistics: Sendable {
 
   /// The number of segments whose records are in groups (`CompressionOptions.groupsColdRecords`).
   public var groupedSegments: Int
-  /// The number of bytes that grouping saves in their files.
+  /// The number of bytes that grouping saves in the files of these segments.
   public var groupedBytesSaved: UInt64
   /// The number of bytes of unpacked groups that are kept in memory.
   public var groupCacheBytes: Int

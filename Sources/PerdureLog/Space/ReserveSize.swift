@@ -1,4 +1,4 @@
-/// The space that a store reserves on the medium in case the disk becomes full. It only computes.
+/// The space that a store reserves on the medium in case the disk becomes full.
 ///
 /// The reserve has two parts. The first part allows removals, which append tombstones to the log.
 /// The second part allows compaction: at worst the longest segment is rewritten at full length
@@ -12,7 +12,7 @@ struct ReserveSize: Hashable, Sendable {
   static let logBytesMin: UInt64 = 64 << 10
   /// The length of a reserve is a multiple of this number of bytes.
   static let step = 64 << 10
-  /// The part for removals is the part for compaction divided by this, but at least a step.
+  /// The part for removals is the part for compaction divided by this number, but at least a step.
   private static let removalsDivisor = 8
 
   var total: Int { removals + compaction }

@@ -39,9 +39,8 @@ extension Verification {
     }
   }
 
-  /// Checks that the checkpoint also leads to every record that the index leads to and that is
-  /// before the checkpoint's position. If the checkpoint leads to other records, those were
-  /// replaced or removed later.
+  /// Checks that the checkpoint has every record of the index that is before the checkpoint's
+  /// position. Other records in the checkpoint were replaced or removed later.
   private mutating func compare(_ checkpoint: borrowing OpenedCheckpoint, _ place: String) {
     let end = checkpoint.root.end
     for (keyspace, then) in zip(checkpoint.catalog.keyspaces, checkpoint.keyspaces) {

@@ -230,8 +230,8 @@ struct Verification {
     }
   }
 
-  /// Whether both indexes lead to the same records, in the same order of keys. (V2 checks that each
-  /// key leads to a record of that key.)
+  /// Whether both indexes have the same addresses, in the same order of keys. (V2 checks that the
+  /// record at each address has the key.)
   private static func haveSameWords(
     _ kind: KeyspaceKind, _ here: KeyspaceRoot, _ there: KeyspaceRoot
   ) -> Bool {

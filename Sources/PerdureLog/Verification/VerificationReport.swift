@@ -6,8 +6,8 @@ public struct VerificationReport: Sendable {
     public enum Invariant: Int, Sendable, CaseIterable {
       /// V1: every frame of the log can be read, in order, up to the log's end.
       case log = 1
-      /// V2: every index address leads to a record of that keyspace and key, with a correct
-      /// checksum and a value that can be unpacked.
+      /// V2: every address in the index is the address of a record with that keyspace and key. Its
+      /// checksum is correct, and its value can be unpacked.
       case address = 2
       /// V3: the index equals the result of replaying the log.
       case index = 3
@@ -24,8 +24,8 @@ public struct VerificationReport: Sendable {
       case superblock = 8
       /// V9: the store has exactly the keyspaces and indexes that the log defines.
       case catalog = 9
-      /// V10: the checkpoint that the superblock references is undamaged. If the index leads to a
-      /// record before the checkpoint's position, the checkpoint also leads to that record.
+      /// V10: the checkpoint that the superblock references is undamaged. If the index has a record
+      /// before the checkpoint's position, the checkpoint also has that record.
       case checkpoint = 10
       /// V11: the counts of live and dead bytes of each segment equal the counts that are computed
       /// from the log. This includes the counts at the end of a rewritten segment.
