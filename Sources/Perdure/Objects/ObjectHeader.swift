@@ -8,9 +8,9 @@
 //   H1. If `epoch == memory.pointee.epoch`, `row` is the object's row in the context's view. The
 //       row was checked. The address of its layout's fields is stored in the bytes before the row.
 //       No column of the row has an unsaved change. So one comparison decides whether accessors may
-//       read a field directly. A context's epoch is never 0, and changes with its view. H2.
-//       `overlay` is the entry of `PendingChanges` for `reference`; nil if there is none. H3.
-//       `groupNumber` and `groupPosition` identify the sibling group that last returned the object.
+//       read a field directly. A context's epoch is never 0, and changes with its view.
+//   H2. `overlay` is the entry of `PendingChanges` for `reference`; nil if there is none.
+//   H3. `groupNumber` and `groupPosition` identify the sibling group that last returned the object.
 //       They are hints: the reader checks that the group still exists, and that it has the
 //       reference at this position. An instance retains its group, unless the kind of the group is
 //       `walk` (GS3 in SiblingGroup.swift).

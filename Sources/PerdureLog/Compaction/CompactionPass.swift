@@ -6,21 +6,25 @@ import PerdureFormat
 //
 //  1  In the committer's turn: the log may begin a new segment. The newest root and every held root
 //     become keepers, and the committer notes that they must stay. The pass chooses segments by
-//     their counts of garbage. 2 The log is synced up to that point. A superblock records this. It
-//     also records that rewritten segments may follow. 3 For each segment, oldest first, outside
-//     every turn: mark the records that stay. If the rewriting is worth its cost, copy them into a
-//     new file, sync, rename it over the old one, and sync the directory. 4 In the turn: new roots
-//     read the new file. The old file has lost its name, and exists until the last root that reads
-//     it is freed.
+//     their counts of garbage.
+//  2  The log is synced up to that point. A superblock records this. It also records that rewritten
+//     segments may follow.
+//  3  For each segment, oldest first, outside every turn: mark the records that stay. If the
+//     rewriting is worth its cost, copy them into a new file, sync, rename it over the old one, and
+//     sync the directory.
+//  4  In the turn: new roots read the new file. The old file has lost its name, and exists until
+//     the last root that reads it is freed.
 //
 // Invariants
-//  CM1 A record stays if it is visible in a keeper. Commits after step 1 can make records dead.
-//       They never make a record live again, and add no records to the segments of this pass. CM2
-//       The commit that made a record dead is durable before the removal of the record can become
-//       durable (step 2 precedes step 3). CM3 A tombstone is dropped only after all files that
-//       could contain the shadowed record were durably replaced. So `CleanedSegments` is updated
-//       after the sync of the directory. FORMAT.md, T3. CM4 At any moment, a crash leaves each
-//       segment in its old or its new form. Both have the same meaning.
+//  CM1  A record stays if it is visible in a keeper. Commits after step 1 can make records dead.
+//       They never make a record live again, and add no records to the segments of this pass.
+//  CM2  The commit that made a record dead is durable before the removal of the record can become
+//       durable (step 2 precedes step 3).
+//  CM3  A tombstone is dropped only after all files that could contain the shadowed record were
+//       durably replaced. So `CleanedSegments` is updated after the sync of the directory.
+//       FORMAT.md, T3.
+//  CM4  At any moment, a crash leaves each segment in its old or its new form. Both have the same
+//       meaning.
 
 /// The limits of a run of compaction.
 struct CompactionLimits {

@@ -6,15 +6,16 @@
 // the segment is read again.
 //
 // Invariants
-//  HG1 If a record is not visible in the newest state, it is counted once, in its segment. It
+//  HG1  If a record is not visible in the newest state, it is counted once, in its segment. It
 //       counts for the oldest version in which it is visible, as found by the last read. So if
 //       there are two snapshots, only records added after the older snapshot count for the younger
-//       one. Few bytes are forgotten when the younger snapshot is released. HG2 A kept tombstone
-//       that is younger than the oldest version counts for that version. The records that it
-//       shadows cannot all be freed before that version is released. HG3 Bytes are forgotten
-//       exactly when their version is found to be no longer held. No version becomes held again.
-//       The next read of the segment finds the garbage that younger versions hold. So at most one
-//       read follows for each released version. HG4 `bytes` is the sum of all shares.
+//       one. Few bytes are forgotten when the younger snapshot is released.
+//  HG2  A kept tombstone that is younger than the oldest version counts for that version. The
+//       records that it shadows cannot all be freed before that version is released.
+//  HG3  Bytes are forgotten exactly when their version is found to be no longer held. No version
+//       becomes held again. The next read of the segment finds the garbage that younger versions
+//       hold. So at most one read follows for each released version.
+//  HG4  `bytes` is the sum of all shares.
 
 /// The known garbage that snapshots hold.
 struct HeldGarbage {

@@ -16,14 +16,15 @@ import Synchronization
 //  OP2  The superblock itself may be in memory only, because its process may have ended before the
 //       sync of the superblock. After a power cut, an older superblock is then valid. Recovery
 //       finds the same commits with that superblock, because the log is durable and OP3 keeps the
-//       older checkpoint and its files. OP3 Before R11 no frame is appended, no unit of an index
-//       file is written, no blob file and no segment is created, and no file is removed. So a crash
-//       before R11 leaves exactly the files that the opening found. Exceptions are LOCK, READERS,
-//       the reserve and an index file that a read found damaged, on which no data depends. OP4 R11
-//       is done once, and no change begins until it has succeeded. If the system refuses a write of
-//       R11, the change is refused, and the next change tries again. After any other error the
-//       store is poisoned. After the store was closed, every change is refused: another process can
-//       have it open.
+//       older checkpoint and its files.
+//  OP3  Before R11 no frame is appended, no unit of an index file is written, no blob file and no
+//       segment is created, and no file is removed. So a crash before R11 leaves exactly the files
+//       that the opening found. Exceptions are LOCK, READERS, the reserve and an index file that a
+//       read found damaged, on which no data depends.
+//  OP4  R11 is done once, and no change begins until it has succeeded. If the system refuses a
+//       write of R11, the change is refused, and the next change tries again. After any other error
+//       the store is poisoned. After the store was closed, every change is refused: another process
+//       can have it open.
 
 /// The state that an opening promises to make durable.
 struct OpeningPromise: Sendable {

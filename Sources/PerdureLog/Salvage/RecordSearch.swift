@@ -12,12 +12,12 @@ import PerdureFormat
 //       and it is within the bytes.
 //  RF2  Found records do not overlap, and are in the order of the bytes.
 //  RF3  Found records and damages together cover the bytes.
-//  RF4 A damaged length may skip intact records and end at another record by chance. If the frame's
-//       count shows that records are missing, the skipped bytes are searched too. RF5 The time is
-//       linear in the number of bytes, regardless of their content. Each multiple of 8 may look
-//       like a header that claims a mebibyte. When the checksums computed without finding a record
-//       cover as many bytes as there are, the checksums of long claims are looked up instead
-//       (`StretchChecksums`).
+//  RF4  A damaged length may skip intact records and end at another record by chance. If the
+//       frame's count shows that records are missing, the skipped bytes are searched too.
+//  RF5  The time is linear in the number of bytes, regardless of their content. Each multiple of 8
+//       may look like a header that claims a mebibyte. When the checksums computed without finding
+//       a record cover as many bytes as there are, the checksums of long claims are looked up
+//       instead (`StretchChecksums`).
 
 /// The complete records in a range of bytes, and the damaged places between them.
 struct RecordSearch {
