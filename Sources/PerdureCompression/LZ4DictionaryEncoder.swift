@@ -19,13 +19,13 @@
 /// Makes blocks that refer to a dictionary. It is immutable, so threads can use it concurrently.
 package final class LZ4DictionaryEncoder: Sendable {
   /// The dictionary's bytes, which the encoder owns.
-  // Unsafe: only `init` writes it, and it is freed with the encoder.
+  // `nonisolated(unsafe)` is correct here: only `init` writes the buffer, and the encoder frees it.
   nonisolated(unsafe) private let bytes: UnsafeMutableRawBufferPointer
   /// Positions in the dictionary, grouped by hash, and ascending within each group.
-  // Unsafe: only `init` writes it, and it is freed with the encoder.
+  // `nonisolated(unsafe)` is correct here: only `init` writes the buffer, and the encoder frees it.
   nonisolated(unsafe) private let places: UnsafeMutableBufferPointer<UInt16>
   /// For each hash, the start of its positions in `places`. One more entry marks the end.
-  // Unsafe: only `init` writes it, and it is freed with the encoder.
+  // `nonisolated(unsafe)` is correct here: only `init` writes the buffer, and the encoder frees it.
   nonisolated(unsafe) private let starts: UnsafeMutableBufferPointer<UInt32>
 
   /// The maximum length of a dictionary, in bytes.

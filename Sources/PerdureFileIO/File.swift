@@ -182,7 +182,8 @@ extension File {
 
 /// Bytes of a file that are mapped for reading. They are unmapped when the object is freed.
 public final class FileMapping: Sendable {
-  // Unsafe: the address is constant, and it is used only for reading.
+  // `nonisolated(unsafe)` is correct here: the address is constant, and it is used only for
+  // reading.
   @usableFromInline nonisolated(unsafe) let address: UnsafeRawPointer
 
   /// The address of the file's first byte. It is constant.

@@ -119,7 +119,7 @@ extension FileIOError {
     public static let closed = Code(.closed)
     /// The directory, or a file in it that its user needs, was removed or replaced.
     public static let replaced = Code(.replaced)
-    /// Another error. The error number says more.
+    /// Another error. The error number identifies it.
     public static let other = Code(.other)
 
     /// Whether the volume, or the user's quota on it, had no space left.

@@ -102,7 +102,8 @@ private final class MemoryRegion: Sendable {
   /// The system allocates memory for regions of at least this length only when it is touched.
   private static let reservationLengthMin = 1 << 16
 
-  // Unsafe: the address is constant; MemoryContent's lock orders the writes to its bytes.
+  // `nonisolated(unsafe)` is correct here: the address is constant, and MemoryContent's lock orders
+  // the writes to its bytes.
   nonisolated(unsafe) let base: UnsafeMutableRawPointer
   let capacity: Int
 

@@ -2,7 +2,7 @@
 //
 // These are the system's locks of open file descriptions (OFD locks). Like an `flock` lock, each
 // lock belongs to one opened file, not to the process. If a process opens a file twice, the locks
-// of the two open files exclude each other, and closing one file does not release the locks of the
+// of the two open files exclude each other. Closing one of them does not release the locks of the
 // other. The locks end with the process. (The older POSIX locks belong to the process and end when
 // it closes any descriptor of the file, so a library cannot use them.)
 

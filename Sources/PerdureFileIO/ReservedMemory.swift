@@ -4,7 +4,8 @@
 /// Systems without overcommit, or with a limit of the address space, also count untouched memory.
 /// They refuse a huge length. Only a hostile file requests one.
 package final class ReservedMemory: Sendable {
-  // Unsafe: the address is constant; its readers and writers synchronize the access.
+  // `nonisolated(unsafe)` is correct here: the address is constant, and its readers and writers
+  // synchronize the access.
   package nonisolated(unsafe) let base: UnsafeMutableRawPointer
   private let address: UInt
   private let byteCount: Int

@@ -102,7 +102,8 @@ extension GroupEntry {
 
 /// The table of a segment's groups, in the mapped file.
 package struct GroupTable: Sendable {
-  // Unsafe: the creator of the table keeps the bytes alive and unchanged.
+  // `nonisolated(unsafe)` is correct here: the creator of the table retains the bytes, and does not
+  // change them.
   private nonisolated(unsafe) let entries: UnsafeRawBufferPointer
 
   /// - Parameter bytes: The bytes of the table: complete entries.

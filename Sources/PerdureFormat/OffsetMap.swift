@@ -24,7 +24,8 @@
   /// The number of units in a line.
   @inlinable package static var unitsALine: Int { 448 }
 
-  // Unsafe: the creator of the map keeps the bytes alive and unchanged.
+  // `nonisolated(unsafe)` is correct here: the creator of the map retains the bytes, and does not
+  // change them.
   @usableFromInline nonisolated(unsafe) let lines: UnsafeRawPointer
   @usableFromInline package let lineCount: Int
 

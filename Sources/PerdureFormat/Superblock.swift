@@ -1,8 +1,8 @@
 /// The store's metadata outside the log. FORMAT.md, "Superblock".
 ///
 /// The file has four slots, which are written in turn. The current slot is the valid slot with the
-/// highest generation. The version of the slot is checked after this choice, because an older slot
-/// must not be used instead of a newer slot that requires unknown features.
+/// highest generation. The version of the slot is checked after this choice. Otherwise an older
+/// slot could be used instead of a newer slot that requires unknown features.
 package struct Superblock: Hashable, Sendable {
   package static let slotLength = 4096
   package static let slotCount = 4

@@ -6,19 +6,19 @@ import Synchronization
 ///
 /// Bytes that are passed to closures are borrowed: they are valid until the closure returns.
 ///
-/// A keyspace or index of another store (see `Keyspace`) is refused: reads throw `StoreError` with
+/// A keyspace or index of another store (see `Keyspace`) is refused. Reads throw `StoreError` with
 /// code `.invalidArgument`, and calls that do not throw find no key. A keyspace or index that was
 /// defined after the snapshot is empty in it. A read with a key of the other kind stops the
 /// program.
 public final class Snapshot: Sendable {
   let engine: Engine
-  // Unsafe: it changes only while no other reference to the snapshot exists (Snapshot+Reuse.swift,
-  // SR1).
+  // `nonisolated(unsafe)` is correct here: the pin changes only while no other reference to the
+  // snapshot exists (Snapshot+Reuse.swift, SR1).
   private(set) nonisolated(unsafe) var pin: Pin
-  // Unsafe: as `pin`.
+  // `nonisolated(unsafe)` is correct here for the same reason as for `pin`.
   private(set) nonisolated(unsafe) var root: UnsafeMutablePointer<Root>
   /// Whether `withSnapshot` owns the snapshot. SR2
-  // Unsafe: as `pin`.
+  // `nonisolated(unsafe)` is correct here for the same reason as for `pin`.
   nonisolated(unsafe) var isLent = false
   /// The first read of a value that is not in its record creates this object. Most snapshots never
   /// need it.
@@ -104,8 +104,8 @@ extension Snapshot {
   /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
   @inlinable
   public func withValue<R>(id: UInt64, in keyspace: Keyspace, _ body: (RawSpan) throws -> R) throws -> R? {
-    // Inlined, so that the caller knows R. Code that does not know R would have to look up the type
-    // `Optional<R>` at each call.
+    // This function is inlined, so that R is a concrete type in the caller. Otherwise the type
+    // `Optional<R>` would be looked up at each call.
     var result: R?
     try visitValue(id: id, in: keyspace) { result = try body($0) }
     return result

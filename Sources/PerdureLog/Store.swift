@@ -20,7 +20,7 @@ import PerdureFormat
 /// program that becomes a daemon should open its stores afterwards.
 public final class Store: Sendable {
   /// The owner of the engine. If the store is opened for reading, only the follower may own the
-  /// engine, because freeing the engine releases its slot in the table of readers.
+  /// engine. Freeing the engine releases its slot in the table of readers.
   private enum Source {
     case writing(Engine)
     case reading(Follower)

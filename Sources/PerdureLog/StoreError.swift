@@ -31,7 +31,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let poisoned = Code(kind: .poisoned)
     /// Another process, or another `Store` in this process, has the store open.
     public static let locked = Code(kind: .locked)
-    /// The store was written in a version of the format that this code does not know.
+    /// The store was written in a version of the format that this code does not support.
     public static let unsupportedFormat = Code(kind: .unsupportedFormat)
     /// The store was closed.
     public static let closed = Code(kind: .closed)

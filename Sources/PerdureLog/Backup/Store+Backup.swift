@@ -54,7 +54,7 @@ extension Store {
     to target: String, since earlier: String? = nil, options: BackupOptions = BackupOptions(),
     progress: (BackupProgress) throws -> Void = { _ in }
   ) throws -> BackupReport {
-    // This check comes first, because an access to the target may complete a replacement there. FK2
+    // This check is first, because an access to the target may complete a replacement there. FK2
     try checkProcess()
     try options.validate()
     let engine = engine

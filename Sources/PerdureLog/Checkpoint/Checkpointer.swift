@@ -25,7 +25,7 @@ final class Checkpointer: @unchecked Sendable {
   private var counters = CheckpointCounters()
   /// The checkpoint writer. CP1
   var writer: CheckpointWriter
-  // Unsafe: the reference is unowned, because a counted reference would make each retain and
+  // The reference is `unowned(unsafe)`, because a counted reference would make each retain and
   // release of the engine slower. The engine calls `stop` before it is freed (CP2).
   private unowned(unsafe) var engine: Engine?
 

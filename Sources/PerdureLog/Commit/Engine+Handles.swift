@@ -1,9 +1,9 @@
 import PerdureFormat
 
 // Handles of keyspaces and indexes are values with a number that each store assigns. A handle of
-// another store may have the number of a wrong keyspace, or of none. When a commit gets its turn,
-// it first checks all its handles. A snapshot compares the mark of a handle with the mark in its
-// root. Reads that cannot throw return no entries for a handle of another store.
+// another store may have the number of another keyspace, or an unused number. When a commit gets
+// its turn, it first checks all its handles. A snapshot compares the mark of a handle with the mark
+// in its root. Reads that cannot throw return no entries for a handle of another store.
 
 extension Catalog {
   /// - Throws: `StoreError` with code `.invalidArgument` if the handle belongs to another store.

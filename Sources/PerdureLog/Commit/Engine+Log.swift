@@ -5,9 +5,9 @@ extension Engine {
   /// Step 5: writes a commit's extents to the log, in order, and advances `state.end`.
   ///
   /// The system can refuse a part of the commit (no space, no file, no address space). Then the log
-  /// is rolled back to its previous end, and the store can still be used. After any other error, or
-  /// if the whole commit may be in the log, the store is poisoned: it is unknown which part of the
-  /// commit is in the log.
+  /// is rolled back to its previous end, and the store can still be used. After any other error, it
+  /// is unknown which part of the commit is in the log, so the store is poisoned. The store is also
+  /// poisoned if the whole commit may be in the log.
   func writeEncoded(_ state: inout CommitterState) throws(StoreError) {
     let before = LogMark(state)
     // An index extractor may have forked the process.
@@ -123,9 +123,9 @@ extension Engine {
     }
   }
 
-  /// Begins a new segment before the last segment is full, so that compaction may rewrite the full
-  /// one. It is called while no part of a commit is being written. If the system refuses the new
-  /// segment, the store can still be used, except after a failed sync.
+  /// Begins a new segment before the last segment is full, so that compaction may rewrite the
+  /// previous one. It is called while no part of a commit is being written. If the system refuses
+  /// the new segment, the store can still be used, except after a failed sync.
   func rollLog(_ state: inout CommitterState) throws {
     try beginChange()
     do {

@@ -197,8 +197,8 @@ final class Engine: @unchecked Sendable {
     publishedVersion.store(root.pointee.version, ordering: .sequentiallyConsistent)
   }
 
-  /// Releases the writer's lock without any write, like the end of the process. Snapshots can still
-  /// read.
+  /// Releases the writer's lock without a last sync, checkpoint or superblock, like the end of the
+  /// process. Snapshots can still read.
   func abandon() { finish { _ in } }
 
   /// The newest root, for a forked child. It needs no pin, because the child neither replaces nor

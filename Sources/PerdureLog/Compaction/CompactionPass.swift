@@ -12,7 +12,7 @@ import PerdureFormat
 //  3  For each segment, oldest first, outside every turn: mark the records that stay. If the
 //     rewriting is worth its cost, copy them into a new file, sync, rename it over the old one, and
 //     sync the directory.
-//  4  In the turn: new roots read the new file. The old file has lost its name, and exists until
+//  4  In the turn: new roots read the new file. The old file no longer has a name, and exists until
 //     the last root that reads it is freed.
 //
 // Invariants
@@ -235,8 +235,8 @@ struct CompactionPass {
     members.values.contains { chosen.contains($0.segment.number) && isToBeGrouped($0) }
   }
 
-  /// Whether the segment before an empty segment is empty too. Then this segment can be removed
-  /// from the log (FORMAT.md, T9).
+  /// Whether the segment before an empty segment is empty too. Then rewriting this segment removes
+  /// the segment before it from the log (FORMAT.md, T9).
   private func isAfterEmptySegment(_ segment: Segment) -> Bool {
     members[segment.header.predecessorEnd.segment]?.segment.isEmpty ?? false
   }

@@ -196,7 +196,7 @@ enum CatalogRecord {
   }
 
   /// Adds the definition in a catalog record to `catalog`.
-  /// - Throws: `FormatError` for anything that `keyspace`, `index` and `dictionary` do not write.
+  /// - Throws: `FormatError` for bytes that `keyspace`, `index` and `dictionary` do not write.
   static func apply(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, to catalog: inout Catalog
   ) throws(FormatError) {

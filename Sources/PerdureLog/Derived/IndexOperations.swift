@@ -27,8 +27,8 @@ struct IndexOperations: ~Copyable {
   }
 
   private(set) var keys = IndexEntries()
-  /// The first index that lacked entries to remove, and the number of missing entries so far. An
-  /// entry that one record gives twice is counted at most once.
+  /// The first index that lacked entries to remove, and the number of entries that it lacked when
+  /// the operations were applied. An entry that one record gives twice is counted at most once.
   private(set) var missing: (index: UInt32, count: Int)?
   /// The operations on each index, by index id.
   private var lists: [List] = []

@@ -11,8 +11,8 @@
 //       to the working version. The count in each of its slots does not include `added` yet.
 //       `added` is negative after more removals than insertions. The tree's own count is always up
 //       to date.
-//  AI2  A key that is not less than the previous key belongs in the leaf if every separator to the
-//       right of the path is greater than the key. A split of the leaf closes the path.
+//  AI2  Let a key be not less than the previous key. It belongs in the leaf if every separator to
+//       the right of the path is greater than the key. A split of the leaf closes the path.
 //  AI3  Removals keep at least one entry in the leaf. Sparseness is checked once, when the path
 //       moves on to another leaf. So removing a run of keys costs one merge for each leaf. A merge
 //       closes the path.

@@ -6,10 +6,10 @@
 //   bits 40..<64  the tag: the low 24 bits of the child's checksum in the file, 1 if they are 0;
 //                  0 if the word contains no tag
 //
-// A node's checksum shows that its bytes are intact and are in the right slot. It cannot show that
-// they are the newest bytes of the slot: if the medium lost a write, the slot still contains an
-// older, intact node. The tag in the parent detects that. So each node is bound to its parent, and
-// the root is bound to the root block of its checkpoint.
+// A node's checksum shows that its bytes are intact and are in the right slot. The checksum cannot
+// show that they are the newest bytes of the slot. If the medium lost a write, the slot still
+// contains an older, intact node. The tag in the parent detects that. So each node is bound to its
+// parent, and the root is bound to the root block of its checkpoint.
 //
 // Invariant
 //  OT6  The tag beside a child in memory has no meaning and is 0. The tag beside a child in the

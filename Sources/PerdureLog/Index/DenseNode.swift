@@ -2,7 +2,7 @@
 //
 //   offset  bytes   leaf          inner node
 //   0       16      header        header
-//   16      8       presence      presence: bit i says that slot i is used
+//   16      8       presence      presence: bit i is set if slot i is used
 //   24      512     64 words      64 children
 //   536     512                   64 words beside the children: CountWord.swift
 //
@@ -35,7 +35,7 @@ struct DenseNode {
     return node
   }
 
-  /// The slot of a node at `level` below which an id is.
+  /// The slot for an id in a node at `level`.
   @inline(__always)
   static func slot(of id: UInt64, level: Int) -> Int {
     Int(truncatingIfNeeded: id &>> UInt64(truncatingIfNeeded: level &* bitsPerLevel)) & (slotCount &- 1)

@@ -122,7 +122,7 @@ extension NodeCheck {
     return sum
   }
 
-  /// Checks ON3 as far as memory safety requires.
+  /// Checks the parts of ON3 on which memory safety depends.
   private func checkLayout(of node: OrderedNode, at offset: Int) throws(FormatError) {
     let heapEnd = OrderedNode.byteCount - node.prefixLength
     guard node.count > 0, node.prefixLength <= OrderedNode.inlineKeyLimit, node.heapStart <= heapEnd,

@@ -96,7 +96,7 @@ struct Insertion {
     var right: Right?
   }
 
-  /// Inserts below `node`. `isLast` says whether the node is on the right edge of the tree.
+  /// Inserts below `node`. `isLast` means that the node is on the right edge of the tree.
   mutating func insert(into node: OrderedNode, isLast: Bool, in arena: NodeArena) -> Result {
     node.isLeaf
       ? insert(intoLeaf: node, isLast: isLast, in: arena) : insert(intoInner: node, isLast: isLast, in: arena)

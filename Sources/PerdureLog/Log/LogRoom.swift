@@ -3,8 +3,9 @@
 // A sync of a file that has grown also makes its new length durable. For that, the file system
 // needs a transaction in addition to writing the bytes. The transaction takes about a third of the
 // time that a sync of one small commit takes (ext4, measured). So while commits wait for syncs, the
-// file is extended with zeros ahead of them. FORMAT.md (R8) calls these zeros a clean tail. They
-// take no space on the medium. The log continues in these zeros, even after a crash (B7).
+// file is extended with zeros ahead of them. FORMAT.md (R8) calls these zeros a clean tail. Only
+// the last zero is written, so they take at most one block on the medium. The log continues in
+// these zeros, even after a crash (B7).
 
 /// Decides the length of the last segment's file. It uses no clock and does no I/O.
 package struct LogRoom: Sendable {

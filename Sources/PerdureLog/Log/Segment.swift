@@ -12,7 +12,7 @@ final class Segment: Sendable {
   let mapping: FileMapping
   /// The new offsets of the records of a rewritten segment; nil for a segment that was not
   /// rewritten.
-  // Unsafe: written in init only, and freed in deinit.
+  // `nonisolated(unsafe)` is correct here: the memory is written only in init, and freed in deinit.
   nonisolated(unsafe) let map: UnsafeMutablePointer<SegmentMap>?
 
   var number: UInt64 { header.number }

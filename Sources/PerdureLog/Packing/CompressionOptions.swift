@@ -19,8 +19,8 @@ public struct CompressionOptions: Hashable, Sendable {
 
   /// The mode for all keyspaces that `modes` does not contain.
   ///
-  /// Default: off. Why: unchanged values are read fastest, and only the program knows whether its
-  /// values become shorter.
+  /// Default: off. Why: unchanged values are read fastest, and whether values become shorter
+  /// depends on the program.
   public var mode = Mode.off
 
   /// The modes for single keyspaces, by keyspace name.

@@ -1,7 +1,7 @@
 import PerdureCompression
 import PerdureFormat
 
-/// Reads the value of a record. Only this code knows where values can be.
+/// Reads the value of a record. Only this code depends on the places where values can be stored.
 ///
 /// Most values are in the record. For these, the other cases cost one test. Other values are in a
 /// blob file, or LZ4 unpacks them into memory that is valid during the call.

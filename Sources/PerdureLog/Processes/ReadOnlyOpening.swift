@@ -49,7 +49,8 @@ struct OpeningBesideWriter {
   }
 }
 
-/// A summary of the files that changes with every relevant action of a writer.
+/// A summary of the files that changes with the actions of a writer. There is one exception: frames
+/// that are written into the zeros after the log do not change it (Follower, FO4).
 struct StoreFingerprint: Equatable {
   let superblock: Superblock
   let segments: [UInt64]

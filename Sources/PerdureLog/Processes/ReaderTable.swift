@@ -21,14 +21,14 @@ import PerdureFormat
 //  RT2  Between the lock and the first write, a slot may still contain the needs of its last
 //       holder. A writer that reads this old content wrote its data before the new reader reads
 //       (RT1). So this is harmless.
-//  RT3  While its lock is held, a slot's content only becomes less demanding: from everything, to
-//       the needs of the opened state, and then to the needs of later states of the same
-//       checkpoint. A new checkpoint requires a new slot.
-//  RT4  Units of an index file are overwritten only if no reader may need everything, and no
-//       reader's slot contains a checkpoint of that file that reaches these units. These
-//       checkpoints are consecutive: from the first one that reaches the units to the last one. A
-//       blob file is removed only if no reader may need everything, and no reader may need a state
-//       that references the file.
+//  RT3  While its lock is held, a slot's content only becomes less demanding. At first the reader
+//       may need everything, then the opened state, and then later states of the same checkpoint. A
+//       new checkpoint requires a new slot.
+//  RT4  Units of an index file are overwritten only under two conditions. No reader may need
+//       everything, and no reader's slot contains a checkpoint of that file that reaches these
+//       units. These checkpoints are consecutive: from the first one that reaches the units to the
+//       last one. A blob file is removed only if no reader may need everything, and no reader may
+//       need a state that references the file.
 //  RT5  Undecodable content (a slot that is just being written, an unreadable file) counts as a
 //       reader that may need everything.
 //

@@ -12,8 +12,8 @@ import PerdureFormat
 //       and released after the header of the next segment is written.
 //  SL2  The segment in which a commit began stays locked until the commit is complete, because
 //       after a rollback the log ends there again.
-//  SL3  An opening that has locked the newest known segment reads the directory again, because the
-//       previous holder of the lock may have created another segment in between.
+//  SL3  An opening that has locked the newest known segment reads the directory again. The previous
+//       holder of the lock may have created another segment in between.
 //  SL4  A lock has its own open file. If the lock were on the file with which the segment is
 //       mapped, the mapping would keep the lock after that file is closed. A forked child, which
 //       must not unlock, could then never release it.

@@ -33,10 +33,11 @@ final class PinTable: Sendable {
   fileprivate static let unsettled: UInt64 = 1 << 63
   private static let versionMask = unsettled - 1
 
-  // Unsafe: an element is written only under `growth`, before `chunkCount` includes it. Freed in
-  // deinit.
+  // `nonisolated(unsafe)` is correct here: an element is written only under `growth`, before
+  // `chunkCount` includes it. The memory is freed in deinit.
   private nonisolated(unsafe) let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Atomic<UInt64>>>
-  // Unsafe: this is the first chunk, which exists from the start. Its content is atomic.
+  // `nonisolated(unsafe)` is correct here: the first chunk exists from the start, and its content
+  // is atomic.
   private nonisolated(unsafe) let firstChunk: UnsafeMutablePointer<Atomic<UInt64>>
   private let chunkCount = Atomic<Int>(0)
   private let growth = Lock()

@@ -18,7 +18,7 @@ extension UnsafeMutablePointer<Root> {
   }
 
   /// The memory of a record for prefetching; nil if the records of its segment are in groups. The
-  /// result is only a hint, so `address` may be any 64-bit word, even if no record is there.
+  /// result is only a hint: no record need be there, but the segment's number must be in the table.
   @inline(__always)
   func hint(of address: RecordAddress) -> UnsafeRawPointer? {
     let entry = segment(of: address)

@@ -194,9 +194,8 @@ struct RecordReader {
     damaged(FormatError(.misplaced, in: "record", at: 0), address)
   }
 
-  /// An error with the offset in the file. The offset differs from the address in two cases: in a
-  /// rewritten segment, addresses are the original ones, and in a grouped segment, the body is
-  /// packed.
+  /// An error with the offset in the file. The offset differs from the address in two cases. In a
+  /// rewritten segment, addresses are the original ones. In a grouped segment, the body is packed.
   @inline(never)
   private func damaged(_ error: FormatError, _ address: RecordAddress) -> StoreError {
     .corruption(error, segment: address.segment, offset: root.fileOffset(of: address) ?? address.offset)

@@ -111,7 +111,7 @@ struct Root: ~Copyable {
   }
 
   /// The root of snapshots that are not in use. Snapshot+Reuse.swift, SR3
-  // Unsafe: it is never changed or freed.
+  // `nonisolated(unsafe)` is correct here: the root is never changed or freed.
   nonisolated(unsafe) static let none = allocate(keyspaceCount: 0, indexCount: 0)
 
   static func free(_ root: UnsafeMutablePointer<Root>) { UnsafeMutableRawPointer(root).deallocate() }

@@ -6,8 +6,8 @@ struct IndexUnusable: Error {
   /// The error in the index, and its location.
   let reason: String
   let place: String
-  /// True if the index is intact but outdated: it has another version, its end is in a segment that
-  /// was rewritten later, or its checkpoint is void (FORMAT.md, T4).
+  /// True if the index is intact but outdated. Then it has another version, its end is in a segment
+  /// that was rewritten later, or its checkpoint is void (FORMAT.md, T4).
   var isOutdated = false
 
   init(_ reason: String, at place: String) {

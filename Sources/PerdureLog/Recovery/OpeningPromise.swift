@@ -5,8 +5,8 @@ import Synchronization
 // Makes the state that an opening found durable (FORMAT.md, R11), at the opening or before the
 // first change.
 //
-// A program that only reads needs no sync after a clean close. So if nothing has to be made durable
-// and nothing has to be removed, the opening changes no byte of the log, the index and the
+// A program that only reads needs no sync after a clean close. If no data has to be made durable
+// and no file has to be removed, the opening changes no byte of the log, the index and the
 // superblock. The first change does R11 before anything else.
 //
 // Invariants

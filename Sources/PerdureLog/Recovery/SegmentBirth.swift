@@ -49,7 +49,8 @@ enum SegmentBirth {
     return false
   }
 
-  /// Whether the bytes after the header show that a file which looks unborn contains commits. SB1
+  /// Whether the bytes after the header prove that a file with an incomplete header contains
+  /// commits. SB1
   static func holdsCommits(
     _ file: any File, number: UInt64, showsOlder: Bool, store: StoreID
   ) throws(FileIOError) -> Bool {

@@ -49,8 +49,8 @@ enum TailJudge {
   private static let pieceLength = 1 << 20
 
   /// Whether a file that is not a segment contains a valid frame header. The file is read in
-  /// pieces, as far as a segment can have frames. Holes are skipped, so a long file costs no more
-  /// than its written bytes.
+  /// pieces, up to the greatest offset that a segment can have. Holes are skipped, so a long file
+  /// costs no more than its written bytes.
   static func hasFrame(in file: any File, segment: UInt64, store: StoreID) throws(FileIOError) -> Bool {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceLength, alignment: 8)
     defer { buffer.deallocate() }

@@ -9,13 +9,13 @@ import PerdureFormat
 //       finished (L3), and so was everything before that frame outside its own chain.
 //  CF2  A later frame begins the same sequence number again, or has a lower number. Then the chain
 //       before it was never finished.
-//  CF3  At the end of the log, the superblock says up to which commit the log was synced. A later
-//       commit whose last frame is damaged may have been interrupted there, by a full disk or a
-//       power cut. This cannot be distinguished from rot. If a slot of the superblock may be lost,
-//       the header of the last frame is used as evidence instead.
-//  CF4  Records in a gap belong to a chain that continues after it, or to commits whose numbers fit
-//       between the sequence numbers on both sides. If no number fits, these commits were never
-//       finished.
+//  CF3  At the end of the log, the superblock has the number of the last commit that was synced. A
+//       later commit whose last frame is damaged may have been interrupted there, by a full disk or
+//       a power cut. This cannot be distinguished from rot. If a slot of the superblock may be
+//       lost, the header of the last frame is used as evidence instead.
+//  CF4  Records in a gap belong to a chain that continues after the gap. Otherwise they belong to
+//       commits whose numbers fit between the sequence numbers on both sides. If no number fits,
+//       these commits were never finished.
 //  CF5  A commit with a frame in a rewritten segment was complete (T6), including its parts before
 //       and after the segment. Numbers may be missing in the segment because all records of a
 //       commit were removed.

@@ -121,8 +121,8 @@ struct SalvageSource {
     return try framesFit(footer, segment) ? footer : nil
   }
 
-  /// Whether the frames of a segment are where the footer says: in groups, or up to the end of its
-  /// data.
+  /// Whether the frames of a segment are at the position that the footer gives: in groups, or up to
+  /// the end of its data.
   private func framesFit(_ footer: RewrittenFooter, _ segment: SourceSegment) throws -> Bool {
     let content = try SegmentContent(segment, self)
     if content.isGrouped || footer.groupCount > 0 { return content.isGrouped && footer.groupCount > 0 }

@@ -48,8 +48,8 @@ extension Store {
   /// - Complexity: O(n) for n bytes of all segments, regardless of their content. Reads every
   ///   segment twice, or three times if files disagree about the store, and the blob files of all
   ///   keys. A file with the header of another segment is read up to four times more. Needs memory
-  ///   for two indexes and one segment: at most 256 MiB for a file of any length, or twice that if
-  ///   it is in groups.
+  ///   for two indexes and one segment. A segment needs at most 256 MiB, or twice that if it is in
+  ///   groups, regardless of the length of its file.
   public static func salvage(
     from source: String, to target: String, options: StoreOptions = StoreOptions(),
     keepsUnfinishedCommits: Bool = false,

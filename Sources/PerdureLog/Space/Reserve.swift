@@ -59,7 +59,8 @@ final class Reserve: @unchecked Sendable {
   /// The number of reserved bytes.
   var heldBytes: UInt64 { lock.withLock { held.values.reduce(0, +) } }
 
-  /// Sets the size of the reserve, and allocates it as far as space allows.
+  /// Sets the size of the reserve, and allocates the missing parts for which there is space. Frees
+  /// a part first if it is more than twice as long as needed.
   func hold(_ size: ReserveSize) {
     lock.withLock {
       wanted = size
@@ -103,7 +104,7 @@ final class Reserve: @unchecked Sendable {
     }
   }
 
-  /// Restores the reserve as far as space allows, after the compaction has ended.
+  /// Restores the parts of the reserve for which there is space, after the compaction has ended.
   func reclaim() {
     lock.withLock {
       isLent = false
@@ -126,7 +127,8 @@ final class Reserve: @unchecked Sendable {
   private func fill() {
     if isLent { return }
     do {
-      // The part for compaction comes first: if compaction is possible, removals are possible too.
+      // The part for compaction is filled first: if compaction is possible, removals are possible
+      // too.
       for part in [Part.compaction, .removals] { try fill(part) }
       short.store(false, ordering: .relaxed)
     } catch {

@@ -3,8 +3,8 @@ import PerdureFormat
 extension Store {
   /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes.
   /// It commits only if no other commit has meanwhile changed the data that it has read: values,
-  /// absent keys and ranges. Transactions are serializable: their results, and the store after
-  /// them, are the same as if they ran one after another, in the order of their commits.
+  /// absent keys and ranges. Transactions are serializable: their results, and the content of the
+  /// store, are the same as if they ran one by one, in the order of their commits.
   ///
   ///     try store.transaction(attemptsMax: 16) { transaction in
   ///       let balance = try transaction.value(id: 1, in: accounts)
