@@ -43,8 +43,8 @@ public final class BlobWriter {
   ///
   /// - Throws: `StoreError`: `.invalidArgument` if the value would be longer than
   ///   `StoreLimits.valueLengthMax` (nothing was added, and the writer can still be used);
-  ///   `.diskFull` or `.io` if the file cannot be written, and `.closed` (the writer can no longer
-  ///   be used).
+  ///   `.invalidArgument` also if the value was finished before; `.diskFull`, `.io`, `.poisoned` or
+  ///   `.closed` if the file cannot be written (the writer can no longer be used).
   /// - Complexity: O(n) for n bytes. A sync follows each 32 MiB.
   public func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
 
@@ -71,7 +71,7 @@ public final class BlobWriter {
   /// used after this.
   ///
   /// - Throws: `StoreError`: `.diskFull` or `.io` if the file cannot be written; `.closed`;
-  ///   `.invalidArgument` if the value was finished before.
+  ///   `.poisoned`; `.invalidArgument` if the value was finished before.
   /// - Complexity: Two syncs.
   public func finish() throws -> WrittenBlob {
     try engine.checkProcess()

@@ -106,7 +106,9 @@ extension Snapshot {
   /// - Parameter range: The index keys to visit.
   /// - Parameter descending: Whether the walk runs from the last entry to the first.
   /// - Parameter body: Returns false to stop.
-  /// - Throws: `StoreError` with code `.indexUnavailable`; the errors of `body`.
+  /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` for an index of another store;
+  ///   `.corruption` if a part of the index file that the walk reads is damaged. The errors of
+  ///   `body`.
   public func forEachEntry(
     in index: DerivedIndex, range: KeyRange = .all, descending: Bool = false,
     _ body: (_ key: RawSpan, _ reference: UInt64) throws -> Bool
@@ -116,7 +118,8 @@ extension Snapshot {
 
   /// The number of entries of a derived index with a key in the range.
   ///
-  /// - Throws: `StoreError` with code `.indexUnavailable`.
+  /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` for an index of another store;
+  ///   `.corruption` if a part of the index file that this reads is damaged.
   /// - Complexity: O(log n).
   public func count(in index: DerivedIndex, range: KeyRange = .all) throws -> Int {
     try engine.checkAvailable(index)

@@ -18,7 +18,8 @@ import PerdureFileIO
 //       for reading have none, because they exchange their engine.
 
 extension Store {
-  /// Calls `body` with a snapshot of all commits so far, without allocating memory.
+  /// Calls `body` with a snapshot of all commits so far. Usually no memory is allocated. A store
+  /// that was opened for reading allocates a snapshot for each call.
   ///
   /// Use it for a few reads of the newest state, where the cost of `snapshot()` matters:
   ///
@@ -44,7 +45,8 @@ extension Store {
   }
 
   /// Moves a snapshot to the newest commit, like `snapshot = store.snapshot()`. No memory is
-  /// allocated if no other reference to the snapshot exists.
+  /// allocated if no other reference to the snapshot exists, and the snapshot has read no value
+  /// outside the records.
   ///
   /// ```swift
   /// var snapshot = store.snapshot()

@@ -151,7 +151,7 @@ extension Engine {
   func buildAndCommit(
     _ index: DerivedIndex, _ definition: IndexDefinition, _ catalog: Catalog, _ state: inout CommitterState
   ) throws {
-    // An index that counts the groups of this index is rebuilt with it.
+    // Indexes that are made from this index are rebuilt with it.
     let rebuilt = Set([index.id] + (catalog.dependents[index.id] ?? []).map(\.id))
     var batch = WriteBatch()
     batch.append(catalogRecords: [CatalogRecord.index(index, definition)])

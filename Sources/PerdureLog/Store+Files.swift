@@ -21,10 +21,10 @@ extension Store {
   ///     copy, which is then replaced.
   ///   - options: Only `fileSystem` is used, for both stores.
   /// - Throws: `StoreError`: `.locked` while a writer has the source open; `.notAStore`;
-  ///   `.invalidArgument` if the target or its `.copy` directory is taken; `.unsupportedFormat` if
-  ///   the store has a feature of a newer version; `.diskFull`, `.io`. The files copied so far are
-  ///   then removed. If only the last sync failed, the complete copy is kept, and may be lost in a
-  ///   power cut.
+  ///   `.invalidArgument` if the target is not empty, or if its `.copy` directory is not a draft of
+  ///   this copy; `.unsupportedFormat` if the store has a feature of a newer version; `.diskFull`,
+  ///   `.io`. The files copied so far are then removed. If only the last sync failed, the complete
+  ///   copy is kept, and may be lost in a power cut.
   /// - Complexity: O(n) for n bytes of files.
   public static func copy(
     at source: String, to target: String, options: StoreOptions = StoreOptions()

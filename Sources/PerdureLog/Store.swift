@@ -177,7 +177,7 @@ public final class Store: Sendable {
   ///   store that was writing registers as a reader. It takes a lock in this process, opens and
   ///   locks files, and reads a superblock. If it cannot register, it holds the writer's lock. Then
   ///   opening the store for writing throws `.locked` until the last such snapshot is released.
-  /// - SeeAlso: `withSnapshot(_:)` and `advance(_:)`, which allocate no memory.
+  /// - SeeAlso: `withSnapshot(_:)` and `advance(_:)`, which usually allocate no memory.
   public func snapshot() -> Snapshot { Snapshot(engine) }
 
   /// Waits until all commits so far are durable.

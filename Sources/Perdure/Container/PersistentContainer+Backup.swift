@@ -19,9 +19,9 @@ extension PersistentContainer {
   ///     if the file system supports hard links. Segments are compared byte by byte, files of
   ///     values by their checksums.
   ///   - options: The speed and the file system. A store in memory is backed up to the disk.
-  ///   - progress: Called on this thread at least once for each mebibyte. An error that it throws
-  ///     cancels the backup, and is the `cause` of the thrown error. A `CancellationError` is
-  ///     thrown as it is.
+  ///   - progress: Called on this thread after each piece of at most 1 MiB, and after each shared
+  ///     file. An error that it throws cancels the backup, and is the `cause` of the thrown error.
+  ///     A `CancellationError` is thrown as it is.
   /// - Returns: The contents of the backup.
   /// - Throws: `PerdureError` with code 134060 if the store is not open or the backup cannot be
   ///   made. `CancellationError` if the calling task is cancelled, or `progress` throws it. If the

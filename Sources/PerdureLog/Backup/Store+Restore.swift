@@ -16,7 +16,7 @@ extension Store {
   ///   - target: The new store's directory. It must be absent or empty. As in
   ///     `backup(to:since:options:progress:)`, a crash leaves a complete store or none.
   ///   - options: Only `fileSystem` is used, for the backup and the new store.
-  ///   - progress: Called on this thread at least once for each mebibyte. An error it throws
+  ///   - progress: Called on this thread after each piece of at most 1 MiB. An error it throws
   ///     cancels the restore and is rethrown.
   /// - Throws: `StoreError`: `.notAStore`; `.corruption`, with file and offset; `.invalidArgument`
   ///   if the target is not empty; `.locked`, `.diskFull`, `.io`, `.unsupportedFormat`.

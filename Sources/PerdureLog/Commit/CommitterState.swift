@@ -20,7 +20,7 @@ struct CommitterState: ~Copyable {
   var lostUniqueIndexes: Set<UInt32> = []
   /// The errors at opening of the indexes that lack a value, by index id.
   var indexDamage: [UInt32: StoreError] = [:]
-  /// The position of the next frame. `root.end` is the same position.
+  /// The position of the next frame. Between commits, `root.end` is the same position.
   var end: LogPosition
   /// The capacity of the segment at `end`. If it is 0, the next frame begins a new segment.
   var segmentCapacity: Int

@@ -4,7 +4,7 @@
 /// are needed to free the same amount, up to `creditMax`. Beyond that, compaction writes at the
 /// speed of the policy. So a store under heavy writes is compacted as fast as garbage is added. If
 /// the store is idle, or its commits wait for the disk, compaction uses a fraction of the disk's
-/// speed. The amount of garbage does not matter then.
+/// speed. That fraction grows with the ratio of garbage to its limit.
 struct CompactionPace {
   /// The maximum number of bytes that may be written without a limit. It includes bytes for garbage
   /// that was added while a segment was read.

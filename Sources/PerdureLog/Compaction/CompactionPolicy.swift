@@ -1,7 +1,7 @@
 /// Decides when the store is compacted, which segments are compacted, and how fast. It reads no
 /// file.
 ///
-/// If two segments have equal garbage, the older one is compacted first. Old records tend to stay
+/// If two segments have equal garbage, the older one has the higher score. Old records tend to stay
 /// live, so the freed space stays free. In a young segment, more records will soon become dead.
 struct CompactionPolicy: Hashable, Sendable {
   /// The part of the log's record bytes that may be garbage, from 0 to 1.
@@ -76,7 +76,7 @@ struct CompactionPolicy: Hashable, Sendable {
   static let shortSegmentsMax = 8
 
   /// The segments that a run examines. Segments with the highest scores are chosen, until the
-  /// remaining garbage is well below the ratio.
+  /// remaining dead bytes are at most half of the garbage ratio.
   func choose(_ candidates: [CompactionCandidate], _ totals: Totals) -> Set<UInt64> {
     // Tombstones can be dropped only when all older segments are clean. So when there are many
     // tombstones, all segments are compacted.
@@ -94,8 +94,9 @@ struct CompactionPolicy: Hashable, Sendable {
     return chosen
   }
 
-  /// The gain of a compaction divided by its cost. The cost is that the whole segment is read and
-  /// its live records are written.
+  /// The gain of a compaction divided by its cost, times the age of the segment. The cost is that
+  /// the whole segment is read and its live records are written. The score is 0 if few bytes are
+  /// dead.
   func score(_ candidate: CompactionCandidate) -> Double {
     let usage = candidate.usage
     guard usage.totalBytes > 0, Double(usage.deadBytes) > garbageRatio / 2 * Double(usage.totalBytes) else {

@@ -17,7 +17,7 @@ import PerdureFormat
 // this way.)
 //
 // Invariants
-//  GC1  The bytes of an unpacked group never change, and live while the group is retained.
+//  GC1  The bytes of an unpacked group never change, and are valid while the group is retained.
 //  GC2  The groups in the cache use at most `bytesMax` bytes.
 //  GC3  Owner numbers are never used twice, so a group of a removed segment is never found.
 
@@ -128,7 +128,7 @@ final class GroupCache: @unchecked Sendable {
     }
   }
 
-  /// Removes an entry, and moves the last entry to its place.
+  /// Removes an entry, and moves the last entry to the index of the removed entry.
   private func remove(_ place: Int) {
     let gone = entries[place].group
     places[Key(owner: gone.owner, index: gone.index)] = nil

@@ -129,7 +129,7 @@ struct PackingRecord {
     (1000 - perMille) * 5 < (1000 - promised) * 4
   }
 
-  /// Lengthens the wait after a training that would not have helped.
+  /// Lengthens the wait after a training that made no dictionary.
   mutating func waitLonger() {
     (valueBytes, storedBytes) = (0, 0)
     patience = min(patience * 4, 1 << 20)

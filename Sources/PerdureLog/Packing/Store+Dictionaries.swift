@@ -22,9 +22,10 @@ extension Store {
   ///   case nothing was written.
   /// - Throws: `StoreError`: `.invalidArgument` in three cases: the keyspace belongs to another
   ///   store, the options do not compress its values with dictionaries, or the store already has
-  ///   2,047 dictionaries. Also the errors of `write`.
-  /// - Complexity: Reads about 64 times the dictionary's length of values, and takes some tenths of
-  ///   a second. Commits continue meanwhile.
+  ///   2,047 dictionaries. `.corruption` or `.io` if a value cannot be read. Also the errors of
+  ///   `write`.
+  /// - Complexity: Reads at most 8,192 values. About 64 times the dictionary's length of them is
+  ///   used for training, which takes some tenths of a second. Commits continue meanwhile.
   @discardableResult
   public func trainDictionary(for keyspace: Keyspace) throws -> TrainedDictionary? {
     try engine.checkWritable()

@@ -126,7 +126,8 @@ struct LogOpening {
     return state
   }
 
-  /// Reads the log from the position at which `scan` begins, and judges its end.
+  /// Reads the log from the position at which `scan` begins, and checks that it reaches its durable
+  /// end.
   private mutating func read(
     _ chain: SegmentChain, _ scan: inout LogScan, _ replay: inout Replay, _ report: inout RecoveryReport
   ) throws {
@@ -306,7 +307,7 @@ extension LogOpening {
     let duplicates = try build.fill(ids)
     state.incompleteIndexes = Set(build.incomplete.keys)
     state.indexDamage = build.incomplete
-    // An index that counts the groups of an incomplete index is incomplete too.
+    // An index that is made from an incomplete index is incomplete too.
     let dependents = state.catalog.dependents
     for (id, damage) in build.incomplete {
       for counting in dependents[id] ?? [] { state.indexDamage[counting.id] = damage }
@@ -331,7 +332,8 @@ extension LogOpening {
       .sorted()
   }
 
-  /// The numbers of the blob files that live records reference, found by reading all records.
+  /// The numbers of the blob files that live records reference. This visits all addresses, and
+  /// reads the records that reference blob files.
   private static func liveBlobs(_ state: borrowing CommitterState) throws -> Set<UInt64> {
     var live: Set<UInt64> = []
     var hold = GroupHold()

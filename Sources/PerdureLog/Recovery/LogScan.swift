@@ -1,16 +1,16 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Reads the log from its beginning, and passes on complete commits in order: FORMAT.md,
-/// "Recovery", step 6. It changes nothing. Its input is mapped memory.
+/// Reads the log from its beginning or from a checkpoint, and passes on complete commits in order:
+/// FORMAT.md, "Recovery", step 6. It changes nothing. Its input is mapped memory.
 struct LogScan {
   /// A frame of a commit that is being collected.
   struct Part {
     var header: FrameHeader
     var payload: UnsafeRawBufferPointer
-    /// The offset of the payload in its segment's file.
+    /// The position of the payload. For a segment in groups, the offset is in the unpacked groups.
     var position: LogPosition
-    /// For a rewritten segment: the original offset of the payload.
+    /// For a rewritten segment: the map between original and current offsets.
     var map: OffsetMap?
 
     /// The offset for the address of the record at `offset` in the payload. It is nil if the map
@@ -23,8 +23,8 @@ struct LogScan {
   }
 
   let superblock: Superblock
-  /// The end of the last complete commit so far. It is not updated in rewritten segments, which are
-  /// never the last.
+  /// The end of the last complete commit or mark so far, or the start of the frames in a later
+  /// segment. It is not updated in rewritten segments, which are never the last.
   private(set) var end = LogPosition.start
   private(set) var sequence: UInt64 = 0
   /// The position up to which the log is synced, according to the frames read.

@@ -4,8 +4,8 @@ import PerdureFormat
 // The steps of recovery after the log was read: R11 to R13 of FORMAT.md, and the derived indexes.
 
 extension Recovery {
-  /// Makes the accepted state durable, and removes leftovers. If there is neither, the first change
-  /// makes the state durable (OpeningPromise.swift).
+  /// Makes the accepted state durable, and removes leftovers. If the store was closed properly and
+  /// there are no leftovers, the first change makes the state durable (OpeningPromise.swift).
   static func finish(
     _ state: consuming CommitterState, _ opening: LogOpening, _ directory: any Directory,
     _ options: StoreOptions,

@@ -102,9 +102,9 @@ struct SegmentChain {
     }
   }
 
-  /// Judges a file after the last segment. Its creation was interrupted if the superblock does not
-  /// promise commits in it, and it has no frame. Before the last segment such a file is void, or
-  /// its segment is missing.
+  /// Decides whether a file after the last segment is damage, and throws if it is. Its creation was
+  /// interrupted if the superblock does not promise commits in it, and it has no frame. Before the
+  /// last segment such a file is void, or its segment is missing.
   private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
     let holdsCommits = try SegmentBirth.holdsCommits(
       unborn.file, number: unborn.number, showsOlder: unborn.older != nil, store: superblock.store)

@@ -16,9 +16,9 @@ import PerdureFormat
 // Extractors are made once, from the values at the end of the log. These values must not change the
 // entries that an extractor makes for older records (`IndexExtractorFactory`).
 //
-// An index is rebuilt from all records in four cases: the checkpoint does not have it; the
-// checkpoint has it incomplete; the tail redefines it; or a value that the update needs can no
-// longer be read.
+// An index is rebuilt from all records if the checkpoint does not have it or has it incomplete, or
+// if the tail redefines it. It is also rebuilt if a value that the update needs can no longer be
+// read, or if the index from which it is made is rebuilt.
 
 struct TailIndexes {
   private let checkpoint: OpenedCheckpoint
@@ -204,8 +204,8 @@ struct ReplacedRecord {
   /// Calls `body` with the record, after checking that it has the keyspace and the key of the
   /// replacement.
   ///
-  /// - Throws: `IndexUnusable` if the record cannot be read because compaction has removed it or it
-  ///   is damaged.
+  /// - Throws: `IndexUnusable` if the record cannot be read or has another key. Compaction may have
+  ///   removed it, or it is damaged.
   func withRecord(
     _ reader: RecordReader, _ hold: inout GroupHold, comparesKey: Bool,
     _ body: (Record) throws -> Void

@@ -83,7 +83,7 @@ extension StoreTransaction {
   /// The number of ids in the range, own writes included. The commit will require that the range is
   /// unchanged.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument`.
+  /// - Throws: `StoreError` with code `.invalidArgument` or `.corruption`.
   /// - Complexity: O(log n + w) for w own writes.
   public mutating func count(in keyspace: Keyspace, ids: ClosedRange<UInt64>) throws -> Int {
     try WriteTransaction.check(keyspace, .dense)
@@ -98,7 +98,7 @@ extension StoreTransaction {
   /// The number of keys in the range, own writes included. The commit will require that the range
   /// is unchanged.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument`.
+  /// - Throws: `StoreError` with code `.invalidArgument` or `.corruption`.
   /// - Complexity: O(log n + w) for w own writes.
   public mutating func count(in keyspace: Keyspace, range: KeyRange) throws -> Int {
     try WriteTransaction.check(keyspace, .bytes)
@@ -120,7 +120,7 @@ extension StoreTransaction {
   /// - Parameter range: The index keys to read.
   /// - Parameter limit: The maximum number of entries.
   /// - Parameter descending: Whether the entries run from the last to the first.
-  /// - Throws: `StoreError` with code `.indexUnavailable`.
+  /// - Throws: `StoreError` with code `.indexUnavailable`, `.invalidArgument` or `.corruption`.
   public mutating func indexEntries(
     in index: DerivedIndex, range: KeyRange = .all, limit: Int = .max, descending: Bool = false
   ) throws -> [(key: [UInt8], reference: UInt64)] {
