@@ -17,7 +17,8 @@ extension ManagedObjectContext {
   ///   - keyPath: The attribute. It must be the only one of a uniqueness constraint.
   ///   - value: The key.
   /// - Returns: The object, with its row loaded.
-  /// - Throws: `FetchError` with the code `notUnique` for another attribute; as `fetch(_:)`.
+  /// - Throws: `FetchError` with the code `notUnique` if no uniqueness constraint consists of this
+  ///   attribute alone; as `fetch(_:)`.
   /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that
   ///   were edited since the last fetch.
   public func first<T: ManagedObject, Key: AttributeValue>(
@@ -57,8 +58,8 @@ extension ManagedObjectContext {
   ///     rules and `prepareForDeletion` do not apply, so objects that the closure has linked to the
   ///     new object stay.
   /// - Returns: The object that was found or inserted.
-  /// - Throws: `FetchError` with the code `notUnique` for another attribute; as `fetch(_:)`; the
-  ///   error of `initialize`. Then no object was inserted.
+  /// - Throws: `FetchError` with the code `notUnique` if no uniqueness constraint consists of this
+  ///   attribute alone; as `fetch(_:)`; the error of `initialize`. Then no object was inserted.
   /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that
   ///   were edited since the last fetch.
   public func findOrInsert<T: ManagedObject, Key: AttributeValue>(

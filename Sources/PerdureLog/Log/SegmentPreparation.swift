@@ -6,7 +6,7 @@ import PerdureFormat
 // space (FORMAT.md, "Birth of a segment").
 //
 // Invariants
-//  SP1  A prepared file has zeros in place of its header, and nothing else. So it is not part of
+//  SP1  A prepared file has only zeros in place of its header, or is empty. So it is not part of
 //       the log.
 //  SP2  At most one thread prepares files at a time, and none after `stop`. The thread with the
 //       committer's turn may still create a file.

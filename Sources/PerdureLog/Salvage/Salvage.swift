@@ -91,7 +91,7 @@ struct Salvage: ~Copyable {
     try writer.finish(&report)
   }
 
-  /// Whether a record to restore may be older than the key's newest commit.
+  /// Decides whether a record to restore may be older than the newest record of its key.
   private func age(
     of record: Record, at word: UInt64, in segment: SalvageSource.SourceSegment
   ) -> SalvageWriter.Age {
@@ -207,7 +207,7 @@ struct Salvage: ~Copyable {
     index.apply(record, at: word, isDoubtful: isDoubtful, isReadable: isReadable)
   }
 
-  /// - Throws: `FileIOError` if space, memory or file descriptors are missing.
+  /// - Throws: As `FileIOError.checkIsDamage`, for errors that do not prove damage of a blob file.
   private func isReadable(_ record: Record) throws -> Bool {
     if record.header.kind == .packed {
       return (try? DictionaryTable.unpacked(record, dictionary: index.state.dictionary)) != nil

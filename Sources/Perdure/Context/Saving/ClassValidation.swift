@@ -140,8 +140,9 @@ final class ClassValidation {
     case (let left as any PredicateArgument, let right as any PredicateArgument):
       left.predicateValue == right.predicateValue
     case (let left?, let right?):
-      // Here the attribute is transient and can have any type. If values cannot be compared, only
-      // the same instance counts as unchanged.
+      // Here the attribute is transient and can have any type. Values that cannot be compared count
+      // as unchanged, unless they are different instances (`isSameInstance`). Otherwise each
+      // validation would set the attribute again.
       (left as? AnyHashable).map { $0 == right as? AnyHashable } ?? Self.isSameInstance(left, right)
     default: false
     }
