@@ -6,7 +6,7 @@ public struct AttributeDescription: Sendable, Hashable {
   public var type: AttributeType
   /// Whether the value may be absent at a save. It is not checked at assignment.
   public var isOptional: Bool
-  /// The value of a new object; nil leaves it absent.
+  /// The value of a new object; nil if a new object has no value.
   ///
   /// It is also the value in rows that were written before the attribute existed.
   public var defaultValue: DefaultValue?
@@ -22,7 +22,7 @@ public struct AttributeDescription: Sendable, Hashable {
   ///
   /// A save sets an attribute with `now()` in each inserted object, and in each object whose stored
   /// attributes or relationships changed. All these objects get the same time. The value is stored,
-  /// and is nil before the first save. The program cannot set it. It does not cause conflicts of
+  /// and is nil before the first save. The program cannot set it, and it causes no conflict between
   /// two saves. If the save fails, the object keeps the time as an unsaved change, and the next
   /// save replaces it.
   ///
@@ -46,11 +46,12 @@ public struct AttributeDescription: Sendable, Hashable {
   /// An absent value violates no rule. Rules are not part of the version hash.
   public var rules: [ValidationRule]
   /// The name of the transformer that converts a transformable attribute's values to bytes and
-  /// back. It is not part of the version hash.
+  /// back. The name is not part of the version hash.
   public var valueTransformerName: String?
   /// Whether the value exists only in the object's context.
   ///
-  /// It is never stored, and cannot be used in predicates, sort orders, indexes or constraints.
+  /// Such a value is never stored. Predicates, sort orders, indexes and constraints cannot use the
+  /// attribute.
   public var isTransient: Bool
   /// The program's own data about the attribute. It is stored with the model, but is not part of
   /// the version hash.
@@ -62,8 +63,9 @@ public struct AttributeDescription: Sendable, Hashable {
 
   /// The name of the transformer that reads and writes secure archives.
   ///
-  /// Core Data uses it for transformable attributes that name no transformer, and so do attributes
-  /// from model files. `KeyedArchiveTransformer` of PerdureKeyedArchives registers itself under it.
+  /// Core Data uses this transformer for transformable attributes that name no transformer.
+  /// Attributes from model files do the same. `KeyedArchiveTransformer` of PerdureKeyedArchives
+  /// registers itself under this name.
   public static let secureArchiveTransformerName = "NSSecureUnarchiveFromData"
 
   /// Makes a description. The model checks all its descriptions later.

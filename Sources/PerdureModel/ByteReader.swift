@@ -1,6 +1,6 @@
-/// Reads the parts of a stored model from front to back, little-endian. For any bytes it returns a
-/// value or throws an error with an offset. It does not trust a count before it has checked that
-/// enough bytes follow.
+/// Reads the parts of a stored model from front to back, little-endian. For any bytes, the reader
+/// returns a value or throws an error with an offset. It checks that enough bytes follow a count
+/// before it uses the count.
 struct ByteReader {
   private let bytes: [UInt8]
   private(set) var offset = 0
@@ -25,7 +25,7 @@ struct ByteReader {
   /// The unread bytes.
   var rest: ArraySlice<UInt8> { bytes[offset..<end] }
 
-  /// The bytes that were read since the offset `start`.
+  /// The bytes from the offset `start` to the next unread byte.
   func read(from start: Int) -> ArraySlice<UInt8> { bytes[start..<offset] }
 
   func fail(_ what: String) -> ModelError { .unreadable(what, at: offset) }
@@ -36,8 +36,8 @@ struct ByteReader {
     return bytes[offset..<offset + count]
   }
 
-  /// A reader of the next `count` bytes, which this reader skips. Its offsets are those of the
-  /// whole data.
+  /// Returns a reader of the next `count` bytes, and skips them. The offsets of the new reader
+  /// refer to the whole data.
   mutating func part(_ count: Int) throws(ModelError) -> ByteReader {
     let start = offset
     _ = try bytes(count)

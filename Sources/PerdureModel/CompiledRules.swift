@@ -1,5 +1,5 @@
 // The rules of one attribute, prepared for checking many values. The check has no side effects: it
-// takes a value and returns the broken rules. Bounds are in the form of the values in rows, so a
+// takes a value and returns the broken rules. Bounds have the same form as values in rows, so a
 // check is one comparison. Regular expressions are parsed once. Checking a value that breaks no
 // rule allocates nothing.
 

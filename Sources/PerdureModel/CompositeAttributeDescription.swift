@@ -40,8 +40,8 @@ public struct CompositeAttributeDescription: Sendable, Hashable {
 }
 
 extension CompositeAttributeDescription {
-  /// Whether validation ensures that the composite has a value. It does if a leaf is required, and
-  /// every composite between the leaf and this one is required.
+  /// Whether validation ensures that the composite has a value. This is true if a leaf is required,
+  /// and so is every composite between the leaf and this one.
   package var alwaysHasValue: Bool {
     elements.contains { element in
       if case .composite(let inner) = element { return !inner.isOptional && inner.alwaysHasValue }

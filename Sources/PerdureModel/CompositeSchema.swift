@@ -1,4 +1,4 @@
-/// A composite attribute as the graph uses it: a named group of slots.
+/// A composite attribute in the form that the graph uses: a named group of slots.
 package struct CompositeSchema: Sendable, Hashable {
   /// One element of a composite.
   package struct Element: Sendable, Hashable {

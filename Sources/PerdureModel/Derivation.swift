@@ -62,7 +62,7 @@ package struct Derivation: Sendable, Hashable {
     if case .count(let relationship) = form { relationship } else { nil }
   }
 
-  /// Whether the value is computed from any number of objects, so that it is never absent.
+  /// Whether the value is a count or a sum. Such a value is never absent.
   package var isAggregate: Bool {
     switch form {
     case .saveTime, .value, .text: false
@@ -72,10 +72,10 @@ package struct Derivation: Sendable, Hashable {
 }
 
 extension AttributeDescription {
-  /// Whether a save sets the attribute to its own time. Rows have the value.
+  /// Whether a save sets the attribute to the time of the save. Rows contain the value.
   package var isSetBySaves: Bool { derivation == Derivation.saveTimeText }
 
-  /// Whether the value follows from other properties, so that no row has it.
+  /// Whether the value is computed from other properties, so that no row contains it.
   package var isComputed: Bool { derivation != nil && !isSetBySaves }
 }
 

@@ -20,7 +20,8 @@ enum EntityOrder {
 enum CycleSearch {
   private enum Mark { case new, onPath, done }
 
-  /// For each entity, whether it is on a cycle of `parents`. An entity below a cycle is not on it.
+  /// For each entity, whether it is on a cycle of `parents`. Descendants of a cycle are not on the
+  /// cycle.
   static func membersOfCycles(_ parents: [Int?]) -> [Bool] {
     var marks = Array(repeating: Mark.new, count: parents.count)
     var result = Array(repeating: false, count: parents.count)

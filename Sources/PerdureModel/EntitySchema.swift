@@ -1,12 +1,12 @@
 package import PerdurePredicates
 
-/// An entity as the graph uses it: with its inherited properties in slots, and with resolved
-/// inverses. Other entities are identified by index.
+/// An entity in the form that the graph uses: inherited properties have slots, and inverses are
+/// resolved. Other entities are identified by index.
 ///
 /// Invariants:
 /// 1. `properties[i].slot == i`.
 /// 2. The slots of the superentity come first, in its order, then those of the entity in the order
-///    of declaration. So a slot means the same property in all subentities.
+///    of declaration. So a slot has the same property in all subentities.
 /// 3. `subentities` contains every entity below this one, ascending, but not the entity itself.
 package final class EntitySchema: Sendable {
   /// An index of the entity, as slots.

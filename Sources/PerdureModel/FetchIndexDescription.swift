@@ -10,8 +10,9 @@ public import PerdurePredicates
 /// | `canonical:(name)` | `name ==[cd] 'x'`, `name BEGINSWITH[cd] 'x'`, and comparisons of `canonical:(name)` |
 /// | `lowercase:(name)`, `uppercase:(name)` | comparisons of the same function of the text |
 ///
-/// The first elements can be used alone too. An index of `town` and `name` finds a town, or a name
-/// in a town. It also gives the names of a town in their order, forwards and backwards.
+/// An index can be used by its first elements alone. An index of `town` and `name` finds all
+/// objects of a town, or those with a name in a town. It also returns the names of a town in order,
+/// ascending or descending.
 ///
 /// An array literal of elements makes an index that is named after them. A string literal makes an
 /// ascending element:
@@ -37,7 +38,7 @@ public struct FetchIndexDescription: Sendable, Hashable {
       self.isAscending = isAscending
     }
 
-    /// Makes an element whose greater values come first.
+    /// Makes a descending element: greater values come first.
     public static func descending(_ propertyName: String) -> Element {
       Element(propertyName, ascending: false)
     }

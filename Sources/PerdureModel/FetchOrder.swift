@@ -14,7 +14,7 @@ public struct FetchOrder: Hashable, Sendable {
   /// Whether smaller values come first.
   public var isAscending: Bool
 
-  /// A criterion by a path such as `company.name` or `employees.@count`.
+  /// Makes a criterion from a path such as `company.name` or `employees.@count`.
   public init(_ keyPath: String, ascending isAscending: Bool = true) {
     var names = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     var aggregate: CollectionOperator?
@@ -31,7 +31,7 @@ public struct FetchOrder: Hashable, Sendable {
     (path.names + (path.aggregate.map { ["@\($0.rawValue)"] } ?? [])).joined(separator: ".")
   }
 
-  /// Makes a criterion by a path.
+  /// Makes a criterion from a parsed path.
   public init(path: PropertyPath, ascending isAscending: Bool = true) {
     self.path = path
     self.isAscending = isAscending

@@ -86,7 +86,7 @@ extension FetchRequestCheck {
   }
 
   /// Notes an expression that reads properties of objects reached from `$FETCH_SOURCE`. The fetch
-  /// gets values from the owner of the fetched property, but no objects.
+  /// receives values from the owner of the fetched property, but no objects.
   private mutating func checkIsSupported(_ base: FetchExpression) {
     guard source != nil, base.variables.contains(FetchedPropertyDescription.sourceVariable) else { return }
     note(

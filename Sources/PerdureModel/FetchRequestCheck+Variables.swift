@@ -1,6 +1,7 @@
 internal import PerdurePredicates
 
-// The types of variables. The operand on the other side of a comparison gives the type.
+// The types of variables. The type of a variable is the type of the operand with which it is
+// compared.
 
 extension FetchRequestCheck {
   /// The types that the operands of a comparison need, given the kinds of the other operands.
@@ -70,8 +71,8 @@ extension FetchRequestCheck {
     }
   }
 
-  /// Notes the variables of a comparison for which nil selects objects. Other operators than `==`
-  /// and `!=` compare nil with nothing.
+  /// Notes the variables of a comparison for which nil selects objects. With other operators than
+  /// `==` and `!=`, a comparison with nil selects no object.
   mutating func noteNil(_ comparison: FetchComparison, _ bound: [String: Kind]) {
     guard comparison.op == .equal || comparison.op == .notEqual, source == nil else { return }
     let (left, right) = (comparison.left, comparison.right)

@@ -2,8 +2,9 @@ internal import PerdurePredicates
 
 /// Checks a request of a model: the entity, the predicate, the order, and the paths to prefetch.
 ///
-/// It follows every path through the entities of the model. It also infers the types of variables
-/// from the operands with which they are compared. A fetch checks the types of constants.
+/// The check follows every path through the entities of the model. It also infers the types of
+/// variables from the operands with which they are compared. The types of constants are checked
+/// later, by each fetch.
 struct FetchRequestCheck {
   /// The kind of an expression's result.
   indirect enum Kind {
@@ -52,7 +53,8 @@ struct FetchRequestCheck {
     for path in request.relationshipKeyPathsForPrefetching { checkPrefetched(path) }
   }
 
-  /// Adds an error. A stored request may be hostile, so only its first error is kept.
+  /// Adds an error. Keeps only the first error of a stored request, because the bytes of the
+  /// request may be hostile.
   mutating func note(_ message: String, _ remedy: String) {
     if model.isStored, !result.flaws.isEmpty { return }
     let flaw = FetchRequestFlaw(message: message, remedy: remedy)

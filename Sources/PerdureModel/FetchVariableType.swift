@@ -1,5 +1,5 @@
-/// The type of the values that a variable of a fetch request template can have. It follows from the
-/// operands with which the predicate compares the variable.
+/// The type of the values that a variable of a fetch request template can have. The type is
+/// inferred from the operands with which the predicate compares the variable.
 public indirect enum FetchVariableType: Sendable, Hashable {
   /// A value of an attribute's type.
   case attribute(AttributeType)
@@ -34,8 +34,8 @@ extension FetchVariableType: CustomStringConvertible {
 }
 
 extension FetchVariableType {
-  /// The type of a variable that is compared with values of both types. For two number types, it is
-  /// the wider one. Nil if no value can equal values of both types.
+  /// The type of a variable that is compared with values of both types. For two number types, the
+  /// result is the wider type. It is nil if no value can equal values of both types.
   ///
   /// - Parameter relatives: Returns the more general of two entities; nil if neither inherits from
   ///   the other.

@@ -1,4 +1,5 @@
-// Foundation's form of model errors. `localizedDescription` is the same text as `description`.
+// The conformance of model errors to Foundation's `LocalizedError`. `localizedDescription` is the
+// same text as `description`.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

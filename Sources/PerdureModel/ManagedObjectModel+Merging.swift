@@ -1,14 +1,14 @@
 import PerdurePredicates
 
 extension ManagedObjectModel {
-  /// Merges several models into one. Use it if parts of a program describe their own entities for a
-  /// common store.
+  /// Merges several models into one. Use the merged model if several parts of a program describe
+  /// entities for a common store.
   ///
   /// An entity in several models must be described in the same way, and is in the result once. The
   /// order of its properties must be the same too, because accessors depend on it. A configuration
   /// in several models contains the entities of all of them. A template in several models must be
   /// the same in all of them, and is in the result once. Each model must be valid alone, so no
-  /// relationship can lead from one model to another.
+  /// relationship can have its destination in another model.
   /// - Throws: `ModelError` `invalidModel`. It lists every difference if two models describe an
   ///   entity differently. It lists every broken rule if the result is not a valid model.
   /// - Complexity: O(p) for p properties of all models.
@@ -43,7 +43,8 @@ extension ManagedObjectModel {
       templates: templates)
   }
 
-  /// The message for a configuration that the model does not have. It lists the existing names.
+  /// The message for a configuration that the model does not have. The message lists the existing
+  /// names.
   package func lack(ofConfiguration name: String) -> String {
     let known = configurations.map { "\"\($0)\"" }.joined(separator: ", ")
     return "The model has no configuration \"\(name)\". It has \(known.isEmpty ? "none" : known)."
@@ -53,8 +54,8 @@ extension ManagedObjectModel {
   /// The model of a store that is opened with a configuration. It contains only the configuration's
   /// entities.
   ///
-  /// - Throws: `ModelError` `invalidModel` if the configuration does not exist, or a relationship
-  ///   leads out of it.
+  /// - Throws: `ModelError` `invalidModel` if the configuration does not exist, or the destination
+  ///   of a relationship is outside of it.
   package func restricted(toConfiguration name: String) throws(ModelError) -> ManagedObjectModel {
     guard let entities = entities(forConfigurationName: name) else {
       throw ModelError(.invalidModel, lack(ofConfiguration: name))

@@ -22,8 +22,8 @@ public final class ManagedObjectModel: Sendable {
   /// Valid parts of the model that are often mistakes, for example a relationship without an
   /// inverse.
   ///
-  /// The first container that gets a log handler (`PersistentContainer.log(_:)`) passes them to it,
-  /// once for each model.
+  /// The first container with a log handler (`PersistentContainer.log(_:)`) passes the warnings to
+  /// the handler, once for each model.
   public let warnings: [ModelProblem]
   /// The version of the model: a hash of the versions of its entities. Equal models have equal
   /// hashes on every platform. The order of entities and properties has no effect.
@@ -41,8 +41,8 @@ public final class ManagedObjectModel: Sendable {
   public let versionHash: UInt64
   /// The version hash of each entity, including inherited properties. See ``versionHash``.
   public let entityVersionHashesByName: [String: UInt64]
-  /// Names that a program gives to this version of the model. They are stored with the model, but
-  /// are not part of the version hash.
+  /// The program's names for this version of the model. They are stored with the model, but are not
+  /// part of the version hash.
   public let versionIdentifiers: Set<String>
   /// The names of the configurations, ascending.
   public let configurations: [String]

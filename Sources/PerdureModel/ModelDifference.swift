@@ -16,7 +16,7 @@ public struct ModelDifference: Sendable, Hashable {
     case propertyAdded
     /// The store has a property that the model no longer has.
     case propertyRemoved
-    /// The property became one of another kind: an attribute, a composite or a relationship.
+    /// The property changed its kind: attribute, composite or relationship.
     case propertyKindChanged
     /// A property became optional, or required.
     case optionalChanged
@@ -32,15 +32,14 @@ public struct ModelDifference: Sendable, Hashable {
     case rulesChanged
     /// An entity or a property has another hash modifier.
     case versionHashModifierChanged
-    /// The relationship leads to another entity.
+    /// The relationship has another destination.
     case destinationChanged
     /// The relationship has another inverse.
     case inverseChanged
     /// The relationship has other count limits, or changed between to-one and to-many.
     case countChanged
-    /// The relationship became ordered or unordered. A change to ordered is compatible. Members
-    /// without an order key then come after those with one, in the order of ids, until the program
-    /// orders them.
+    /// The relationship became ordered or unordered. A change to ordered is compatible. Until the
+    /// program orders the members, those without an order key come last, in the order of ids.
     case orderedChanged
     /// The entity has other uniqueness constraints.
     case constraintsChanged
@@ -69,8 +68,8 @@ public struct ModelDifference: Sendable, Hashable {
 }
 
 extension ModelDifference: CustomStringConvertible {
-  /// The place, the message, and whether a migration is needed, in one line. Control characters and
-  /// marks of text direction in names are escapes such as `\n`.
+  /// The entity and property, the message, and whether a migration is needed, in one line. Control
+  /// characters and marks of text direction in names are escapes such as `\n`.
   public var description: String {
     let place = property.map { "\(entity).\($0)" } ?? entity
     let remedy = isCompatible ? "" : " Needs a migration."

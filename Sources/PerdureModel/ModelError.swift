@@ -1,5 +1,5 @@
-/// The error of a model that cannot be used: it is invalid, does not fit a store, or cannot be
-/// read.
+/// The error of a model that cannot be used. The model is invalid, differs from the model in the
+/// store, or cannot be read.
 public struct ModelError: Error, Sendable, Hashable {
   /// The kind of failure, as a number. If Core Data has a number for the case, it is the same.
   public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
@@ -8,16 +8,17 @@ public struct ModelError: Error, Sendable, Hashable {
     /// Makes a code from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// The descriptions break rules of the model: correct the model. See `problems`.
+    /// The descriptions break rules of models. Correct the model; see `problems`.
     public static let invalidModel = Code(rawValue: 134_060)
-    /// The stored model cannot be read: verify the store, or use a newer version of Perdure.
+    /// The stored model cannot be read. Verify the store, or use a newer version of Perdure.
     public static let unreadableModel = Code(rawValue: 134_080)
     /// The model differs from the one in the store by more than additions. See `differences`.
     public static let incompatibleModel = Code(rawValue: 134_100)
-    /// A store has no unused numbers for entities or layouts: migrate to a new store.
+    /// A store has no unused numbers for entities or layouts. Copy the objects into a new store.
     public static let numbersExhausted = Code(rawValue: 134_110)
 
-    /// The name and the number: `invalidModel (134060)`. An unknown number alone.
+    /// The name and the number, such as `invalidModel (134060)`. For an unknown code, only the
+    /// number.
     public var description: String { numberedCode(Self.names[rawValue], rawValue) }
 
     private static let names = [
@@ -32,7 +33,7 @@ public struct ModelError: Error, Sendable, Hashable {
   public let message: String
   /// Every broken rule, for `invalidModel` (and for an unreadable model that breaks rules).
   public let problems: [ModelProblem]
-  /// Every difference, compatible ones too, for `incompatibleModel`.
+  /// Every difference, including compatible ones, for `incompatibleModel`.
   public let differences: [ModelDifference]
   /// The offset of the error in the stored bytes, for `unreadableModel`.
   public let offset: Int?

@@ -1,7 +1,7 @@
 /// The version of a model as a 64-bit number, the same on every platform and in every run.
 ///
-/// The number is FNV-1a over a canonical text of the model. It covers everything that decides
-/// whether rows can be read.
+/// The number is FNV-1a over a canonical text of the model. It covers all parts of the model that
+/// determine whether rows can be read.
 ///
 /// For each entity, in the order of names, it covers the name, the superentity, and whether the
 /// entity is abstract. It also covers the uniqueness constraints in the order of their texts, and
@@ -43,7 +43,7 @@ struct ModelHash {
     return (model.state, byName)
   }
 
-  /// Compares bytes. That order does not depend on the Unicode version.
+  /// Compares bytes, because the order of bytes does not depend on the Unicode version.
   private static func precedes(_ left: String, _ right: String) -> Bool {
     left.utf8.lexicographicallyPrecedes(right.utf8)
   }

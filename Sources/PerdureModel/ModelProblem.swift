@@ -1,6 +1,7 @@
 import PerdureText
 
-/// One error or suspicious declaration in a model: the place, the rule, and the remedy.
+/// One error or suspicious declaration in a model: its entity and property, the rule, and the
+/// remedy.
 public struct ModelProblem: Sendable, Hashable {
   /// The rule that a part of the model breaks.
   public enum Rule: String, Sendable, Hashable, CaseIterable {
@@ -61,8 +62,8 @@ public struct ModelProblem: Sendable, Hashable {
     /// A configuration has an invalid name, names an entity that is not in the model, or contains
     /// only a part of a hierarchy.
     case configuration
-    /// A fetch request template has no name or the name of another template. Or its request has an
-    /// error: an unknown entity or path, or a predicate that cannot be read.
+    /// A fetch request template has no name or the name of another template, or its request has an
+    /// error. Such errors are an unknown entity or path, and a predicate that cannot be read.
     case fetchTemplate
     /// The request of a fetched property has an error: an unknown entity, path or user info key, or
     /// an unreadable predicate.
@@ -70,8 +71,8 @@ public struct ModelProblem: Sendable, Hashable {
 
     // Warnings
 
-    /// A relationship has no inverse. It drops deleted objects, and no delete rule applies in the
-    /// other direction.
+    /// A relationship has no inverse. Its links to deleted objects are removed, and no delete rule
+    /// applies in the other direction.
     case noInverse
     /// Deletes can cascade from an entity through other entities back to it.
     case cascadeCycle
@@ -81,14 +82,15 @@ public struct ModelProblem: Sendable, Hashable {
     case abstractWithoutConcrete
     /// The default value of an attribute breaks one of its validation rules.
     case defaultBreaksRule
-    /// A relationship leads out of a configuration. No store can be opened with that configuration.
+    /// The destination of a relationship is outside of a configuration. No store can be opened with
+    /// that configuration.
     case configurationSplitsRelationship
-    /// Stores do not keep an index, or possibly do not keep it. The index contains a derived
-    /// attribute that cannot be indexed in this way. Or it has several elements, and one is an end
-    /// of a one-to-one relationship.
+    /// Stores do not maintain an index, or possibly do not maintain it. Either the index contains a
+    /// derived attribute that cannot be indexed in this way. Or the index has several elements, and
+    /// one of them is an end of a one-to-one relationship.
     case indexNotKept
-    /// A uniqueness constraint contains a transformable attribute. Its bytes are unique, not its
-    /// values.
+    /// A uniqueness constraint contains a transformable attribute. The constraint compares the
+    /// bytes, not the values.
     case constraintOfBytes
     /// An optional attribute has a default, so it is not nil in a new object.
     case optionalWithDefault
@@ -107,8 +109,8 @@ public struct ModelProblem: Sendable, Hashable {
 }
 
 extension ModelProblem: CustomStringConvertible {
-  /// The place, the message and the remedy in one line. Control characters and marks of text
-  /// direction in names are escapes such as `\n`.
+  /// The entity and property, the message and the remedy, in one line. Control characters and marks
+  /// of text direction in names are escapes such as `\n`.
   public var description: String {
     let place = property.map { "\(entity).\($0)" } ?? (entity.isEmpty ? "model" : entity)
     return VisibleText.line("\(place): \(message) \(remedy) [\(rule.rawValue)]")

@@ -3,7 +3,7 @@
 // from that entity, all its superentities and all its subentities.
 
 extension ModelValidation {
-  /// Warns about each cascading relationship that leads through other entities back to its start. A
+  /// Warns about each cascading relationship that is a part of a cycle through other entities. A
   /// direct cascade from an entity to itself, to a superentity or to a subentity is usual (the
   /// children in a tree). It causes a warning only if its inverse cascades too.
   mutating func checkCascades() {
@@ -83,8 +83,9 @@ private struct CascadeSearch {
     return false
   }
 
-  /// Whether a cascade of an entity leads back to it. The cascade is an edge of the graph. It leads
-  /// back if both ends are in one strongly connected component.
+  /// Whether a cascade of an entity can delete objects of the same entity again. The cascade is an
+  /// edge of the graph. It is a part of a cycle if both ends are in one strongly connected
+  /// component.
   func returns(to index: Int, from target: Int) -> Bool {
     components.numbers[Self.start(index)] == components.numbers[Self.arrival(target)]
   }

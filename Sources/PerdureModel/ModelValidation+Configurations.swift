@@ -1,6 +1,6 @@
 extension ModelValidation {
-  /// Checks the configurations. A configuration must contain all entities of a hierarchy or none.
-  /// The reason: every fetch also finds objects of subentities, and an object also belongs to its
+  /// Checks the configurations. A configuration must contain all entities of a hierarchy or none,
+  /// because a fetch also returns objects of subentities, and an object also belongs to its
   /// superentities.
   mutating func checkConfigurations() {
     for (name, members) in configurations.sorted(by: { $0.key < $1.key }) {

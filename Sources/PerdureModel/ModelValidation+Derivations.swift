@@ -1,5 +1,5 @@
 // Checks derived attributes. Each depends on at most one other attribute, so the derivations form
-// chains. Cycles are found as in the check of superentities.
+// chains. `CycleSearch` finds cycles, as for superentities.
 
 extension ModelValidation {
   /// An attribute, identified by the declaring entity and its name.
@@ -102,8 +102,8 @@ extension ModelValidation {
     }
   }
 
-  /// Follows a derivation. Returns nil if it does not end at an attribute, or if another check
-  /// reports an error in the path.
+  /// Follows a derivation. Returns nil if the derivation does not end at an attribute, or if
+  /// another check reports an error in the path.
   private func end(of derivation: Derivation, in index: Int) throws(Derivation.Flaw) -> End? {
     switch derivation.form {
     case .saveTime: return nil

@@ -1,7 +1,7 @@
 import PerdurePredicates
 
-/// Checks a whole model. It applies every rule to every description and lists all problems, so that
-/// they can be corrected together.
+/// Checks a whole model. Applies every rule to every description and lists all problems, so that
+/// the program can correct them together.
 ///
 /// Later steps use the results of earlier steps. If a step finds an error, such as an unknown
 /// superentity or a cycle, it continues with a harmless substitute. So the later steps still run
@@ -15,12 +15,12 @@ struct ModelValidation {
 
   let entities: [EntityDescription]
   let configurations: [String: [String]]
-  /// Whether the model was read from a store. A program checked it before it was stored, but the
-  /// bytes may be hostile now. So its patterns are compiled as regular expressions only when an
-  /// object needs them.
+  /// Whether the model was read from a store. A program checked such a model before it was stored,
+  /// but the bytes may be hostile now. So its patterns are compiled as regular expressions only
+  /// when an object needs them.
   let isStored: Bool
-  /// Whether errors in templates and fetched properties are errors of the model. They are not if
-  /// the model is stored, or a part of a model that was checked as a whole.
+  /// Whether errors in templates and fetched properties are errors of the model. False for a stored
+  /// model, and for a part of a model that was checked as a whole.
   let checksFetches: Bool
   private(set) var errors: [ModelProblem] = []
   private(set) var warnings: [ModelProblem] = []

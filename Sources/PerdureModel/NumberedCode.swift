@@ -1,4 +1,5 @@
-/// A numbered error code as text: its name and its number, so that both can be searched for.
+/// The text of a numbered error code. It has the name and the number, so that both can be searched
+/// for.
 ///
 /// - Parameter name: nil if the number has no name in this version.
 package func numberedCode(_ name: String?, _ number: Int) -> String {

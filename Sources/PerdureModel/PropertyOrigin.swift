@@ -1,7 +1,7 @@
 /// The origin of a property in a stored model: when it was added, and with which default.
 ///
-/// Rows that are older than the property do not contain it. They read `standIn`, even if the model
-/// has another default later.
+/// Rows that are older than the property do not contain it. For these rows, the value is `standIn`,
+/// even if the model has another default later.
 package struct PropertyOrigin: Sendable, Hashable {
   /// The number of the version of the model that added the property (`ModelHistory`).
   package let version: UInt32

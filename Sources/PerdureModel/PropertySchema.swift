@@ -1,4 +1,5 @@
-/// A property as the graph uses it: in a slot of one entity, with its inverse resolved.
+/// A property in the form that the graph uses: it has a slot of one entity, and its inverse is
+/// resolved.
 ///
 /// An inherited property has a schema in each entity that inherits it.
 package final class PropertySchema: Sendable {
@@ -59,7 +60,7 @@ package final class PropertySchema: Sendable {
   package let rules: [ValidationRule]
   /// Whether the property is the first element of some index of the entity.
   package let isIndexed: Bool
-  /// Whether the property by itself is unique.
+  /// Whether the property alone is unique.
   package let isUnique: Bool
   /// The destination's index in the model, for relationships.
   package let destination: Int?
@@ -84,7 +85,7 @@ package final class PropertySchema: Sendable {
   /// Whether the property links objects.
   package var isRelationship: Bool { attributeType == nil }
 
-  /// Whether the value follows from other properties, so that no row has it.
+  /// Whether the value is computed from other properties, so that no row contains it.
   package var isDerived: Bool { derivation != nil }
 
   init(_ source: PropertySource, slot: Int, in model: SchemaResolution) {

@@ -2,7 +2,7 @@
 public enum DeleteRule: UInt8, Sendable, Hashable, CaseIterable {
   /// No effect: references to the deleted object remain. The program must handle them.
   case noAction = 0
-  /// The other end drops the deleted object.
+  /// The links to the deleted object are removed.
   case nullify = 1
   /// The objects at the other end are deleted too, each once.
   case cascade = 2
@@ -38,8 +38,8 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// Whether the links are not stored. They exist only in the context that made them. A child's
   /// save passes them to its parent.
   ///
-  /// The links end with the context. They also end when an object with the relationship or its
-  /// inverse is deleted, or refreshed without merging. A save keeps them and writes nothing. The
+  /// The links are discarded with the context. A link is also discarded when an object at either
+  /// end is deleted, or refreshed without merging. A save keeps the links and writes nothing. The
   /// inverse must be transient too, and neither end can be ordered. Count limits, `isOptional` and
   /// delete rules apply as usual.
   public var isTransient = false

@@ -1,5 +1,5 @@
-/// Names that a property cannot have. Every managed object has a member with that name, or Swift or
-/// key-value coding uses the name.
+/// Names that a property cannot have. They are names of members of every managed object, or names
+/// that Swift or key-value coding uses.
 enum ReservedNames {
   static let all: Set<String> = [
     // Identity and state

@@ -10,7 +10,7 @@ struct PropertySource {
   let slots: [String: Int]
 }
 
-/// The data of the whole model for resolving entities. Only for models that passed every check.
+/// The data of the whole model for resolving entities. The model must have passed every check.
 struct SchemaResolution {
   let entities: [EntityDescription]
   let parents: [Int?]
@@ -91,7 +91,7 @@ extension SchemaResolution {
     }
   }
 
-  /// Whether this version can read the definition of an index: a later version may have written its
+  /// Whether this version can read the definition of an index. A later version may have written its
   /// predicate.
   private func isKept(_ description: FetchIndexDescription, of index: Int) -> Bool {
     if description.unreadablePartialPredicate != nil { return false }

@@ -1,5 +1,5 @@
 extension StoredModel {
-  /// The stored form of the first model of a store. All its numbers begin at 1.
+  /// Returns the stored form of the first model of a store. All its numbers begin at 1.
   ///
   /// - Parameter sequence: The newest commit of the store.
   /// - Throws: `ModelError` `numbersExhausted` when the model is too large for the numbers.
@@ -10,8 +10,8 @@ extension StoredModel {
     return try numbering.number(model, previous: nil)
   }
 
-  /// The stored model after `newModel` replaces this one. The differences must be additions that
-  /// existing rows can lack, or must not affect rows.
+  /// Returns the stored model after `newModel` replaces this one. Each difference must be an
+  /// addition that existing rows can lack, or must not affect rows.
   ///
   /// Entities and properties keep their numbers, and added ones get the next numbers. Each entity
   /// whose slots changed gets a new layout, and all older layouts remain. Existing properties keep
@@ -41,7 +41,7 @@ extension StoredModel {
     return (try numbering.number(newModel, previous: self), differences)
   }
 
-  /// Whether `other` has the same bytes, so that it need not be written.
+  /// Whether `other` has the same bytes. Such a model need not be written.
   package func isEqual(to other: StoredModel) -> Bool {
     model === other.model
       ? hasSameNumbers(as: other) && origins == other.origins && history == other.history

@@ -76,7 +76,7 @@ extension StoredModel {
   /// Decodes the bytes of `encode()`, and those of earlier format versions.
   ///
   /// - Parameter known: The model that the bytes probably contain. If the bytes equal the encoding
-  ///   of this model, it is used. Then no second model is made and checked.
+  ///   of this model, the result uses it, and no second model is made and checked.
   /// - Throws: `ModelError` `unreadableModel` with the offset, for any other bytes; never traps.
   package init(decoding bytes: [UInt8], as known: ManagedObjectModel? = nil) throws(ModelError) {
     var reader = ByteReader(bytes)

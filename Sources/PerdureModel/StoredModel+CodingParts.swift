@@ -72,7 +72,8 @@ extension ByteReader {
 // MARK: - User info, identifiers, configurations
 
 extension Sequence {
-  /// The elements sorted by bytes. That order does not depend on the Unicode version.
+  /// The elements sorted by bytes, because the order of bytes does not depend on the Unicode
+  /// version.
   func sortedByBytes(_ key: (Element) -> String) -> [Element] {
     sorted { key($0).utf8.lexicographicallyPrecedes(key($1).utf8) }
   }

@@ -19,7 +19,7 @@ struct StoredModelParts {
   fileprivate var templateBytes: ArraySlice<UInt8> = []
   fileprivate var fetchedBytes: ArraySlice<UInt8> = []
 
-  /// Whether the parts equal the encoding of a model. Then no second model need be made.
+  /// Whether the parts equal the encoding of a model. If so, no second model need be made.
   func areOf(_ model: ManagedObjectModel) -> Bool {
     guard model.entities.count == entries.count else { return false }
     return entityBytes.elementsEqual([UInt8].written { $0.entities(model, entries) })

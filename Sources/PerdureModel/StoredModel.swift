@@ -2,7 +2,7 @@
 /// and layouts by number, never by name or position.
 ///
 /// Invariants:
-/// 1. A number is used once. No later model of the store uses it for another item.
+/// 1. A number is used once. No later model of the store uses the number for another item.
 /// 2. Entity numbers and layout numbers are 1...65 535, property numbers 1...4 294 967 295; each
 ///    kind is unique in the store. An inherited property has the number of its declaration.
 /// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at
@@ -104,7 +104,8 @@ extension StoredModel {
   /// The numbers of all properties of the entity at `index`, by slot.
   package func propertyNumbers(ofEntityAt index: Int) -> [UInt32] { numbersBySlot[index] }
 
-  /// The value that rows older than a property read: the default with which it was added.
+  /// The value of a property in rows that are older than the property: the default with which it
+  /// was added.
   package func standIn(ofProperty number: UInt32) -> DefaultValue? { origins[number]?.standIn }
 
   /// The number of the version of the model that added a property; nil for a number that no
@@ -122,7 +123,7 @@ extension StoredModel {
   }
 
   /// For each slot of the layout's entity, the position in rows of `layout`. Nil if such rows are
-  /// older than the property, so its stand-in is read.
+  /// older than the property; the value is then its stand-in.
   ///
   /// - Complexity: O(p) for p properties. Callers should cache the result.
   package func rowPositions(bySlotIn layout: LayoutSchema) -> [Int?] {

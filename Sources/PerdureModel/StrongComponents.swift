@@ -6,7 +6,7 @@ struct StrongComponents {
   /// The number of edges that were followed: each edge once.
   private(set) var steps = 0
 
-  /// - Parameter edges: The nodes to which the edges of each node lead.
+  /// - Parameter edges: For each node, the end nodes of its edges.
   /// - Complexity: O(n + e) for n nodes and e edges. The depth of the stack is constant.
   init(of edges: [[Int]]) {
     numbers = Array(repeating: -1, count: edges.count)
@@ -33,7 +33,8 @@ struct StrongComponents {
     }
   }
 
-  /// Closes a node. If the node was entered first in its component, closes the component too.
+  /// Completes a node. If the search entered the node first in its component, completes the
+  /// component too.
   private mutating func leave(_ node: Int, _ search: inout Search) {
     search.path.removeLast()
     if let above = search.path.last { search.lowest[above] = min(search.lowest[above], search.lowest[node]) }

@@ -5,7 +5,7 @@ public import PerdurePredicates
 ///     AttributeDescription("age", .int16, rules: [.minimum(0), .maximum(150)])
 ///     AttributeDescription("code", .string, rules: [.minimumLength(1), .pattern("[A-Z]+")])
 ///
-/// Rules are data: a store contains them with its model, so every program that reads the model sees
+/// Rules are data. A store contains them with its model, so every program that reads the model has
 /// them. They are checked when an object is saved and when its context is validated, never at
 /// assignment. An absent value breaks no rule: only `isOptional` applies to absent values.
 public enum ValidationRule: Sendable, Hashable {
@@ -14,9 +14,9 @@ public enum ValidationRule: Sendable, Hashable {
   case minimum(DefaultValue)
   /// The maximum of a number or a date. NaN breaks the rule.
   case maximum(DefaultValue)
-  /// The least count of characters of a text or URI, or of bytes.
+  /// The minimum number of characters of a text or URI, or of bytes.
   case minimumLength(Int)
-  /// The greatest count of characters of a text or URI, or of bytes.
+  /// The maximum number of characters of a text or URI, or of bytes.
   case maximumLength(Int)
   /// A regular expression that the whole text, or the whole URI, matches.
   case pattern(String)
