@@ -1,8 +1,8 @@
 // The predicates that a partial index can have.
 //
-//   PP1. The row alone determines whether it is in the index. The predicate compares the entity's
-//        own stored attributes, or functions of their text, with constants. AND, OR and NOT can
-//        combine comparisons.
+//   PP1. The row alone determines whether its object is in the index. The predicate compares the
+//        entity's own stored attributes, or functions of their text, with constants. AND, OR and
+//        NOT can combine comparisons.
 //   PP2. The result is the same on every system and in every version: no regular expressions, time
 //        or random numbers.
 //   PP3. The predicate can be evaluated for every row: a constant has the attribute's kind, and the

@@ -10,20 +10,20 @@ public enum CrashCanary: String, Sendable, Hashable, CaseIterable {
   /// A step is treated as acknowledged as soon as it has begun.
   ///
   /// Shows that the check tests for acknowledged steps. The store makes no mistake, so only the
-  /// check can detect this one. The canary does not show that the check tests every part of a step.
-  /// It does not change promises (`CrashMarker.promise`).
+  /// check can detect the canary. The canary does not show that the check tests every part of a
+  /// step. The canary does not change promises (`CrashMarker.promise`).
   case acknowledgesEarly
 
   /// A step is treated as begun only when it has been acknowledged.
   ///
   /// Shows that the check detects steps that are on the disk too early or were never tried. A check
-  /// that tests only for lost steps does not detect it.
+  /// that tests only for lost steps does not detect this canary.
   case beginsLate
 
   /// Syncs of the workload do nothing from the first mark on. Syncs of recoveries work.
   ///
-  /// Shows that the check or the store detects lost writes. If the store fails to open, the
-  /// violation says nothing about the check: see `reason`.
+  /// Shows that the check or the store detects lost writes. If the store fails to open, the check
+  /// did not run: see `reason`.
   case ignoresSync
 }
 
@@ -48,7 +48,7 @@ extension CrashJournal {
 }
 
 extension DiskEvent {
-  /// The event; `ignored` if it is a sync.
+  /// The event; `ignored` instead of a sync.
   var withoutSync: DiskEvent {
     switch self {
     case .sync, .syncDirectory: .ignored

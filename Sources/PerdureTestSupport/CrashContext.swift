@@ -18,8 +18,9 @@ public struct CrashMarker: Sendable {
     fileSystem.state.withLock { $0.journal.mark(.acknowledged, label) }
   }
 
-  /// Promises the label like `acknowledge`, but without a beginning. Use it for labels such as the
-  /// number of a commit, which is known only after the commit. May be repeated.
+  /// Promises the label like `acknowledge`, but needs no `begin`. Use it for labels such as the
+  /// number of a commit, which is known only after the commit. A label may be promised several
+  /// times.
   public func promise(_ label: Int) {
     fileSystem.state.withLock { $0.journal.mark(.promised, label) }
   }
@@ -48,7 +49,7 @@ public struct CrashContext: Sendable {
   /// cut during the recovery after it, and so on.
   public let recoveries: Int
   /// A hash of the disk. Equal disks have equal hashes; different disks have the same hash with a
-  /// probability of 2^-64. Valid only within one process.
+  /// probability of 2^-64. The hash is valid only within one process.
   package let fingerprint: Int
 
   /// Describes a crash, to run a check by hand on an image that was saved.

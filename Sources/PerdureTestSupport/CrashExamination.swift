@@ -1,14 +1,14 @@
 // Examines a journal and, nested within it, the journals of recoveries.
 //
 // Invariants
-//   CE1  A disk is checked when it first occurs. It is checked again only if a check may require
-//        more, that is, if `acknowledged` is not a prefix of its value at the last check. It is not
-//        checked again if only more steps had begun. Within one journal, the first occurrence has
-//        the fewest begun steps, and so the strictest check. (A disk that first occurred after a
-//        recovery may occur again with fewer begun steps.)
+//   CE1  A disk is checked when it first occurs. It is checked again only if the check may require
+//        more data than before. This is the case if `acknowledged` is not a prefix of its value at
+//        the last check. More begun steps alone are no reason to check a disk again. Within one
+//        journal, the first occurrence has the fewest begun steps, so its check is the strictest.
+//        (A disk that first occurred after a recovery may occur again with fewer begun steps.)
 //   CE2  The disks that are tried after an operation depend only on the seed, the journals and the
-//        earlier crashes. They never depend on a hash or on other disks that were tried. So a crash
-//        can be tried alone (`CrashExplorer.only`).
+//        earlier crashes. They never depend on a hash or on the disks that were tried before. So a
+//        crash can be tried alone (`CrashExplorer.only`).
 
 struct CrashExamination {
   /// Checks a disk. Returns the operations of its recovery, or nil if no cut in the recovery is
@@ -107,7 +107,7 @@ struct CrashExamination {
   /// The only crash to try in the innermost journal; nil for all crashes.
   private var only: CrashPlace.Step? {
     guard let only = explorer.only else { return nil }
-    // The recovery of the place's last step is not cut.
+    // `only` has no step for a cut during the recovery after its last step.
     precondition(levels.count <= only.steps.count)
     return only.steps[levels.count - 1]
   }
@@ -167,7 +167,7 @@ struct CrashExamination {
   /// skipped.
   private static let imagesMin = 4
 
-  /// The fates of the pending changes, a different list for each crash. Several requests of the
+  /// The fates of the pending changes. Each crash has a different list. Several requests of the
   /// planner may result in the same list, because not every loss is allowed.
   private mutating func crashes(
     of cutter: DiskCutter, after operation: Int, imagesMax: Int
@@ -208,8 +208,8 @@ struct CrashExamination {
     }
   }
 
-  /// The place of the power cut, with the places in the workload and in all cut recoveries before
-  /// it.
+  /// The place of the power cut: a step for the workload, and a step for each recovery that was
+  /// cut.
   private var place: CrashPlace {
     CrashPlace(levels.map { CrashPlace.Step(operation: $0.operation, disk: $0.disk) })
   }

@@ -52,8 +52,8 @@ public struct CrashExplorer: Sendable {
   /// The seed of the generator that produced `seed`; nil if no generator did.
   private var origin: UInt64?
 
-  /// Tries only this crash and the crashes that lead to it; nil for all crashes. A violation prints
-  /// its place.
+  /// Tries only this crash, after the crashes in earlier recoveries that it requires; nil for all
+  /// crashes. A violation prints its place.
   public var only: CrashPlace?
 
   /// Whether the explorer belongs to a test. If so, the explorer writes its next step to a file, in
@@ -67,11 +67,11 @@ public struct CrashExplorer: Sendable {
   /// The maximum number of disks after each operation; 1 or more.
   public var imagesPerOperationMax = 64
 
-  /// The number of bytes that the disk writes atomically; 1 or more. A small number tears small
-  /// writes in more places. Most media have 512 or 4096.
+  /// The number of bytes that the disk writes atomically; 1 or more. With a smaller number, small
+  /// writes are torn in more ways. Most media have sectors of 512 or 4096 bytes.
   public var sectorLength = 512
 
-  /// Whether bytes that did not reach the disk may read as noise. That is possible after the old
+  /// Whether bytes that did not reach the disk may read as noise. Noise is possible after the old
   /// end of the file, and in sectors that a write replaces completely. Bytes that are overwritten
   /// with equal bytes always remain.
   public var makesGarbage = true
@@ -84,7 +84,8 @@ public struct CrashExplorer: Sendable {
   /// A deliberate mistake of the explorer, which the suite must detect; nil for no mistake.
   public var canary: CrashCanary?
 
-  /// The maximum number of checked disks; 1 or more. If it is reached, the report is not complete.
+  /// The maximum number of checked disks; 1 or more. If the limit is reached, the report is not
+  /// complete.
   public var checksMax = Int.max
 
   /// The maximum number of consecutive cuts during recoveries. 1 cuts recoveries, 2 also cuts the
@@ -115,19 +116,20 @@ public struct CrashExplorer: Sendable {
   var seedWords: String { SeedWords.words(seed, origin: origin, "CrashExplorer") }
 }
 
-// With a single power cut.
+// Exploration with a single power cut.
 extension CrashExplorer {
   /// Runs `workload` on a new file system, then checks the disks that power cuts can leave.
   ///
-  /// The closures run on this thread: `workload` once, then `verify` for each disk. No call
-  /// outlives `explore`.
+  /// The closures run on this thread: `workload` once, then `verify` for each disk. No
+  /// closure is called after `explore` returns.
   ///
   /// - Parameters:
   ///   - image: The disk at the beginning.
-  ///   - workload: May use several threads, which must end before it returns. A store with
-  ///     background work (checkpoints, compaction) must be closed first, or its background work
-  ///     must be switched off.
-  ///   - verify: Called for each different disk, and again for a disk with more acknowledgements.
+  ///   - workload: The program to test. It may use several threads, which must end before it
+  ///     returns. A store with background work (checkpoints, compaction) must be closed first, or
+  ///     its background work must be switched off.
+  ///   - verify: Called for each distinct disk, and again if a disk occurs with more acknowledged
+  ///     steps.
   /// - Returns: The counts, with the first violation.
   /// - Throws: The error that `workload` throws.
   public func explore(
@@ -153,7 +155,7 @@ extension CrashExplorer {
     return examination.report
   }
 
-  /// The different disks that a power cut can leave after an operation of a journal. 0 means before
+  /// The distinct disks that a power cut can leave after an operation of a journal. 0 means before
   /// the first operation, and `operationCount` means after the last.
   public func images(of journal: CrashJournal, after operation: Int) -> [CrashImage] {
     var images: [CrashImage] = []
@@ -168,25 +170,26 @@ extension CrashExplorer {
   }
 }
 
-// With further power cuts during recoveries.
+// Exploration with further power cuts during recoveries.
 extension CrashExplorer {
   /// Runs `workload` on a new file system, then recovers and checks the disks that power cuts can
   /// leave. Cuts the power during recoveries too, up to `recoveryDepth` times in a row.
   ///
   /// The closures run on this thread: `workload` once, then `recover` and `verify` in turns. No
-  /// call outlives `explore`.
+  /// closure is called after `explore` returns.
   ///
   /// - Parameters:
   ///   - image: The disk at the beginning.
-  ///   - workload: May use several threads, which must end before it returns. A store with
-  ///     background work (checkpoints, compaction) must be closed first, or its background work
-  ///     must be switched off.
+  ///   - workload: The program to test. It may use several threads, which must end before it
+  ///     returns. A store with background work (checkpoints, compaction) must be closed first, or
+  ///     its background work must be switched off.
   ///   - recover: Opens the store on a disk after a power cut. The power is cut again during the
-  ///     changes that it makes to the disk. It may mark and acknowledge steps with the `marker` of
-  ///     the file system. Later checks see these labels after those of the workload. A cut in
-  ///     `recover` is checked only after one more `recover`, which may write a lost step again. So
-  ///     write only if `context.recoveries` is 0.
-  ///   - verify: Checks the opened store. Its changes of the disk have no effect.
+  ///     changes that `recover` makes to the disk. `recover` may mark and acknowledge steps with
+  ///     the `marker` of the file system. Later checks see these labels after those of the
+  ///     workload. A cut in `recover` is checked only after one more `recover`, which may write a
+  ///     lost step again. So write only if `context.recoveries` is 0.
+  ///   - verify: Checks the opened store. Changes that `verify` makes to the disk have no effect on
+  ///     later checks.
   /// - Returns: The counts, with the first violation.
   /// - Throws: The error that `workload` throws.
   public func explore<Recovered>(

@@ -4,7 +4,7 @@
 // A file whose other names were lost has no number.
 
 extension CrashImage {
-  /// The image with the numbers of its links in order.
+  /// The image with link numbers in the order of the first paths.
   func withNumberedLinks() -> CrashImage {
     var counts: [UInt64: Int] = [:]
     Self.count(root, &counts)

@@ -1,7 +1,7 @@
 /// The content of a disk after a power cut: directories, names and bytes, all durable.
 ///
-/// An image is a value and is cheap to copy. A `SimulatedFileSystem` made from it does not change
-/// it.
+/// An image is a value and is cheap to copy. A `SimulatedFileSystem` made from an image does not
+/// change the image.
 public struct CrashImage: Sendable, Hashable {
   indirect enum Node: Sendable, Hashable {
     /// - Parameter link: The number of the file in the image if it has several names; otherwise
@@ -20,7 +20,7 @@ public struct CrashImage: Sendable, Hashable {
   /// An image of an empty disk.
   public static let empty = CrashImage(root: [:])
 
-  /// The paths of all files and directories, sorted. Those of directories end with `/`. O(n log n).
+  /// The paths of all files and directories, sorted. Paths of directories end with `/`. O(n log n).
   public var paths: [String] {
     Self.paths(in: root, under: "").sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
@@ -36,8 +36,8 @@ public struct CrashImage: Sendable, Hashable {
     return file.bytes
   }
 
-  /// Replaces the bytes of the file at `path`, to test the effects of damage. Other names of the
-  /// file then lead to a separate file with the original bytes.
+  /// Replaces the bytes of the file at `path`, to test the effects of damage. If the file has other
+  /// names, they then refer to a separate file with the original bytes.
   ///
   /// - Returns: False, without any change, if no such file exists.
   @discardableResult
@@ -79,8 +79,8 @@ public struct CrashImage: Sendable, Hashable {
 }
 
 extension CrashImage {
-  /// A hash of the image. Different images have the same hash with a probability of 2^-64. Valid
-  /// only within one process.
+  /// A hash of the image. Different images have the same hash with a probability of 2^-64. The hash
+  /// is valid only within one process.
   var fingerprint: Int { Self.fingerprint(root) }
 
   /// The sum of the hashes of all names. All names are different, so their order has no effect.

@@ -1,11 +1,11 @@
-/// The history of a `SimulatedFileSystem`. It has, in order, every operation that changed or
-/// promised something, and the marks between the operations.
+/// The history of a `SimulatedFileSystem`: all operations that changed the disk or made changes
+/// durable, in order, and the marks between them.
 ///
-/// A journal is a value. It does not change when the file system is used further.
+/// A journal is a value. Later operations of the file system do not change it.
 public struct CrashJournal: Sendable {
   struct Operation: Sendable {
     let kind: FileOperation
-    /// The kind, the path and the relevant numbers, for display.
+    /// The kind of operation, the path, and offsets or lengths, for display.
     let text: String
     let event: DiskEvent
   }
@@ -68,8 +68,8 @@ public struct CrashJournal: Sendable {
     operations.append(Operation(kind: kind, text: "\(kind.rawValue) \(text)", event: event))
   }
 
-  /// Allows these steps to be acknowledged, because they have begun earlier. They may also begin
-  /// again.
+  /// Allows these steps to be acknowledged, because they began before this journal. They may also
+  /// begin again.
   mutating func expect(_ labels: [Int]) { earlier.formUnion(labels) }
 
   mutating func mark(_ kind: Mark.Kind, _ label: Int) {

@@ -10,12 +10,13 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case tornWrite
   /// A write was lost or torn although a later write to the same file reached the disk.
   case reorderedWrite
-  /// Missing bytes of a write read as zeros. That is possible only after the old end of the file,
+  /// Missing bytes of a write read as zeros. Zeros are possible only after the old end of the file,
   /// or in sectors that the write replaces completely.
   case zeros
-  /// Missing bytes of a write read as noise, in the same places as zeros.
+  /// Missing bytes of a write read as noise. The possible offsets are those of `zeros`.
   case garbage
-  /// Missing bytes of a write read as those of a removed file, in the same places as zeros.
+  /// Missing bytes of a write read as bytes of a removed file. The possible offsets are those of
+  /// `zeros`.
   case stale
   /// A new name was lost.
   case creation

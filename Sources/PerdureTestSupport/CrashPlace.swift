@@ -1,7 +1,8 @@
 /// The place of one crash in an exploration. `"19.3"` is disk 3 after operation 19 of the workload.
 /// `"19.3/4.0"` is disk 0 after operation 4 of the recovery from that crash.
 ///
-/// With the same seed, settings and workload, a place names the same crash (`CrashExplorer.only`).
+/// With the same seed, settings and workload, a place identifies the same crash
+/// (`CrashExplorer.only`).
 public struct CrashPlace: Sendable, Hashable, LosslessStringConvertible, ExpressibleByStringLiteral {
   struct Step: Sendable, Hashable {
     /// The number of operations before the cut. 0 means that the cut is before the first operation.

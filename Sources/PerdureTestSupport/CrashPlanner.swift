@@ -2,10 +2,10 @@
 // arguments.
 //
 // If few combinations exist, all of them are tried. Otherwise the most informative combinations
-// come first. In these, all changes are kept, or all are lost. Or the last change is torn, is lost,
-// or is the only one kept. Or the first change is lost, or is the only one kept. Then come each
-// prefix, each single loss, and the last change torn in each way. Random mixtures follow until the
-// limit is reached. No combination occurs twice.
+// come first. First, all changes are kept, or all are lost. Next, the last change is torn, is lost,
+// or is the only one kept. Next, the first change is lost, or is the only one kept. Then follow
+// each prefix, each single loss, and each way to tear the last change. Random mixtures follow until
+// the limit is reached. No combination occurs twice.
 
 /// Chooses how a `CrashExplorer` makes disks from pending changes.
 struct CrashPlanner: Sendable {
@@ -14,8 +14,8 @@ struct CrashPlanner: Sendable {
   var makesGarbage: Bool
   var makesStaleBytes = false
 
-  /// The fates of all `pending` changes, with a different list for each crash. Also whether these
-  /// are all possible lists.
+  /// Returns a list of fates of the `pending` changes for each crash; all lists differ. Also
+  /// returns whether these are all possible lists.
   func crashes(
     _ pending: [PendingChange], random: inout SeededGenerator
   ) -> (fates: [[Fate]], isExhaustive: Bool) {

@@ -20,15 +20,15 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   /// was built, with sectors torn in every way.
   public internal(set) var exhaustedOperationCount = 0
   /// The number of operations after which only the most informative disks and a random choice of
-  /// the others were built. The reason is more than `CrashExplorer.imagesPerOperationMax` disks, or
-  /// a write of more than four sectors.
+  /// the others were built. The reasons: there are more than `CrashExplorer.imagesPerOperationMax`
+  /// disks, or a write has more than four sectors.
   public internal(set) var sampledOperationCount = 0
   /// The number of built disks.
   public internal(set) var imageCount = 0
   /// The number of built disks with different contents.
   public var distinctImageCount: Int { distinctImageCounts.reduce(0, +) }
-  /// The same number by depth. The depth is the number of recoveries that had been cut when the
-  /// disk first occurred. It is 0 for a power cut during the workload, 1 for a cut during the
+  /// `distinctImageCount` by depth. The depth is the number of recoveries that had been cut when
+  /// the disk first occurred. It is 0 for a power cut during the workload, 1 for a cut during the
   /// recovery after it, and so on.
   public internal(set) var distinctImageCounts: [Int]
   /// The number of checks. Each distinct disk is checked once, and checked again if it occurs when
@@ -56,20 +56,20 @@ public struct CrashReport: Sendable, CustomStringConvertible {
       repeating: 0, count: max(explorer.recoveryDepth + 1, explorer.only?.steps.count ?? 0))
   }
 
-  /// Throws the violation, or the reason why the suite tested less than it appears to.
+  /// Throws the violation, or an error if the suite tested less than it appears to test.
   ///
   /// - Parameter allowed: The mistakes that this suite makes on purpose.
   /// - Throws: `CrashViolation`, or `SuiteMistake`.
   public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
-    // If the workload used another file system, the disks lack its files, and a violation says
-    // nothing about the program.
+    // If the workload used another file system, the disks lack its files, and a violation is not a
+    // fault of the program.
     if operationCount == 0, !allowed.contains(.noOperation) { throw SuiteMistake.noOperation }
     if let violation { throw violation }
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// The reasons to distrust a result without a violation, the most severe first; empty if there
-  /// are none.
+  /// The reasons why a result without a violation proves little, the most severe first; empty if
+  /// there are none.
   public var mistakes: [SuiteMistake] {
     var mistakes: [SuiteMistake] = []
     if operationCount == 0 { mistakes.append(.noOperation) }

@@ -7,7 +7,8 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   public let context: CrashContext
   /// The place of the crash, for `CrashExplorer.only`.
   public let place: CrashPlace
-  /// The disk, to examine it; `CrashImage.write(to:on:)` writes it as files.
+  /// The disk on which the check failed. `CrashImage.write(to:on:)` writes its files, so that other
+  /// tools can examine them.
   public let image: CrashImage
   /// The operations before the crash, one per line, the newest last. Each pending operation has its
   /// fate. The marks are between the operations. The operations of the workload come first, then
@@ -33,12 +34,12 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   /// The labels of the steps that had been acknowledged or promised.
   public var acknowledged: [Int] { context.acknowledged }
 
-  /// All of the above except the bytes, and the command that repeats the run.
+  /// All of these properties except the bytes of the disk, and the command that repeats the run.
   public var description: String {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")
     let cut = recoveries == 0 ? "" : " of recovery \(recoveries)"
-    // Outside of tests there is no test to run again, and the explorer has no name.
+    // An explorer outside of tests has no test to run again, and no name.
     let again = again.map { "\nTo run it again: \($0)\nThis crash alone: \(alone)" } ?? ""
     return """
       \(head): after a loss of power after operation #\(operation)\(cut) (\(kinds)): \(reason)

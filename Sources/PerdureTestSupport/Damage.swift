@@ -1,5 +1,5 @@
-// Damage that media cause to the bytes of one file. It is a value, so it can be printed, saved and
-// repeated.
+// Damage that media cause to the bytes of one file. `Damage` is a value, so it can be printed,
+// saved and repeated.
 
 /// A change of the bytes of a file that the program did not make.
 ///
@@ -9,7 +9,7 @@
 ///       #expect(reads(damage.applied(to: bytes)) != .wrongly)
 ///     }
 ///
-/// This test tries a thousand random damages:
+/// This test tries a thousand random cases of damage:
 ///
 ///     var random = SeededGenerator.forTest("damage")
 ///     for _ in 0..<1000 {
@@ -17,7 +17,8 @@
 ///       #expect(reads(damage.applied(to: bytes)) != .wrongly, "\(damage), seed \(random.seed)")
 ///     }
 ///
-/// Offsets after the end are ignored, so a damage for one file also applies to a shorter file.
+/// Offsets after the end are ignored, so a `Damage` for one file can also be applied to a shorter
+/// file.
 public enum Damage: Hashable, Sendable {
   /// One bit is flipped: bit `n % 8` of byte `n / 8`.
   case bit(Int)
@@ -140,7 +141,7 @@ extension Damage {
     return all
   }
 
-  /// A random damage of a file.
+  /// Random damage to a file.
   ///
   /// - Parameters:
   ///   - count: The length of the file in bytes, 1 or more.

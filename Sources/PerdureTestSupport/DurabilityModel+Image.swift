@@ -15,19 +15,19 @@ extension DurabilityModel {
   }
 }
 
-/// A disk that applies one operation after another, and builds the disks that a power cut would
+/// Applies one operation after another to a disk, and builds the disks that a power cut would
 /// leave.
 ///
-/// Equal files are built once and shared by all disks, because most of the work is building their
-/// bytes.
+/// Equal files are built once and shared by all disks, because building the bytes of files is most
+/// of the work.
 struct DiskCutter {
   private(set) var model: DurabilityModel
   private let sectorLength: Int
   private let seed: UInt64
   /// The pending writes of each file, as positions in `pending`.
   private var writes: [UInt64: [Int]] = [:]
-  /// The built versions of each file, by the fates of its pending writes. Removed when the file or
-  /// its writes change.
+  /// The built versions of each file, by the fates of its pending writes. The versions are removed
+  /// when the file or its writes change.
   private var made: [UInt64: [[Fate]: Made]] = [:]
 
   /// A built file, and the kinds of bytes that it contains in place of lost ones: zeros, noise or
@@ -85,8 +85,8 @@ struct DiskCutter {
 
   /// Builds the content of a directory. Files without a durable name are not on the disk.
   ///
-  /// - Parameter onTheWay: The directories that contain this one. Used to detect a directory that
-  ///   out-of-order renames have moved into itself.
+  /// - Parameter onTheWay: The directories that contain this one. They are used to detect a
+  ///   directory that renames, applied out of order, have moved into itself.
   private mutating func entries(
     of directory: UInt64, in directories: [UInt64: [String: UInt64]], _ fates: [Fate],
     _ onTheWay: inout Set<UInt64>, _ losses: inout Set<CrashLoss>

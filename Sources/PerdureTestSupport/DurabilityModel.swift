@@ -6,7 +6,7 @@ import PerdureFileIO
 // file, the durable entries of each directory, and a list of pending changes, oldest first. A power
 // cut keeps some of the pending changes and loses the others. The model builds the resulting disk.
 //
-// The rules. They guarantee no more than FileSystem and File guarantee:
+// The rules, which guarantee no more than FileSystem and File guarantee:
 //   DM1  `sync(.full)` of a file makes its pending writes durable, but no names.
 //   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, but no
 //        bytes.
@@ -20,14 +20,15 @@ import PerdureFileIO
 //   DM6  The blocks of a file whose last durable name was removed may be reused. A torn write in a
 //        new file may leave the old file's bytes at the same offsets.
 //   DM7  A new name of a file (hard link) is a change of its directory's entries like any other
-//        change. A file is on the disk as long as one durable name leads to it.
+//        change. A file is on the disk as long as it has a durable name.
 //   DM8  Each other pending change is kept or lost independently of the rest, in any order.
 
 /// The state of a simulated disk between two operations.
 struct DurabilityModel: Sendable {
   typealias NodeID = UInt64
 
-  /// The durable bytes of files and the durable entries of directories, without empty ones.
+  /// The durable bytes of files that have any, and the durable entries of directories that have
+  /// any.
   var files: [NodeID: FileBytes] = [:]
   var directories: [NodeID: [String: NodeID]] = [:]
 
@@ -81,7 +82,7 @@ struct PendingChange: Sendable {
   var body: Body
   /// The number of a change that must be on the disk if this change is on the disk (DM4).
   var requires: Int?
-  /// Whether a failed sync has forgotten it (DM5).
+  /// Whether a failed sync has forgotten the change (DM5).
   var isForgotten = false
 
   func isWrite(to file: UInt64) -> Bool {
@@ -158,13 +159,13 @@ extension DurabilityModel {
     }
   }
 
-  /// Adds a node to the disk's content at the start.
+  /// Adds a node to the content of the disk at the start.
   mutating func place(_ node: NodeID, _ name: String, in directory: NodeID, bytes: FileBytes?) {
     directories[directory, default: [:]][name] = node
     if let bytes { files[node] = bytes } else { directoryNodes.insert(node) }
   }
 
-  /// Adds another name of a file to the disk's content at the start.
+  /// Adds another name of a file to the content of the disk at the start.
   mutating func placeLink(_ node: NodeID, _ name: String, in directory: NodeID) {
     directories[directory, default: [:]][name] = node
     linked.insert(node)
@@ -243,7 +244,7 @@ extension DurabilityModel {
     if freed.count > Self.freedMax { freed.removeFirst() }
   }
 
-  /// An older pending change of a name cannot replace a newer durable one.
+  /// Forgets older pending changes of a name: they cannot replace a newer durable change.
   private mutating func forgetOlderEntries(than change: PendingChange, _ durable: [PendingChange.Entry]) {
     for index in pending.indices where pending[index].number < change.number {
       guard case .entries(let older) = pending[index].body else { continue }
@@ -255,7 +256,7 @@ extension DurabilityModel {
     pending.removeAll { if case .entries(let entries) = $0.body { entries.isEmpty } else { false } }
   }
 
-  /// A forgotten write cannot replace newer durable bytes.
+  /// Forgets older forgotten writes: they cannot replace newer durable bytes.
   private mutating func forgetOverwritten(by write: PendingChange.Write) {
     pending.removeAll { change in
       guard change.isForgotten, case .write(let forgotten) = change.body else { return false }

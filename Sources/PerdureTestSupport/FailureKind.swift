@@ -2,9 +2,9 @@ import PerdureFileIO
 
 /// The ways in which a system can fail the calls of a program that stores data.
 ///
-/// The file system of Perdure repeats interrupted calls and completes short transfers. Here the
-/// program itself gets these failures: another file system may not hide them, and the program must
-/// be correct in that case too.
+/// The file system of Perdure repeats interrupted calls and completes short transfers. A sweep does
+/// not hide these failures from the program. Another file system may not hide them either, and the
+/// program must be correct in that case too.
 public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   /// `EIO`: the medium failed.
   case mediaError = "EIO"
@@ -14,7 +14,7 @@ public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   case quotaExceeded = "EDQUOT"
   /// `EINTR`: a signal interrupted the call, and the call was not repeated.
   case interrupted = "EINTR"
-  /// `EAGAIN`: the call must be repeated later. For a lock: another process holds it.
+  /// `EAGAIN`: the call must be repeated later. For a lock, another process has the lock.
   case again = "EAGAIN"
   /// `EMFILE`: the process has too many files open.
   case tooManyFiles = "EMFILE"

@@ -10,14 +10,14 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   /// Whether failed syncs reported success: `FailureSweep.hidesFailedSyncs`.
   public let hidesFailedSyncs: Bool
 
-  /// The number of calls in the first run. For `run(only:…)`, that is the only run.
+  /// The number of calls in the first run, which is the only run of `run(only:…)`.
   public private(set) var callCount = 0
 
   /// The number of runs in which a call failed, including the run with the violation.
   public private(set) var struckCount = 0
 
-  /// The number of these runs for each kind. A run with an `InjectedFailure` of the caller is not
-  /// counted.
+  /// The number of runs with a failed call for each kind. A run with an `InjectedFailure` of the
+  /// caller is not counted.
   public private(set) var runs: [FailureKind: Int]
 
   /// The first violation.
@@ -31,20 +31,20 @@ public struct FailureReport: Sendable, CustomStringConvertible {
     runs = Dictionary(kinds.map { ($0, 0) }, uniquingKeysWith: +)
   }
 
-  /// Throws the violation, or the reason why the suite tested less than it appears to.
+  /// Throws the violation, or an error if the suite tested less than it appears to test.
   ///
   /// - Parameter allowed: The mistakes that this suite makes on purpose.
   /// - Throws: `FailureViolation`, or `SuiteMistake`.
   public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
-    // If the program used another file system, its disks lack its files, and a violation says
-    // nothing about the program.
+    // If the program used another file system, the disks lack its files, and a violation is not a
+    // fault of the program.
     if callCount == 0, !allowed.contains(.noOperation) { throw SuiteMistake.noOperation }
     if let violation { throw violation }
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// The reasons to distrust a result without a violation, the most severe first; empty if there
-  /// are none.
+  /// The reasons why a result without a violation proves little, the most severe first; empty if
+  /// there are none.
   public var mistakes: [SuiteMistake] {
     if callCount == 0 { return [.noOperation] }
     guard struckCount == 0 else {

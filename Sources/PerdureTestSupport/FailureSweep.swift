@@ -27,7 +27,7 @@
 ///     }
 ///
 /// The program may continue after an error. For example, it may close the store and open it again.
-/// That tests more, but a refused commit may then be on the disk.
+/// Such a program tests more, but a refused commit may then be on the disk.
 ///
 /// The program must make the same calls in each run until one fails; otherwise the sweep omits
 /// calls. So it must not make random choices without a seed, and its store must do no background
@@ -64,8 +64,9 @@ public struct FailureSweep: Sendable {
   /// Called before each run in which a call must fail.
   package var onRun: @Sendable (_ kind: FailureKind, _ nth: Int, _ repeats: Bool) -> Void = { _, _, _ in }
 
-  /// The maximum number of failed calls in one run. After it, calls succeed, and the run is a
-  /// violation: a program that repeats a call until it succeeds would not end.
+  /// The maximum number of failed calls in one run. After this number, calls succeed, and the run
+  /// is a violation. Without the limit, a program that repeats a call until it succeeds would not
+  /// end.
   ///
   /// Unit: calls. Range: 2 or more. Default: 10,000. Why: a small program makes far fewer calls.
   public var failedCallsMax = 10_000
@@ -73,8 +74,8 @@ public struct FailureSweep: Sendable {
   /// Whether a failed sync reports success, as for a program that ignores its error. A suite that
   /// checks the disks then finds a violation.
   ///
-  /// The violation shows that the check examines the disks after a power cut. It says nothing about
-  /// other failures.
+  /// The violation shows that the check examines the disks after a power cut. It does not show that
+  /// the check detects other failures.
   public var hidesFailedSyncs = false
 
   /// The maximum number of bytes of all files together.
@@ -95,13 +96,14 @@ public struct FailureSweep: Sendable {
   /// The code that produces the same seed again.
   var seedWords: String { SeedWords.words(seed, origin: origin, "FailureSweep") }
 
-  /// Makes each call of a program fail: first the call alone, then the call and all later ones.
+  /// Makes each call of a program fail. In one run only this call fails, and in a second run all
+  /// later calls fail too.
   ///
-  /// `program` and `verify` run on this thread, in turns. An error of either is a violation, and
-  /// `run` does not throw it: the program must catch the errors of its calls.
+  /// `program` and `verify` run on this thread, in turns. An error of either closure is a
+  /// violation, and `run` does not throw it. So the program must catch the errors of its calls.
   ///
   /// - Parameters:
-  ///   - program: Returns the state that the check uses.
+  ///   - program: The program to test. It returns the state that the check uses.
   ///   - verify: Called after each run. File calls do not fail in it.
   /// - Returns: The counts, with the first violation, which ends the sweep.
   public func run<State>(
@@ -160,7 +162,8 @@ public struct FailureSweep: Sendable {
     let names = dropsNames && kind.operation == .sync ? calls[.syncDirectory] ?? 0 : 0
     let count = kind.operation.map { (calls[$0] ?? 0) + names } ?? calls.values.reduce(0, +)
     var nth = 1
-    // The program's own threads may make more calls in another run.
+    // Continue until a run has no failed call. Threads of the program may make more calls than in
+    // the first run.
     while report.violation == nil {
       let isChosen = part >= 1 || Double.random(in: 0..<1, using: &random) < part
       if isChosen {

@@ -8,14 +8,14 @@ enum Fate: Sendable, Hashable {
   /// sectors.
   case torn(sectors: [Bool], rest: Rest)
 
-  /// The bytes of a torn write's sectors that did not reach the disk.
+  /// The bytes in the sectors of a torn write that did not reach the disk.
   enum Rest: Sendable, Hashable {
     /// The earlier bytes. The file is only as long as the sectors on the disk require.
     case old
     /// The new length, with zeros after the old end, and in sectors that the write replaces
     /// completely.
     case zeros
-    /// The new length, with noise in these places.
+    /// The new length, with noise at the offsets at which `zeros` has zeros.
     case garbage
     /// The new length, with the bytes of a removed file at the same offsets, whose blocks were
     /// reused.
@@ -71,8 +71,8 @@ extension [UInt8] {
     }
   }
 
-  /// Adds zeros from a constant array. Without optimization, making new zeros costs more than the
-  /// rest of the work.
+  /// Adds zeros from a constant array. Without optimization, making an array of zeros takes longer
+  /// than the rest of the work.
   mutating func extend(to length: Int) {
     while count < length {
       append(contentsOf: zeros.prefix(length - count))
@@ -134,8 +134,8 @@ extension [UInt8] {
     if !known.isEmpty { overlay(other[known], at: known.lowerBound) }
   }
 
-  /// Fills a range with noise, eight bytes at a time. The range can be long, and tests are not
-  /// optimized.
+  /// Fills a range with noise, eight bytes at a time, because the range can be long and tests are
+  /// not optimized.
   private mutating func fill(_ range: Range<Int>, _ noise: inout SeededGenerator) {
     withUnsafeMutableBytes { bytes in
       for start in stride(from: range.lowerBound, to: range.upperBound, by: 8) {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The bytes of a file on a disk. They are immutable, so disks share them, and they are hashed
-/// once.
+/// The bytes of a file on a disk. The bytes are immutable, so disks share them, and the hash is
+/// computed once.
 final class FileBytes: Sendable {
   static let empty = FileBytes([])
 
@@ -11,8 +11,8 @@ final class FileBytes: Sendable {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// A hash of the bytes. Different bytes have the same hash with a probability of 2^-64. Valid
-  /// only within one process.
+  /// A hash of the bytes. Different bytes have the same hash with a probability of 2^-64. The hash
+  /// is valid only within one process.
   var fingerprint: Int {
     let known = hash.load(ordering: .relaxed)
     if known != 0 { return known }

@@ -41,7 +41,7 @@ public enum FileOperation: String, Sendable, Hashable, CaseIterable {
 }
 
 extension FileOperation {
-  /// The operation that the errors of the call have.
+  /// The operation in the errors of the call.
   package var reported: FileIOError.Operation {
     switch self {
     case .createDirectory: .createDirectory

@@ -1,7 +1,7 @@
 public import PerdureFileIO
 
 /// A file system that implements some calls, and forwards the others to another file system. Use it
-/// to count, fail or skip calls.
+/// to count calls, to make them fail, or to skip them.
 public protocol ForwardingFileSystem: FileSystem {
   /// The file system that receives the forwarded calls.
   var behind: any FileSystem { get }

@@ -11,7 +11,7 @@ public struct InjectedFailure: Sendable {
   public enum Effect: Sendable, Hashable {
     /// The call does nothing.
     case nothing
-    /// A write stores its first `byteCount` bytes, or all if it has fewer. Then it fails.
+    /// A write stores its first `byteCount` bytes, or all bytes if it has fewer. Then it fails.
     case partialWrite(byteCount: Int)
     /// A read reports no error, but returns at most `byteCount` bytes, and always fewer than a full
     /// read. So the file seems to end. A read at the end of the file is not changed. Other calls
@@ -103,7 +103,7 @@ extension InjectedFailure.Effect {
 }
 
 extension InjectedFailure: CustomStringConvertible {
-  /// The failing calls, and how they fail.
+  /// The calls that fail, and the kind of failure.
   public var description: String {
     let call = operation.map { "call of \($0.rawValue)" } ?? "call"
     let number = errno == 0 ? "" : " (errno \(errno))"

@@ -1,4 +1,5 @@
-// The errors of suites in Foundation's form. `localizedDescription` has the text of `description`.
+// The conformances of the errors of suites to Foundation's `LocalizedError`. `localizedDescription`
+// is the same text as `description`.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

@@ -1,6 +1,6 @@
 import PerdureFileIO
 
-/// How much random tests do: little, or much if `PERDURE_STEPS` is set, as `make test-long` does.
+/// The length of random tests. They are longer if `PERDURE_STEPS` is set, as `make test-long` does.
 /// The tests assert the same in both cases.
 package enum LongRun {
   private static let steps = Environment.value(of: "PERDURE_STEPS").flatMap { Int($0) }
@@ -11,8 +11,8 @@ package enum LongRun {
   /// Returns `usual`, or `long` in a long run.
   package static func count(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
 
-  /// Returns the number of runs with `stepCount` steps each: `usual`, or in a long run as many as
-  /// have about `PERDURE_STEPS` steps together.
+  /// Returns the number of runs with `stepCount` steps each: `usual`, or in a long run the number
+  /// of runs that together have about `PERDURE_STEPS` steps.
   package static func count(_ usual: Int, of stepCount: Int) -> Int {
     steps.map { max(1, $0 / stepCount) } ?? usual
   }

@@ -1,9 +1,9 @@
 import PerdureFileIO
 
-// A trap, a kill or a hang leaves no report, so a run with a new seed could not be repeated. So
-// each exploration and each sweep writes its next step into a line of a file, before the step. This
-// write of a few hundred bytes is cheap compared with a check that opens a store. The file is
-// removed when the last run ends. It remains if the process ends during a run.
+// After a trap, a kill or a hang there is no report, and a run with a new seed could not be
+// repeated. Therefore each exploration and each sweep writes its next step into a line of a file,
+// before the step. This write of a few hundred bytes is cheap compared with a check that opens a
+// store. The file is removed when the last run ends. It remains if the process ends during a run.
 
 /// The current steps of the explorations and sweeps of this process, in a file that remains after a
 /// trap.
@@ -29,7 +29,7 @@ final class RunNotes: Sendable {
     (self.path, self.announce) = (path, announce)
   }
 
-  /// Claims a line for a new run. If no file can be created, there are no notes.
+  /// Allocates a line for a new run. If no file can be created, there are no notes.
   func begin() -> Int {
     state.withLock { state in
       if state.file == nil {

@@ -1,8 +1,8 @@
 import PerdureFileIO
 
-// A printed seed is useful only together with the place where it can be set. If the seed was read
-// from `PERDURE_SEED`, or generated because the variable was not set, this place is the variable. A
-// program that passes its own seed must set the seed in its code.
+// A printed seed is useful only if the reader knows how to set it. If the seed was read from
+// `PERDURE_SEED`, or generated because the variable was not set, the reader sets the variable. If
+// the program passes a seed, the reader changes its code.
 
 /// Describes how to repeat a run with its seed.
 enum SeedWords {

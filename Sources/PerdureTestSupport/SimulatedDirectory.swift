@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// An open directory of a `SimulatedFileSystem`. An injected failure matches the paths of the names
-/// when the directory was opened.
+/// An open directory of a `SimulatedFileSystem`. An injected failure is matched against paths as
+/// they were when the directory was opened.
 final class SimulatedDirectory: Directory {
   let path: String
   private let node: NameTree.NodeID

@@ -31,7 +31,8 @@ extension SimulatedFileSystem.State {
     usedBytes -= min(usedBytes, UInt64(content.count))
   }
 
-  /// Adds an image's names and bytes to a directory, here and on the model's disk.
+  /// Adds the names and bytes of an image to a directory, both in this state and on the disk of the
+  /// durability model.
   ///
   /// - Parameter links: The files with several names that were added before.
   mutating func load(

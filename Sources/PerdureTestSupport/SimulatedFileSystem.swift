@@ -3,15 +3,15 @@ public import PerdureFileIO
 // A file system in memory that knows which changes a power cut could lose.
 //
 // Callers see the newest state, as on a real system: names in `tree`, bytes in `contents`. The
-// content of the disk is not stored here. It follows from the journal (see DurabilityModel). One
-// lock covers an operation and its entry in the journal, so the journal has the order of the
-// operations.
+// content of the disk is not stored here, because it can be computed from the journal
+// (DurabilityModel.swift). One lock covers an operation and its entry in the journal, so the
+// journal has the order of the operations.
 
 /// A file system in memory for tests, with a journal of all changes that a power cut can undo, and
 /// failures on demand.
 ///
-/// It keeps the contract of `FileSystem`, even for several threads. It has no random behaviour: the
-/// same calls give the same journal.
+/// It implements the contract of `FileSystem`, even for several threads. Its behaviour is not
+/// random: the same calls produce the same journal.
 public final class SimulatedFileSystem: FileSystem {
   struct State: Sendable {
     var tree = NameTree()
@@ -143,7 +143,8 @@ extension SimulatedFileSystem {
     try open(.init(path), mode)
   }
 
-  /// Opens a directory. The open directory remains the same if its path later leads to another one.
+  /// Opens a directory. The result refers to the same directory even if its path later refers to
+  /// another one.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     let node = try perform(.openDirectory, path) { state throws(FileIOError) in
       try state.tree.directory(at: .init(path), for: .openDirectory)

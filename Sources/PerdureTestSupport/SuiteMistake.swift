@@ -1,7 +1,7 @@
-/// The error of a suite that passed, but tested less than it appears to. `CrashReport.check` and
-/// `FailureReport.check` throw it.
+/// The error of a suite that passed, but tested less than it appears to test. `CrashReport.check`
+/// and `FailureReport.check` throw this error.
 ///
-/// If this is intended, allow the mistake: `try report.check(allowing: [.noAcknowledgement])`.
+/// If the mistake is intended, allow it: `try report.check(allowing: [.noAcknowledgement])`.
 public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
   /// The part that was not tested.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -26,7 +26,7 @@ public struct SuiteMistake: Error, Sendable, CustomStringConvertible {
 
   init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
 
-  /// The part that was not tested, its most likely cause, and the code that allows it.
+  /// The part that was not tested, the most likely cause, and the code that allows the mistake.
   public var description: String { "\(text) If this is intended, call check(allowing: [.\(kind)])." }
 
   /// - Parameter mistake: The deliberate error.
