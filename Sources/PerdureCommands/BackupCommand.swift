@@ -65,8 +65,8 @@ struct BackupCommand: ConsoleCommand {
     return .success
   }
 
-  /// Opens the store without its graph. The command reads no indexes, and the store may contain no
-  /// graph.
+  /// Opens the store without its graph, because the command reads no indexes, and the store may
+  /// contain no graph.
   private func open() throws -> Store {
     var options = StoreOptions()
     options.isReadOnly = true

@@ -1,7 +1,7 @@
 /// CSV lines as in RFC 4180, except that they end in a line feed.
 enum CSVText {
-  /// One line, without the line feed. A missing value is an empty field, and an empty string is
-  /// `""`.
+  /// Returns one line, without the line feed. A missing value is an empty field, and an empty
+  /// string is `""`.
   static func line(_ fields: [String?]) -> String {
     // Quote a single missing value, because an empty line would not be a record.
     if fields == [nil] { return "\"\"" }

@@ -2,10 +2,10 @@ import ArgumentParser
 import PerdureFileIO
 import PerdureText
 
-/// The output of a command. Results go to one stream, and all other output goes to another one. So
-/// a script that reads the first stream gets only results.
+/// The output of a command. Results are written to one stream, and all other output to a second
+/// one. So a script that reads the first stream gets only results.
 final class Console {
-  /// The streams that are terminals, and the features of the terminal.
+  /// The features of the terminal to which the streams write.
   struct Terminal {
     /// Whether progress on the error stream can be overwritten.
     var drawsProgress = false
@@ -59,8 +59,8 @@ final class Console {
 
   /// Runs `work`, which prints results, and then writes the results that are still buffered.
   ///
-  /// - Returns: The code of `work`; `.failed` if the results could not be written. The failure is
-  ///   reported, unless the reader of the results has closed the pipe.
+  /// - Returns: The code of `work`; `.failed` if the results could not be written. Such a failure
+  ///   is reported, unless the reader of the results has closed the pipe.
   func checkingOutput(_ work: () throws -> ExitCode) -> ExitCode {
     do {
       let code = try work()

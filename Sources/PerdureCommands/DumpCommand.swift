@@ -83,8 +83,8 @@ struct DumpCommand: ConsoleCommand {
 
   // MARK: - Records
 
-  /// Prints records. The keys come from the index, so an unreadable record does not hide the next
-  /// one.
+  /// Prints records. The keys come from the index, so the command continues after an unreadable
+  /// record.
   private func dumpRecords(of store: Store, _ console: Console) throws -> ExitCode {
     let all = try store.keyspaces
     for name in keyspace where !all.contains(where: { $0.name == name }) {

@@ -3,7 +3,7 @@ import Perdure
 import PerdureLog
 import PerdureModelGenerating
 
-/// Completes entity names from the store or model file that the command line names.
+/// Completes names of entities. They are read from the store or model file on the command line.
 enum EntityCompletion {
   static let kind = CompletionKind.custom { words, _, _ in names(for: words) }
 

@@ -37,7 +37,8 @@ extension ShownFinding {
 /// The findings that break one invariant.
 struct FindingGroup: Equatable {
   let invariant: String
-  /// The number of findings. A report with very many findings lists only some of them.
+  /// The number of findings. It can be greater than the number of listed findings, because a report
+  /// limits its list.
   let count: Int
   let findings: [ShownFinding]
 

@@ -25,7 +25,7 @@ enum KeyText {
     return number
   }
 
-  /// The text of a key. `bytes` converts it back.
+  /// The text of a key. `bytes` converts the text back to the key.
   static func key(_ bytes: [UInt8]) -> String {
     let text = String(decoding: bytes, as: UTF8.self)
     let isPlain = !bytes.isEmpty && bytes.allSatisfy { (0x21...0x7E).contains($0) } && !text.hasPrefix("0x")

@@ -93,7 +93,7 @@ struct ModelGenerateCommand: ConsoleCommand {
 }
 
 extension ModelGenerateCommand {
-  /// The choices in the file beside the model, replaced by the options of the command.
+  /// The options in the file beside the model. Options of the command replace them.
   private func options() throws -> ModelCodeOptions {
     var options = ModelCodeOptions()
     options.entityCode = .classDefinition

@@ -3,7 +3,7 @@ import Perdure
 import PerdureFileIO
 import PerdureModelGenerating
 
-/// The model that a command reads: that of a store, or a model file.
+/// The model that a command reads, from a store or from a model file.
 struct ModelInput: ParsableArguments {
   @Argument(
     help: "The store's directory, an .xcdatamodeld or .xcdatamodel folder, or its file contents.",
@@ -13,7 +13,7 @@ struct ModelInput: ParsableArguments {
   @Option(help: "The version of a model file. (default: the current one)")
   var modelVersion: String?
 
-  /// Reads the model. Warnings about a model file are printed as errors are.
+  /// Reads the model. Warnings about a model file are printed to the error stream, like errors.
   ///
   /// - Throws: `ModelFileError` with all findings about a file, `NoGraph` if the store has no
   ///   objects, and the errors of opening.
@@ -34,7 +34,7 @@ struct ModelInput: ParsableArguments {
   /// The name of the model: that of the store or of the folder, without an extension.
   var name: String { ModelBundle.modelName(at: path) }
 
-  /// Whether a path is that of a model file: a file, or a folder with the extension of models.
+  /// Whether a path refers to a model file: a file, or a folder with the extension of models.
   static func isModelFile(_ path: String) -> Bool {
     let name = path.split(separator: "/").last ?? ""
     if name.hasSuffix(".xcdatamodeld") || name.hasSuffix(".xcdatamodel") { return true }

@@ -6,7 +6,7 @@ extension ModelReport {
   init(_ model: ManagedObjectModel, _ entities: [EntityDescription]) {
     summary = Self.summary(of: model)
     fields = [
-      // A string, because many programs lose digits of a 64-bit JSON number.
+      // This is a string, because many programs lose digits of a 64-bit JSON number.
       ("versionHash", .string(String(model.versionHash, radix: 16))),
       ("versionIdentifiers", .strings(model.versionIdentifiers.sorted())),
       ("configurations", .strings(model.configurations)),
@@ -121,7 +121,8 @@ extension ModelReport.Table {
     ]
   }
 
-  /// A table for programs. For readers there are notes, because most entities have few indexes.
+  /// A table for JSON only. The formats for human readers have notes instead, because most entities
+  /// have few indexes.
   fileprivate static func indexes(of entity: EntityDescription) -> Self {
     Self(
       member: "indexes", columns: [.init(nil, "name"), .init(nil, "elements"), .init(nil, "where")],

@@ -1,16 +1,16 @@
 import PerdureText
 
 /// A model as text, tables and notes. All formats of `perdure model show` write this value, so they
-/// show the same.
+/// have the same content.
 struct ModelReport {
-  /// A cell of a table: the text for readers, and the value for programs.
+  /// A cell of a table: the text for human readers, and the value for JSON.
   struct Cell {
     let shown: String
     let json: JSONText
   }
 
   struct Column {
-    /// The header; nil if only programs need the column.
+    /// The header; nil if the column is only in JSON.
     let title: String?
     /// The name of the member in JSON.
     let member: String
@@ -28,7 +28,8 @@ struct ModelReport {
     let rows: [[Cell]]
   }
 
-  /// A part of an entity or of the model, in the order of JSON. Readers see the tables only.
+  /// A part of an entity or of the model, in the order of JSON. The formats for human readers have
+  /// only the tables.
   enum Part {
     case field(String, JSONText)
     case table(Table)
@@ -62,13 +63,13 @@ extension ModelReport.Cell {
 
   init(_ holds: Bool) { self.init(shown: holds ? "yes" : "", json: .bool(holds)) }
 
-  /// A value that only programs need.
+  /// Makes a cell for JSON only.
   init(_ json: JSONText) { self.init(shown: "", json: json) }
 }
 
 extension ModelReport.Table {
-  /// The header and the rows, as readers see them. Empty if the table has no rows or no such
-  /// columns.
+  /// The header and the rows for human readers. Empty if the table has no rows, or no columns with
+  /// a header.
   var shownRows: [[String]] {
     let shown = columns.indices.filter { columns[$0].title != nil }
     if rows.isEmpty || shown.isEmpty { return [] }

@@ -7,7 +7,7 @@ struct OpenedStore {
   let graph: StoreInspection?
 
   /// - Parameter console: Shows the progress if opening takes a long time.
-  /// - Parameter checksIndex: Whether to read the whole index. Opening then replaces a damaged
+  /// - Parameter checksIndex: Whether to read the whole index. If true, opening replaces a damaged
   ///   index. If false, a command that reads damaged parts of the index fails.
   init(at path: String, on console: Console, checksIndex: Bool = true) throws {
     self = try Self.open(path, isReadOnly: true, checksIndex, console)
@@ -49,7 +49,7 @@ struct OpenedStore {
 
 /// Passes the progress of opening to a console. A store keeps this object in its options, but
 /// `show` is set only while the store is being opened.
-// Unchecked: only the opening thread uses `show`, which is nil after that.
+// `@unchecked` is safe: only the opening thread uses `show`, and `show` is nil after the opening.
 private final class OpeningProgress: @unchecked Sendable {
   var show: ((UInt64, UInt64) -> Void)?
 }

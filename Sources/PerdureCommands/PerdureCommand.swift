@@ -92,7 +92,7 @@ extension PerdureCommand {
 extension ExitCode {
   /// The store has findings.
   static let findings = ExitCode(1)
-  /// The work could not be done.
+  /// The command could not do its work.
   static let failed = ExitCode(2)
 }
 
@@ -123,7 +123,8 @@ extension ConsoleCommand {
     } catch let failure as OutputFailure {
       throw failure
     } catch {
-      // Findings about files have the form of compiler messages, with the severity in each line.
+      // Findings about files are printed in the format of compiler messages, with the severity in
+      // each line.
       if error is ModelFileError { console.error("\(error)") } else { console.failure(error) }
       if json { try console.print(JSONText.object([("error", Self.describe(error))]).text) }
       return .failed

@@ -2,8 +2,8 @@ import Perdure
 import PerdureText
 
 extension InspectedObject.Property {
-  /// The whole value for JSON. Bytes are always an object with the member `hex`, so a reader never
-  /// mistakes bytes that happen to be UTF-8 for text.
+  /// The whole value for JSON. Bytes are always an object with the member `hex`. So a reader can
+  /// distinguish text from bytes that are valid UTF-8.
   var json: JSONText {
     switch self {
     case .none: .null

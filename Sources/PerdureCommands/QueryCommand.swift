@@ -135,7 +135,7 @@ struct QueryCommand: ConsoleCommand {
     }
   }
 
-  /// The sort criterion for a text such as "salary desc".
+  /// Parses a sort criterion such as "salary desc".
   private static func criterion(_ text: String) throws -> FetchOrder {
     let words = text.split(separator: " ")
     switch (words.count, words.last?.lowercased()) {

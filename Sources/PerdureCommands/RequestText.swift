@@ -46,7 +46,7 @@ enum RequestText {
     _ model: ManagedObjectModel, _ entities: [EntityDescription]
   ) -> [FetchRequestTemplate] {
     let names = Set(entities.map(\.name))
-    // A request that a later version stored may name an entity that the model does not have.
+    // If a later version of Perdure has stored a request, the model may not have its entity.
     return model.fetchRequestTemplates.filter {
       names.contains($0.request.entityName) || entities.count == model.entities.count
     }

@@ -4,7 +4,7 @@ import PerdureFileIO
 struct OutputFailure: Error, CustomStringConvertible {
   let cause: FileIOError
 
-  /// Whether the reader of a pipe has closed it, as `head` does. Such a reader needs no more
+  /// Whether the reader of a pipe has closed the pipe, as `head` does. Such a reader needs no more
   /// results.
   var isReaderGone: Bool { cause.isBrokenPipe }
 
@@ -20,12 +20,12 @@ final class StandardOutput {
   private let capacity: Int
   private var collected: [UInt8] = []
 
-  /// - Parameter capacity: The number of collected bytes at which they are written.
+  /// - Parameter capacity: When so many bytes are collected, they are written.
   init(capacity: Int = StandardStreams.isTerminal(.output) ? 0 : StandardOutput.capacity) {
     self.capacity = capacity
   }
 
-  /// Adds text. It is written at the latest by `flush`.
+  /// Adds text. If the text is not written at once, `flush` writes it.
   ///
   /// - Throws: `OutputFailure`.
   func add(_ text: String) throws {

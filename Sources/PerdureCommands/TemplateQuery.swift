@@ -26,10 +26,10 @@ struct TemplateQuery {
   let graph: StoreInspection
   let template: String
 
-  /// The query with values for the variables of the template.
+  /// Returns the query with values for the variables of the template.
   ///
-  /// - Throws: `TemplateVariableError` with every variable whose values do not fit;
-  ///   `FetchTemplateError` if there is no such template, or it cannot be used.
+  /// - Throws: `TemplateVariableError` with every variable whose values are not valid;
+  ///   `FetchTemplateError` if the model has no such template, or the template cannot be used.
   func query(_ variables: [TemplateVariable]) throws -> InspectionQuery {
     var values: [String: (any PredicateArgument)?] = [:]
     if let types = graph.model.fetchRequestTemplateVariables(forName: template) {
@@ -64,7 +64,7 @@ struct TemplateQuery {
     return values
   }
 
-  /// - Parameter texts: The values that the command line has for the variable; at least one.
+  /// - Parameter texts: The values of the variable on the command line; at least one.
   private func value(
     of name: String, _ texts: [String?], _ type: FetchVariableType
   ) throws(TemplateVariableError.Problem) -> Value {
@@ -82,7 +82,7 @@ struct TemplateQuery {
   }
 }
 
-/// Reads values of one type. The type is not a list.
+/// Reads values of one type that is not a list.
 private struct VariableText {
   let type: FetchVariableType
 
@@ -121,7 +121,7 @@ private struct VariableText {
     }
   }
 
-  /// The exact value of a number, in the form that predicates use.
+  /// Reads the exact value of a number, in the form that predicates use.
   private func number(_ text: String) -> Value? {
     if let whole = Int64(text) { return .integer(whole) }
     guard let number = Double(text), number.isFinite, !text.lowercased().contains("x") else { return nil }
@@ -178,7 +178,7 @@ struct TemplateVariableError: Error, Equatable, CustomStringConvertible {
   }
 
   let template: String
-  /// In the order of names.
+  /// The problems, in the order of the names of the variables.
   let problems: [Problem]
 
   var description: String {

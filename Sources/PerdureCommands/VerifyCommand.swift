@@ -38,7 +38,7 @@ struct VerifyCommand: ConsoleCommand {
       return try verifyFiles(error, on: console)
     }
     let engine = try console.withProgress("verifying") { try store.engine.verify(progress: $0) }
-    // Print now, because the check of the graph may take long.
+    // Print these results now, because the check of the graph may take a long time.
     if !json { try show(engine, on: console) }
     let graph = try store.graph.map { graph in
       try console.withProgress("verifying the graph") { try graph.verifyGraph(progress: $0) }

@@ -4,9 +4,10 @@ import PerdureFileIO
 enum WholeFile {
   /// Writes a complete file. If that fails, an existing file is unchanged.
   ///
-  /// The text goes to a file with the suffix `.new`, which then replaces `path`.
+  /// The text is written to a file with the suffix `.new`, which then replaces `path`.
   ///
-  /// - Throws: `FileIOError`. `path` is then unchanged, and the other file is removed if possible.
+  /// - Throws: `FileIOError`. The file at `path` is then unchanged, and the new file is removed if
+  ///   possible.
   static func write(_ text: String, to path: String) throws(FileIOError) {
     let files = POSIXFileSystem()
     let draft = path + ".new"

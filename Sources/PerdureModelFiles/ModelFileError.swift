@@ -4,8 +4,8 @@
   public import Foundation
 #endif
 
-/// Why a model file cannot be read or written. The model and the files did not change, unless the
-/// description of a method states otherwise.
+/// The reasons why a model file cannot be read or written. The model and the files are unchanged,
+/// unless the description of a method states otherwise.
 public struct ModelFileError: Error, Sendable, Hashable {
   /// All findings, in the order of their lines; at least one is an error.
   public let problems: [ModelFileProblem]

@@ -1,7 +1,7 @@
 public import PerdureModel
 import PerdureText
 
-/// One finding in a model file: the place, the finding and the remedy.
+/// One finding in a model file: its location, the message and the remedy.
 public struct ModelFileProblem: Sendable, Hashable {
   /// The effect of a finding.
   public enum Severity: String, Sendable, Hashable, Comparable {
@@ -9,7 +9,7 @@ public struct ModelFileProblem: Sendable, Hashable {
     case note
     /// A part of the file that has no effect, or a likely mistake. The model can be used.
     case warning
-    /// The file gives no model, or cannot be written.
+    /// The file does not contain a valid model, or cannot be written.
     case error
 
     private var rank: Int {
@@ -50,11 +50,12 @@ public struct ModelFileProblem: Sendable, Hashable {
     case unused
     /// A transformable attribute names no value transformer. It has secure archives.
     case transformer
-    /// An optional number has a scalar type in Core Data, so code cannot read its absence.
+    /// An optional number has a scalar type in Core Data, so code cannot distinguish a missing
+    /// value from 0.
     case scalar
     /// A part of a model that the file format cannot express.
     case inexpressible
-    /// A rule of models, with the same meaning as in `ModelProblem`.
+    /// The finding breaks a rule of models, with the same meaning as in `ModelProblem`.
     case model(ModelProblem.Rule)
   }
 
@@ -75,8 +76,8 @@ public struct ModelFileProblem: Sendable, Hashable {
 }
 
 extension ModelFileProblem: CustomStringConvertible {
-  /// The file, line, severity, place, message and remedy in one line, in the form of compilers.
-  /// Control characters and marks of text direction in names are escapes such as `\n`.
+  /// The file, line, severity, place, message and remedy in one line, in the format of compiler
+  /// diagnostics. Control characters and marks of text direction in names are escapes such as `\n`.
   public var description: String {
     let start = ([file] + [line].compactMap { $0.map(String.init) }).joined(separator: ":")
     return VisibleText.line(

@@ -2,7 +2,8 @@ import PerdurePredicates
 
 /// Expressions that make descriptions.
 enum DescriptionCode {
-  /// The arguments of a call: those with a value, in order. An empty label means none.
+  /// Returns the code of a call with its arguments, in order. Omits arguments without a value, and
+  /// labels that are empty.
   static func call(_ function: String, _ arguments: [(label: String, value: String?)]) -> String {
     let written = arguments.compactMap { label, value in
       value.map { label.isEmpty ? $0 : "\(label): \($0)" }

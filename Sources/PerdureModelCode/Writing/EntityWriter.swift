@@ -5,7 +5,7 @@ struct EntityWriter {
 
   private var access: String { options.access.modifier }
 
-  /// Whether the description is here, and not made by a macro of the class.
+  /// Whether the generated code contains the description. Otherwise a macro of the class makes it.
   private var hasDescription: Bool { options.style == .accessors }
 
   func write(to lines: inout CodeLines) {

@@ -6,7 +6,7 @@ extension ManagedObjectModel {
   ///
   ///     let model = try ManagedObjectModel(contentsOf: "Shop.xcdatamodeld")
   ///
-  /// See ``ModelDocument/managedObjectModel()`` for the parts of a file that a model has.
+  /// ``ModelDocument/managedObjectModel()`` describes which parts of a file are in the model.
   ///
   /// - Parameters:
   ///   - path: An `.xcdatamodeld` folder, an `.xcdatamodel` folder, or its file `contents`.
@@ -27,10 +27,10 @@ extension ManagedObjectModel {
     }
   }
 
-  /// Writes the model as a file of Core Data. Durable when the call returns.
+  /// Writes the model as a file of Core Data. The file is durable when the call returns.
   ///
-  /// An existing version is changed only where the model differs from it; see
-  /// ``ModelDocument/update(to:)``. A new one is written as Xcode writes it; see
+  /// An existing version changes only in the parts in which the model differs from it; see
+  /// ``ModelDocument/update(to:)``. A new version is written as Xcode writes it; see
   /// ``ModelDocument/init(_:file:)``, which also lists the parts that a file cannot express.
   ///
   /// - Parameters:
@@ -40,7 +40,7 @@ extension ManagedObjectModel {
   ///   - version: The name of the version to write; by default the current one, or the name of the
   ///     folder for a new one. A new version of a folder does not become the current one; see
   ///     ``ModelBundle/setCurrentVersion(_:)``.
-  /// - Throws: `ModelFileError`. Then the files are as before, but empty folders may exist.
+  /// - Throws: `ModelFileError`. The files are then unchanged, but new empty folders may exist.
   public func write(to path: String, version: String? = nil) throws(ModelFileError) {
     try write(to: path, version: version, in: POSIXFileSystem())
   }

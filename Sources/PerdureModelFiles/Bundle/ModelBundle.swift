@@ -16,13 +16,14 @@ public struct ModelBundle: Sendable {
   public let path: String
   /// The names of the versions, without `.xcdatamodel`, in the order in which Xcode sorts names.
   public private(set) var versionNames: [String]
-  /// The version that programs use; nil if there are several and the bundle names none.
+  /// The version that programs use; nil if the bundle has several versions and names no current
+  /// one.
   public private(set) var currentVersionName: String?
 
   private let layout: Layout
   private let folder: ModelFolder
 
-  /// The place of the files.
+  /// The arrangement of the files.
   private enum Layout {
     /// A folder with a folder for each version.
     case versions
@@ -71,7 +72,7 @@ public struct ModelBundle: Sendable {
     }
   }
 
-  /// Makes an empty bundle, for a path at which there is nothing.
+  /// Makes an empty bundle, for a path without a file or folder.
   private init(empty path: String, _ folder: ModelFolder) {
     self.path = path
     self.folder = folder
@@ -112,7 +113,8 @@ extension ModelBundle {
 
   /// Reads a version as a model. See ``ModelDocument/managedObjectModel()``.
   ///
-  /// - Throws: `ModelFileError`, as ``document(version:)`` and for an invalid model.
+  /// - Throws: `ModelFileError` in the same cases as ``document(version:)``, and for an invalid
+  ///   model.
   public func managedObjectModel(version: String? = nil) throws(ModelFileError) -> ManagedObjectModel {
     try document(version: version).managedObjectModel()
   }
@@ -162,7 +164,7 @@ extension ModelBundle {
   ///
   /// - Parameter version: The name of the version. A single file has only its own version.
   /// - Throws: `ModelFileError`, if the name cannot be that of a version, or a file cannot be
-  ///   written. Then the files are as before, but an empty folder of the version may exist.
+  ///   written. The files are then unchanged, but an empty folder of the version may exist.
   public mutating func write(_ document: ModelDocument, version: String) throws(ModelFileError) {
     let bytes = try document.bytes()
     let name = Self.withoutSuffix(version)
@@ -176,7 +178,8 @@ extension ModelBundle {
         .version, file: path, "A single model has no version \"\(name)\".",
         "Write an .xcdatamodeld folder, or the version \"\(versionNames[0])\".")
     }
-    // Without its name in the bundle, the version would change the current one.
+    // Write the name of the current version first: otherwise a bundle of two versions would have no
+    // current one.
     if isNew, layout == .versions, versionNames.count == 1, let currentVersionName {
       try writeMarker(currentVersionName)
     }
@@ -189,10 +192,10 @@ extension ModelBundle {
     }
   }
 
-  /// Makes a version the current one. Durable when the call returns.
+  /// Makes a version the current one. The change is durable when the call returns.
   ///
-  /// - Throws: `ModelFileError`, if there is no such version, or the file cannot be written. Then
-  ///   the current version is unchanged.
+  /// - Throws: `ModelFileError`, if there is no such version, or the file cannot be written. The
+  ///   current version is then unchanged.
   public mutating func setCurrentVersion(_ version: String) throws(ModelFileError) {
     let name = try name(ofVersion: version)
     if name == currentVersionName { return }
@@ -200,7 +203,7 @@ extension ModelBundle {
     currentVersionName = name
   }
 
-  /// Opens the bundle at a path, or makes an empty one if there is nothing.
+  /// Opens the bundle at a path, or makes an empty bundle if the path has no file or folder.
   static func openOrMake(_ path: String, in fileSystem: any FileSystem) throws(ModelFileError) -> ModelBundle
   {
     let folder = ModelFolder(fileSystem: fileSystem)

@@ -11,7 +11,7 @@ package struct ModelFolder {
 
   init(fileSystem: any FileSystem) { self.fileSystem = fileSystem }
 
-  /// The kind of file at a path; nil if there is none.
+  /// The kind of file at a path; nil if no file exists.
   package func kind(of path: String) throws(ModelFileError) -> FileKind? {
     try calling(path) { () throws(FileIOError) in try fileSystem.kind(of: path) }
   }
@@ -34,7 +34,7 @@ package struct ModelFolder {
   }
 
   /// Replaces the bytes of a file, or creates it. A crash leaves the old bytes or the new ones. A
-  /// file that has these bytes is not written.
+  /// file that already has these bytes is not written.
   ///
   /// - Returns: Whether the file was written.
   @discardableResult
@@ -51,7 +51,8 @@ package struct ModelFolder {
         try file.close()
         try fileSystem.rename(draft, to: path)
       } catch {
-        // The first error is the one to report; a leftover draft has a hidden name.
+        // An error here is ignored, because the first error is reported. A draft that remains has a
+        // hidden name.
         try? fileSystem.remove(draft)
         throw error
       }

@@ -1,7 +1,7 @@
-// The tree of a model file. It contains everything that the bytes contain, so that an unchanged
-// file is written byte for byte.
+// The tree of a model file. The tree contains all parts of the file, so that an unchanged file is
+// written byte for byte.
 //
-//   EL1. A spelling or a layout is nil if it is the one of Xcode. Then the writer computes it.
+//   EL1. A spelling or a layout is nil if it equals that of Xcode. The writer then computes it.
 //   EL2. A spelling belongs to one value: a change of the value clears it.
 
 /// An element of a model file: its name, its attributes in order, and its content.
@@ -41,7 +41,7 @@ public struct ModelElement: Sendable, Hashable {
     var before: String?
     /// Before the end of the start tag.
     var tagEnd: String?
-    /// Before the end tag. If there is no content, nil means an element without an end tag.
+    /// Before the end tag. If the element has no content, nil means that it has no end tag.
     var closing: String?
     /// In the end tag, after the name.
     var endTag: String?
@@ -60,7 +60,8 @@ public struct ModelElement: Sendable, Hashable {
   /// Makes an element.
   ///
   /// - Parameters:
-  ///   - attributes: The names and values, in order. Names must be unique. Nil values are left out.
+  ///   - attributes: The names and values, in order. Names must be unique. Attributes with nil
+  ///     values are omitted.
   ///   - children: The elements inside.
   public init(_ name: String, _ attributes: [(String, String?)] = [], _ children: [ModelElement] = []) {
     self.init(
@@ -110,8 +111,8 @@ extension ModelElement {
   /// The elements of the content that have a name.
   public func children(_ name: String) -> [ModelElement] { children.filter { $0.name == name } }
 
-  /// Inserts an element where Xcode writes it: after the elements of earlier kinds, and among its
-  /// own kind in the order of names.
+  /// Inserts an element at the position at which Xcode writes it: after the elements of earlier
+  /// kinds, and in the order of names among elements of the same kind.
   ///
   /// - Complexity: O(c) comparisons of names for c children.
   public mutating func insert(_ child: ModelElement) {
@@ -153,7 +154,7 @@ extension ModelElement {
     }
   }
 
-  /// Puts the elements of the content into the order of their ranks. Other parts stay in place.
+  /// Sorts the elements of the content by their ranks. Other parts keep their positions.
   mutating func orderChildren(by rank: (ModelElement) -> Int) {
     let places = content.indices.filter { if case .element = content[$0] { true } else { false } }
     let ranked = children.map { (element: $0, rank: rank($0)) }
@@ -165,7 +166,7 @@ extension ModelElement {
 
   /// The position of a name among others: after the last one that precedes it in `order`.
   ///
-  /// A name that is not in `order` is last.
+  /// A name that is not in `order` is inserted last.
   private static func insertionIndex(of name: String, among names: [String], in order: [String]) -> Int {
     guard let rank = order.firstIndex(of: name) else { return names.count }
     let earlier = Set(order[..<rank])

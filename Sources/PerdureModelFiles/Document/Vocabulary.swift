@@ -43,15 +43,15 @@ enum Vocabulary {
     "elements": [], "element": ["name", "positionX", "positionY", "width", "height"],
   ]
 
-  /// Flags and settings for services of Apple's systems, which have no effect here: the service by
-  /// the name of the attribute.
+  /// Flags and settings for services of Apple's systems. They have no effect in Perdure. The key is
+  /// the name of the attribute, and the value is the name of the service.
   static let services = [
     "usedWithCloudKit": "CloudKit", "allowsCloudEncryption": "CloudKit",
     "spotlightIndexingEnabled": "Spotlight", "storedInTruthFile": "Spotlight",
     "coreSpotlightDisplayNameExpression": "Spotlight",
   ]
 
-  /// The elements inside of each element, in writing order.
+  /// The child elements of each element, in writing order.
   static let children: [String: [String]] = [
     "model": ["entity", "fetchRequest", "configuration", "composite", "elements"],
     "entity": [

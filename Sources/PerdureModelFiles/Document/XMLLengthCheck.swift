@@ -1,7 +1,7 @@
 /// Refuses tags, texts and comments that are too long for the parser. The parser reports other
 /// mistakes for such parts, for example quotes that are not closed.
 enum XMLLengthCheck {
-  /// The greatest number of bytes from a tag or comment to the next one. The parser reads at most
+  /// The maximum number of bytes from a tag or comment to the next one. The parser reads at most
   /// 10,000,000 bytes at once.
   static let lengthMaxBytes = 8 << 20
 
@@ -24,7 +24,7 @@ enum XMLLengthCheck {
     }
   }
 
-  /// The part that begins at an offset: in words, and its end.
+  /// The part that begins at an offset: its name for messages, and its end.
   private static func part(at start: Int, in bytes: [UInt8]) -> (name: String, end: Int) {
     let rest = bytes[start...]
     for (name, opening, closing) in XMLText.markup where rest.starts(with: opening.utf8) {

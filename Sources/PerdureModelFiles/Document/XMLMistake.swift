@@ -1,4 +1,5 @@
-/// A mistake in the text of a file, in words. The parser gives no text, but a code of libxml2.
+/// The message for a mistake in the text of a file. The parser reports only an error code of
+/// libxml2.
 struct XMLMistake {
   let message: String
   let remedy: String

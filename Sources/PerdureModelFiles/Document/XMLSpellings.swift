@@ -1,9 +1,9 @@
-// Cuts the spellings and layouts of elements out of the text of a file. Foundation's parser does
-// not report them, and a file could not be written as it was without them.
+// Extracts the spellings and layouts of elements from the text of a file. Foundation's parser does
+// not report them, but they are needed to write an unchanged file byte for byte.
 //
-//   XS1. Elements are cut after the parser accepted the text. So tags, quotes and comments are
-//        complete, and the names and values are the ones of the parser.
-//   XS2. All bytes are in the result: prolog, tree and epilog together give the file.
+//   XS1. Elements are extracted after the parser has accepted the text. So tags, quotes and
+//        comments are complete. The names and values are those that the parser reported.
+//   XS2. All bytes are in the result: prolog, tree and epilog together are the whole file.
 
 /// The text of one file, with the position of the next part.
 struct XMLSpellings {
@@ -29,7 +29,7 @@ struct XMLSpellings {
     return (prolog, root, spellings.misc())
   }
 
-  /// Cuts spaces, comments and processing instructions.
+  /// Extracts spaces, comments and processing instructions.
   private mutating func misc() -> String {
     var text = take(while: XMLText.isSpace)
     while let markup = markup() { text += markup + take(while: XMLText.isSpace) }
@@ -40,7 +40,7 @@ struct XMLSpellings {
 // MARK: - Elements
 
 extension XMLSpellings {
-  /// Cuts an element whose start tag begins here.
+  /// Extracts the element whose start tag begins at the current position.
   private mutating func element(before space: String, depth: Int) -> ModelElement {
     let line = line
     let tag = tags.removeFirst()
@@ -83,8 +83,8 @@ extension XMLSpellings {
     }
   }
 
-  /// Cuts the next part of the content of an element. Returns nil at its end tag, and notes the
-  /// space before the tag.
+  /// Extracts the next part of the content of an element. Returns nil at the end tag, and records
+  /// the space before this tag.
   private mutating func node(depth: Int, _ layout: inout ModelElement.Layout) -> ModelElement.Node? {
     let space = take(while: XMLText.isSpace)
     if has("</") {
@@ -96,7 +96,8 @@ extension XMLSpellings {
     return .other(space + take { $0 != Self.less })
   }
 
-  /// Cuts a comment, a CDATA section or a processing instruction. Returns nil if there is none.
+  /// Extracts a comment, a CDATA section or a processing instruction. Returns nil if none begins at
+  /// the current position.
   private mutating func markup() -> String? {
     for (_, start, end) in XMLText.markup where skip(start) {
       return start + take(through: end)
@@ -122,7 +123,7 @@ extension XMLSpellings {
     take((bytes[offset...].firstIndex { !condition($0) } ?? bytes.count) - offset)
   }
 
-  /// Cuts everything up to and including a token.
+  /// Extracts all text up to and including a token.
   private mutating func take(through token: String) -> String {
     let start = bytes[offset...].indices.first { bytes[$0...].starts(with: token.utf8) }
     return take((start ?? bytes.count) - offset + token.utf8.count)
@@ -136,7 +137,7 @@ extension XMLSpellings {
     return true
   }
 
-  /// The text; nil if it is the usual one.
+  /// The text; nil if it is the usual text.
   private func unless(_ text: String, _ usual: String) -> String? {
     text.utf8.elementsEqual(usual.utf8) ? nil : text
   }

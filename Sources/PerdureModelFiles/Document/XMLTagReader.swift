@@ -18,13 +18,13 @@ struct XMLTag {
   let attributes: [String: String]
   /// The line of the end of the tag, from 1.
   let line: Int
-  /// The text that follows, up to the next tag.
+  /// The text between this tag and the next one.
   fileprivate(set) var text = ""
 }
 
 /// Collects the start tags of one file.
 final class XMLTagReader: NSObject {
-  /// The greatest nesting depth. Models need six levels.
+  /// The maximum nesting depth. Models need six levels.
   private static let depthMax = 64
 
   private let file: String
@@ -76,7 +76,7 @@ extension XMLTagReader {
       "Open the model with Xcode 4 or later and save it; compiled models (.mom) are not supported.")
   }
 
-  /// Refuses all text except UTF-8. The parser also reads other encodings, and then the bytes of
+  /// Refuses all text except UTF-8. The parser also accepts other encodings, but then the bytes of
   /// values differ from those of the file.
   private static func checkEncoding(of bytes: [UInt8], file: String) throws(ModelFileError) {
     let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
@@ -165,7 +165,7 @@ extension XMLTagReader: XMLParserDelegate {
 
   func parser(_ parser: XMLParser, parseErrorOccurred parseError: any Error) {
     let code = (parseError as NSError).code
-    // Truncated inside of an element: `tags` refuses the file, with the line of its end.
+    // If the file is truncated inside of an element, `tags` refuses it, with the line of its end.
     if code == XMLMistake.earlyEnd, depth > 0 { return }
     let mistake = XMLMistake(code: code)
     refuse(line: parser.lineNumber, mistake.message, mistake.remedy)

@@ -7,9 +7,9 @@ extension ModelDocument {
   /// attribute's type: the text `0` is a `Double` for an attribute of doubles. An entity without a
   /// class has the class name `ManagedObject`. A stored transformable attribute without a
   /// transformer has ``AttributeDescription/secureArchiveTransformerName``, as in Core Data.
-  /// Attributes that older files mark as indexed, and compound indexes, are ordinary indexes.
-  /// Settings that are specific to Core Data, such as scalar types, code generation and diagrams,
-  /// are only in the document.
+  /// Attributes that older files mark as indexed, and compound indexes, are ordinary indexes. The
+  /// document also has settings that are specific to Core Data, such as scalar types, code
+  /// generation and diagrams. The model does not have them.
   ///
   /// - Throws: `ModelFileError` with all problems and their lines, if one of them is an error.
   /// - Complexity: O(n) for a file of n bytes, and that of `ManagedObjectModel.init`.
@@ -52,7 +52,7 @@ extension ModelDocument {
       remedy: problem.remedy)
   }
 
-  /// In the order of lines; findings of one line stay in the order in which they were found.
+  /// Sorts findings by line. Findings of one line keep their order.
   private static func sorted(_ problems: [ModelFileProblem]) -> [ModelFileProblem] {
     problems.enumerated()
       .sorted { ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset) }

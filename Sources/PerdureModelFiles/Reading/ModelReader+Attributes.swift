@@ -96,7 +96,7 @@ extension ModelReader {
     let isExpressible = type != .binary && type != .transformable
     if isExpressible, let value = ModelText.value(text, type) { return value }
     let message = "The default \"\(text.prefix(40))\" is not a value of the type \(type)."
-    // Xcode keeps the text of an earlier type and does not use it.
+    // After a change of the type, Xcode keeps the default of the earlier type, but does not use it.
     if !isExpressible || [.uuid, .undefined, .objectID].contains(type) {
       warning(.unused, at: element, attribute: source, in: place, message, "Remove it: it is not used.")
     } else {
@@ -166,7 +166,7 @@ extension ModelReader {
     return isMinimum ? .minimum(value) : .maximum(value)
   }
 
-  /// The rules that the format cannot express, from the user info.
+  /// The rules that the attributes of the format cannot express. They are read from the user info.
   private mutating func predicates(
     _ element: ModelElement, _ place: String, _ info: inout [String: String]
   ) -> [ValidationRule] {

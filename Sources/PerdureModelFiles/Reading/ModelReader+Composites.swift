@@ -2,8 +2,8 @@
 // composite attribute contains the elements. They are expanded as follows:
 //
 //   CO1. Each composite is read once. Its uses share the elements, so problems occur once.
-//   CO2. A use of a composite that is absent, too large or contains itself is an error. It has a
-//        substitute for the elements, so that the rules of models find no second problem in it.
+//   CO2. A use of a composite is an error if the composite is absent, too large or contains itself.
+//        A substitute replaces its elements, so that the rules of models report no second problem.
 //   CO3. The number of elements is limited for each composite and for the file. The nesting is
 //        limited too. So a small file cannot describe a huge model.
 
@@ -36,7 +36,7 @@ struct CompositeTable {
   /// The elements of all uses of composites by entities.
   var count = 0
 
-  /// The greatest value of `count`.
+  /// The maximum of `count`.
   static let countMax = 100_000
 }
 
@@ -50,7 +50,7 @@ extension ModelReader {
           .composite, at: element, in: name, "Two composites are called \"\(name)\".", "Rename one of them.")
       }
     }
-    // In the order of the file, so that problems are in that order too.
+    // Read the composites in the order of the file, so that problems are in the same order.
     for element in composites {
       if let name = element["name"] { _ = elements(ofComposite: name) }
     }
@@ -125,7 +125,7 @@ extension ModelReader {
           elements.height = max(elements.height, inside.height + 1)
         }
       }
-      // Uses inside of a composite count when an entity uses it.
+      // Uses inside of a composite are counted later, when an entity uses the composite.
       composites.count = 0
     } else {
       elements.height = composites.depth

@@ -5,7 +5,7 @@
 
 import PerdureModel
 
-/// The spellings of a setting of a fetch request; the first one is written.
+/// The spellings of the settings of a fetch request. The first spelling of each setting is written.
 enum FetchSetting {
   static let subentities = ["includeSubentities", "includesSubentities"]
   static let propertyValues = ["includePropertyValues", "includesPropertyValues"]
@@ -17,7 +17,7 @@ enum FetchSetting {
   static let offset = "perdure.fetchOffset"
   /// Paths with commas between them.
   static let prefetching = "perdure.prefetching"
-  /// Of a fetched property: whether every read gives the current result.
+  /// Whether every read of a fetched property returns the current result.
   static let isLive = "perdure.live"
 }
 
@@ -78,7 +78,7 @@ extension ModelReader {
     (text(attribute, of: element) ?? "").split(separator: ",").map(String.init)
   }
 
-  /// A setting that is on if it is absent.
+  /// Reads a setting that is true if it is absent.
   private mutating func flag(_ spellings: [String], of element: ModelElement, _ place: String) -> Bool {
     guard let attribute = spellings.first(where: { element[$0]?.isEmpty == false }) else { return true }
     return bool(attribute, of: element, place)

@@ -10,7 +10,8 @@ extension ModelReader {
     guard let destination = required("destinationEntity", of: element, place) else { return nil }
     let isOptional = bool("optional", of: element, place)
     let maxCount = maxCount(element, place)
-    // An optional relationship may be empty, so a required one to one object has at least one.
+    // A required to-one relationship has at least one object. An optional relationship may be
+    // empty.
     let usualMinimum = maxCount == 1 && !isOptional ? 1 : 0
     var relationship = RelationshipDescription(
       name, to: destination, inverse: text("inverseName", of: element),
@@ -25,7 +26,7 @@ extension ModelReader {
     return .relationship(relationship)
   }
 
-  /// The greatest count, with 0 for no limit. `toMany` and `maxCount` must agree.
+  /// The maximum count, with 0 for no limit. `toMany` and `maxCount` must agree.
   private mutating func maxCount(_ element: ModelElement, _ place: String) -> Int {
     let isToMany = bool("toMany", of: element, place)
     guard let count = count("maxCount", of: element, place) else { return isToMany ? 0 : 1 }
@@ -58,8 +59,8 @@ extension ModelReader {
     return .nullify
   }
 
-  /// Checks the two names of an inverse. Perdure finds the inverse in the destination and its
-  /// ancestors, and rules of models check it.
+  /// Checks the two names of an inverse. Perdure looks up the inverse in the destination and its
+  /// ancestors. The rules of models check the inverse itself.
   private mutating func checkInverse(_ element: ModelElement, _ place: String) {
     let (name, entity) = (text("inverseName", of: element), text("inverseEntity", of: element))
     if name == nil, let entity {

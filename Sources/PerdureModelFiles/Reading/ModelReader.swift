@@ -1,5 +1,5 @@
-// Maps the tree of a model file to descriptions. It reports all problems of the file together: a
-// part that cannot be read is replaced by a harmless one, and reading continues.
+// Maps the tree of a model file to descriptions. All problems of the file are reported together: a
+// harmless substitute replaces an unreadable part, and reading continues.
 
 import PerdureModel
 
@@ -20,8 +20,8 @@ struct ModelReader {
   let file: String
   var content = ModelContent()
   var composites = CompositeTable()
-  /// The names that were reported. Unknown ones are reported once for each kind of element, flags
-  /// of services once in a file.
+  /// The names that were reported. An unknown name is reported once for each kind of element, and a
+  /// flag of a service once in a file.
   private var reportedNames: Set<String> = []
 
   static func read(_ document: ModelDocument) -> ModelContent {
@@ -76,13 +76,13 @@ struct ModelReader {
     content.entities.append(entity)
   }
 
-  /// The name of the class of an entity's objects. Core Data's base class is `ManagedObject`.
+  /// The name of the class of an entity's objects. `ManagedObject` replaces Core Data's base class.
   private func className(_ element: ModelElement) -> String {
     let name = element["representedClassName"] ?? ""
     return name.isEmpty || name == "NSManagedObject" ? ModelReader.baseClassName : name
   }
 
-  /// The class of entities that name none.
+  /// The class of entities without a class name.
   static let baseClassName = "ManagedObject"
 
   private mutating func constraints(_ element: ModelElement, of entity: String) -> [[String]] {
@@ -151,7 +151,7 @@ extension ModelReader {
         remedy: remedy))
   }
 
-  /// The name of a property or index in messages: after that of its owner, which is the entity or
+  /// The name of a property or index in messages. It follows the name of its owner, the entity or
   /// composite that contains it.
   static func place(of element: ModelElement, in owner: String) -> String {
     ([owner] + [element["name"]].compactMap { $0 }.filter { !$0.isEmpty }).joined(separator: ".")
@@ -162,7 +162,7 @@ extension ModelReader {
     element[attribute].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// The text of an attribute that an element needs. Reports its absence.
+  /// The text of a required attribute. Reports an error if the attribute is absent.
   mutating func required(_ attribute: String, of element: ModelElement, _ place: String?) -> String? {
     if let text = text(attribute, of: element) { return text }
     error(
@@ -201,8 +201,8 @@ extension ModelReader {
     return info
   }
 
-  /// Reports names that are not part of the format, and flags of services that do not exist here,
-  /// each once.
+  /// Reports names that are not part of the format, and flags of services that Perdure does not
+  /// have. Each is reported once.
   mutating func checkNames(_ element: ModelElement, in place: String?) {
     checkServices(element, place)
     let known = Vocabulary.attributes[element.name] ?? []
@@ -225,7 +225,7 @@ extension ModelReader {
     }
   }
 
-  /// Reports the flags of an element that are set and have no effect here.
+  /// Reports the flags of an element that are set but have no effect in Perdure.
   private mutating func checkServices(_ element: ModelElement, _ place: String?) {
     let known = Vocabulary.attributes[element.name] ?? []
     for attribute in element.attributes {

@@ -7,7 +7,7 @@ import PerdureModel
 #endif
 
 /// Values as text in model files. Numbers have a point and no grouping. A value that is written as
-/// text and read again is the same.
+/// text and read again is equal to the original.
 package enum ModelText {
   /// A truth value: `YES`, `NO`, `true`, `false`, 1 or 0 in any case; nil for other text.
   package static func bool(_ text: String) -> Bool? {
@@ -44,7 +44,7 @@ package enum ModelText {
     text.wholeMatch(of: /[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?/) != nil
   }
 
-  /// A number without a needless fraction, as Xcode writes intervals.
+  /// A number without the fraction `.0`, as Xcode writes intervals.
   static func text(ofInterval value: Double) -> String {
     if value == value.rounded(), abs(value) < 1e15 { return String(Int64(value)) }
     return "\(value)"
@@ -91,7 +91,7 @@ package enum ModelText {
 }
 
 extension AttributeType {
-  /// The name of the type in model files; nil for `undefined`, which they leave out.
+  /// The name of the type in model files; nil for `undefined`, which the files omit.
   var fileName: String? {
     switch self {
     case .undefined: nil
@@ -154,17 +154,17 @@ extension DeleteRule {
   }
 }
 
-/// Keys of the user info for parts of a model that the format cannot express. Readers of Core Data
-/// ignore them; readers of Perdure leave them out of the user info.
+/// Keys of the user info for parts of a model that the format cannot express. Core Data ignores
+/// these keys. Perdure removes them from the user info when it reads a file.
 enum ExtensionKey {
-  /// The start of all keys.
+  /// The prefix of all keys.
   static let prefix = "perdure."
   /// The default of an attribute: `now`, `newUUID`, or bytes in base 64.
   static let defaultValue = "perdure.default"
   /// The transformer of a transformable attribute. The only value is ``noTransformer``. Without
   /// this key, a stored attribute that names no transformer uses secure archives, as in Core Data.
   static let transformer = "perdure.transformer"
-  /// The value for an attribute whose bytes no transformer reads.
+  /// The value for an attribute without a transformer.
   static let noTransformer = "none"
   /// Followed by a number from 1: the predicate of a validation rule.
   static let predicate = "perdure.predicate."

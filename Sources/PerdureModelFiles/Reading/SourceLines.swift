@@ -17,13 +17,13 @@ struct SourceLines {
 
   private var lines: [Key: Int] = [:]
 
-  /// Notes the line of a part. A later part of the same name replaces an earlier one, because it is
-  /// the one to be corrected.
+  /// Records the line of a part. A later part with the same name replaces an earlier one, because
+  /// the later part is the one to correct.
   mutating func note(line: Int?, _ kind: Kind, _ entity: String, _ part: String = "") {
     lines[Key(kind: kind, entity: entity, part: part)] = line
   }
 
-  /// Gives the line of a part to its other name.
+  /// Records the line of a part for its other name too.
   mutating func copy(_ kind: Kind, _ entity: String, from part: String, to other: String) {
     note(line: lines[Key(kind: kind, entity: entity, part: part)], kind, entity, other)
   }

@@ -32,8 +32,8 @@ extension ElementMaker {
       ], Self.userInfo(info))
   }
 
-  /// Whether Core Data's property is scalar: only if a number is required, so that no absent value
-  /// is read as 0.
+  /// Whether the property is scalar in Core Data. Only required numbers are scalar, so that no
+  /// absent value is read as 0.
   private func scalar(_ attribute: AttributeDescription) -> String? {
     switch attribute.type {
     case .date, .uuid: "NO"
@@ -59,7 +59,7 @@ extension ElementMaker {
     var pattern: String?
   }
 
-  /// The rules that the format has attributes for. Predicates are added to the user info.
+  /// The rules for which the format has attributes. Predicates are added to the user info.
   private mutating func bounds(
     _ attribute: AttributeDescription, in owner: String, _ info: inout [String: String]
   ) -> Bounds {

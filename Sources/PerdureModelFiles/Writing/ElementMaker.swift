@@ -12,7 +12,7 @@ struct ElementMaker {
   /// The names of the composites by the paths of the attributes that use them.
   let compositeNames: [String: String]
   private(set) var problems: [ModelFileProblem] = []
-  /// The composites so far, by name.
+  /// The composites that were made so far, by name.
   private var composites: [String: [PropertyDescription]] = [:]
   private var compositeElements: [ModelElement] = []
 
@@ -107,7 +107,8 @@ struct ElementMaker {
       ], Self.userInfo(composite.userInfo))
   }
 
-  /// The name of a composite with the elements: of an equal one, or of a new one.
+  /// The name of a composite with these elements. An equal composite is reused, or a new one is
+  /// added.
   private mutating func name(
     ofComposite composite: CompositeAttributeDescription, in owner: String
   ) -> String {
@@ -122,7 +123,7 @@ struct ElementMaker {
     }
     guard composites[name] == nil else { return name }
     composites[name] = composite.elements
-    // Elements keep their order: their slots depend on it.
+    // Elements keep their order, because their slots depend on it.
     let children = composite.elements.map { property($0, in: name) }
     compositeElements.append(ModelElement("composite", [("name", name)], children))
     return name
@@ -170,7 +171,7 @@ struct ElementMaker {
 
   // MARK: Parts
 
-  /// The element of the user info; none if it is empty.
+  /// The element of the user info; no element if the user info is empty.
   static func userInfo(_ info: [String: String]) -> [ModelElement] {
     if info.isEmpty { return [] }
     let entries = info.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }

@@ -1,6 +1,6 @@
-// Carries the changes of a model over to a document. The changes are the differences between two
-// trees of the same form: the model that the document describes, and the changed model. Everything
-// else in the document stays as it is, even if its form differs from Xcode's.
+// Applies the changes of a model to a document. The changes are the differences between two trees
+// of the same form: the model that the document describes, and the changed model. All other parts
+// of the document are unchanged, even if their form differs from Xcode's.
 //
 //   ME1. An attribute of the document changes only if the two trees differ in it.
 //   ME2. An element is removed or added only if one of the two trees lacks it.
@@ -9,7 +9,7 @@
 
 /// The changes from one tree to another.
 struct ElementMerge {
-  /// An element among its siblings.
+  /// The key that identifies an element among its siblings.
   private struct Key: Hashable {
     let kind: String
     let name: String

@@ -4,12 +4,12 @@ extension ModelDocument {
   /// Makes a file that describes a model, as Xcode writes it: sorted by name, with the elements of
   /// composites in their order.
   ///
-  /// Reading it gives an equal model, except for the order of entities, properties and rules. Parts
-  /// that Core Data does not have are in the user info of attributes, with keys that begin with
-  /// `perdure.`. These are predicates of rules, defaults that are made for each object, default
-  /// bytes, and the absence of a value transformer. The format lacks some settings of fetch
-  /// requests. They are attributes with such names: the order, the offset, the paths to prefetch,
-  /// and whether a fetched property is live. Xcode may drop them.
+  /// A model that is read from the file is equal, except for the order of entities, properties and
+  /// rules. Parts that Core Data does not have are in the user info of attributes, with keys that
+  /// begin with `perdure.`. These are predicates of rules, defaults that are made for each object,
+  /// default bytes, and the absence of a value transformer. The format lacks some settings of fetch
+  /// requests. They are attributes whose names begin with `perdure.`: the order, the offset, the
+  /// paths to prefetch, and whether a fetched property is live. Xcode may remove these attributes.
   ///
   /// - Parameter file: The path of the file, for messages.
   /// - Throws: `ModelFileError` with all parts that a file cannot express: several version
@@ -20,14 +20,14 @@ extension ModelDocument {
   }
 
   /// Changes the document so that it describes another model. Only the lines of changed parts
-  /// change. Parts that the model does not have stay: diagrams of remaining entities, settings of
-  /// Core Data, comments and unknown elements.
+  /// change. Parts that a model cannot contain stay in the document: diagrams of remaining
+  /// entities, settings of Core Data, comments and unknown elements.
   ///
   /// An entity or property whose renaming identifier is its name in the document is renamed, and
   /// keeps these parts.
   ///
-  /// - Throws: `ModelFileError`, if the document describes no valid model now, and as
-  ///   ``init(_:file:)``. Then the document did not change.
+  /// - Throws: `ModelFileError` if the document does not describe a valid model, and in the same
+  ///   cases as ``init(_:file:)``. The document is then unchanged.
   /// - Complexity: O(n log n) for n entities and properties, and O(n) for each changed one.
   public mutating func update(to model: ManagedObjectModel) throws(ModelFileError) {
     let names = ModelReader.read(self).compositeNames

@@ -38,8 +38,8 @@ package enum NearMisses {
   /// name to the other. Returns nil if it exceeds the limit.
   private static func distance(_ left: [Character], _ right: [Character], atMost limit: Int) -> Int? {
     guard abs(left.count - right.count) <= limit else { return nil }
-    // Rows of distances from a beginning of the left name to each beginning of the right one.
-    // `above` is the previous row, and `before` the row before it.
+    // Each row has the distances from one prefix of the left name to every prefix of the right
+    // name. `above` is the previous row, and `before` the row before it.
     var (before, above) = ([Int](), Array(0...right.count))
     for position in left.indices {
       var row = [position + 1]

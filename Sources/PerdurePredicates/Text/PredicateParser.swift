@@ -260,8 +260,9 @@ extension PredicateParser {
       for letter in letters.lowercased() {
         guard let option = Self.optionLetters[letter] else {
           throw failure(
-            .unknownName, expected: "options out of c, d, n and l", found: "'\(letter)'",
-            remedy: "c ignores case, d diacritics; n means normalised text, l the rules of a language.")
+            .unknownName, expected: "the options c, d, n or l", found: "'\(letter)'",
+            remedy: "c ignores case, and d ignores diacritics. "
+              + "n means normalised text, and l means the rules of a language.")
         }
         options.insert(option)
       }

@@ -1,5 +1,5 @@
 extension SQLGraph {
-  /// Inserts the graph with ten thousand workers per transaction.
+  /// Inserts the graph. Each transaction inserts ten thousand workers.
   func insert() throws -> Answer {
     var answer = Answer()
     for companies in data.companyBatches {
@@ -58,7 +58,8 @@ extension SQLGraph {
     try worker.run()
   }
 
-  /// Updates the totals of the company once, like a program that knows what it inserts.
+  /// Finds each worker by email, or inserts it. Updates the totals of the company once at the end,
+  /// because the function counts its own insertions.
   private func findOrCreate(_ imports: [WorkerValues]) throws {
     let find = try often("SELECT id FROM worker WHERE email = ?")
     var (createdCount, salarySum) = (0, 0 as Int64)
