@@ -1,6 +1,6 @@
 extension ModelValidation {
-  /// Checks the configurations. A configuration must contain all entities of a hierarchy or none,
-  /// because a fetch also returns objects of subentities, and an object also belongs to its
+  /// Checks the configurations. A configuration must contain all entities of a hierarchy or none.
+  /// Otherwise a fetch could not return objects of subentities, and an object could lack its
   /// superentities.
   mutating func checkConfigurations() {
     for (name, members) in configurations.sorted(by: { $0.key < $1.key }) {

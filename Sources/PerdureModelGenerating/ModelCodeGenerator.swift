@@ -52,8 +52,8 @@ public struct ModelCodeGenerator: Sendable {
     try ModelFolder().write(Array(file.text.utf8), to: path)
   }
 
-  /// An error in the form of compilers. Each problem has one line, with the file and the line of
-  /// the affected part of the model.
+  /// An error in the format of compiler diagnostics. Each problem has one line, with the file and
+  /// the line of the affected part of the model.
   ///
   /// - Parameter path: The path of the model, for problems of the model as a whole.
   public static func words(for error: any Error, ofModel path: String) -> String {

@@ -31,7 +31,7 @@ struct PlannedProperty {
     if case .attribute(let attribute) = description { attribute.derivation != nil } else { false }
   }
 
-  /// The relationship, if it leads to many objects.
+  /// The relationship, if it is to-many.
   var toMany: RelationshipDescription? {
     if case .relationship(let relationship) = description, relationship.isToMany { relationship } else { nil }
   }

@@ -111,8 +111,8 @@ extension ModelElement {
   /// The elements of the content that have a name.
   public func children(_ name: String) -> [ModelElement] { children.filter { $0.name == name } }
 
-  /// Inserts an element at the position at which Xcode writes it: after the elements of earlier
-  /// kinds, and in the order of names among elements of the same kind.
+  /// Inserts an element at the position at which Xcode writes it. Elements of earlier kinds come
+  /// first, and elements of the same kind are in the order of names.
   ///
   /// - Complexity: O(c) comparisons of names for c children.
   public mutating func insert(_ child: ModelElement) {
