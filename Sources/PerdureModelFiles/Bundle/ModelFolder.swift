@@ -28,7 +28,7 @@ package struct ModelFolder {
     guard size <= Self.sizeMaxBytes else {
       throw ModelFileError(
         .file, file: path, "The file has \(size) bytes.",
-        "Give a model file; they have at most \(Self.sizeMaxBytes) bytes.")
+        "Give a model file of at most \(Self.sizeMaxBytes) bytes.")
     }
     return try calling(path) { () throws(FileIOError) in try file.read(Int(size), at: 0) }
   }
