@@ -149,6 +149,7 @@ struct NeighbourhoodTests {
       try other.save()
       if random.chance(70) { context.refreshAllObjects() }
       if random.chance(50) { try change(context, keeping: first, &random) }
+      context.processPendingChanges()
       let search = try search(context, from: first)
       var expected: [Int64: [Int64]] = [:]
       for waypoint in try context.fetch(FetchRequest<Waypoint>()) { expected[waypoint.number] = [] }
