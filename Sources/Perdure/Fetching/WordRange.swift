@@ -74,7 +74,7 @@ enum WordDomain: Sendable {
 
   /// The words for which a comparison with a constant holds; nil if there are none.
   func words(_ op: FetchComparison.Operator, _ constant: Value) -> ClosedRange<UInt64>? {
-    if op == .equal, constant.equals(nan) { return 0...0 }
+    if op == .equal, let nan, constant.equals(nan) { return 0...0 }
     // Without an order, no comparison holds. Only equality needs no order.
     let isComparable = constant.order(constant) != nil && constant.order(value(ordered.lowerBound)) != nil
     guard isComparable || (op == .equal && self == .reference && word(constant) != nil) else { return nil }
@@ -91,11 +91,12 @@ enum WordDomain: Sendable {
     }
   }
 
-  private var nan: Value {
+  /// The value that is not a number; nil if the domain has none.
+  private var nan: Value? {
     switch self {
     case .double: .double(.nan)
     case .date: .date(Date(timeIntervalSinceReferenceDate: .nan))
-    case .integer, .reference: .list([])
+    case .integer, .reference: nil
     }
   }
 

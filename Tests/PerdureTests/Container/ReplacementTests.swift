@@ -142,7 +142,8 @@ struct ReplacementTests {
         reading.isReadOnly = true
         do { try Store(at: "/target", options: reading).close() } catch let error as StoreError {
           refused += 1
-          #expect(error.code == .notAStore && "\(error)".contains("open it for writing"), "\(error)")
+          #expect(
+            error.code == .notAStore && "\(error)".contains("open the store for writing once"), "\(error)")
           #expect(try content("/target", disk) == "new")
         }
         try Store(at: "/target", options: reading).close()

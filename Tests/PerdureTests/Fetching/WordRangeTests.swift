@@ -45,7 +45,10 @@ struct WordRangeTests {
     }
     return doubles.map(Value.double) + integers.map(Value.integer)
       + doubles.map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
-      + [.bool(true), .bool(false), .reference(ObjectReference(rawValue: random.next())), .string("1")]
+      + [
+        .bool(true), .bool(false), .reference(ObjectReference(rawValue: random.next())), .string("1"),
+        .list([]),
+      ]
       + ["0.1", "-7.5", "123456789012345678901234567890"].compactMap { Decimal(string: $0) }.map(
         Value.decimal)
   }
