@@ -19,7 +19,7 @@ struct SiblingGroups {
   private var isEmpty = true
   private let lasting = LastingGroups()
   private var neighbourhoods = Neighbourhoods()
-  private static let recentCount = 4
+  private static let recentCount = 2
   /// The last neighbourhoods (Neighbourhoods.swift), in a ring buffer. The buffer retains them for
   /// walks that retain no object.
   private var recent: [SiblingGroup] = []
