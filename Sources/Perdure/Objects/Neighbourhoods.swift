@@ -52,8 +52,8 @@ struct Neighbourhoods {
   @inline(__always)
   static func position(_ reference: ObjectReference) -> Int { Int(reference.id & (idCount - 1)) }
 
-  /// Records that an object was found in a neighbourhood.
-  mutating func noteFound(_ reference: ObjectReference) {
+  /// Records that the program needed a row that waited in a neighbourhood.
+  mutating func noteUse(_ reference: ObjectReference) {
     guard let credit = localities[reference.entityNumber]?.credit, credit < Self.creditMax else { return }
     localities[reference.entityNumber]?.credit = credit + 1
   }
@@ -70,9 +70,10 @@ struct Neighbourhoods {
     // Another read of the same object says nothing about its neighbours.
     if id == locality.last { return false }
     let distance = max(id, locality.last) - min(id, locality.last)
-    locality.credit += distance <= Self.idCount ? 1 : -2
+    let isNear = distance <= Self.idCount
+    locality.credit += isNear ? 1 : -2
     locality.last = id
-    let isEnough = locality.credit >= Self.creditMin
+    let isEnough = isNear && locality.credit >= Self.creditMin
     if isEnough { locality.credit -= Self.cost }
     locality.credit = max(locality.credit, -Self.cost)
     localities[reference.entityNumber] = locality

@@ -5,8 +5,7 @@ internal import PerdurePredicates
 /// Changes are stored by reference: delete rules may change thousands of rows. The instance is made
 /// when the program uses the object, and is retained while there are changes.
 final class ObjectOverlay {
-  // The exclusivity of accesses is not checked at run time: no access calls code that accesses the
-  // same property.
+  // The exclusivity of accesses is not checked at run time: no access calls code that uses this.
 
   let reference: ObjectReference
   let shape: EntityShape

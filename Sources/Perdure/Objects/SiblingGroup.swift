@@ -62,6 +62,8 @@ final class SiblingGroup {
   let blockCount: Int
   /// The number of relationships between these objects and a walk or fetch result.
   let depth: Int
+  /// The epoch in which the group was made (NB2).
+  let epoch: UInt64
   // The exclusivity of accesses is not checked at run time: the group belongs to one context, and
   // no function here calls code that uses it.
 
@@ -85,7 +87,8 @@ final class SiblingGroup {
   /// Whether reads with these siblings are as inefficient as reads of one object: they are few, or
   /// far from where the walk began (GS4). Nothing else is known of them.
   var isNarrow: Bool {
-    (kind == .walk || kind == .targets)
+    if kind == .neighbours { return epoch != memoryOwner.memory.pointee.epoch }
+    return (kind == .walk || kind == .targets)
       && (references.count < Neighbourhoods.groupCountMin || depth >= Self.depthMax)
       && relations.isEmpty
   }
@@ -109,6 +112,7 @@ final class SiblingGroup {
     self.number = number
     self.blockCount = blockCount
     self.depth = depth
+    epoch = memoryOwner.memory.pointee.epoch
     self.memoryOwner = memoryOwner
     self.table = table
     let byteCount = references.count * MemoryLayout<ObjectReference>.stride

@@ -52,26 +52,26 @@ struct SiblingGroups {
 
   /// The neighbourhood that contains an object, if such a neighbourhood was made in this epoch.
   @inline(__always)
-  mutating func neighbourhood(of reference: ObjectReference, epoch: UInt64) -> SiblingGroup? {
-    lasting.hasNeighbourhoods ? knownNeighbourhood(reference, epoch) : nil
-  }
-
-  private mutating func knownNeighbourhood(_ reference: ObjectReference, _ epoch: UInt64) -> SiblingGroup? {
-    guard let group = lasting.neighbourhood(Neighbourhoods.first(reference), epoch) else { return nil }
-    neighbourhoods.noteFound(reference)
+  func neighbourhood(of reference: ObjectReference, epoch: UInt64) -> SiblingGroup? {
+    guard lasting.hasNeighbourhoods,
+      let group = lasting.neighbourhood(Neighbourhoods.first(reference)), group.epoch == epoch
+    else { return nil }
     return group
   }
+
+  /// Records that a row was needed which waited in a neighbourhood.
+  mutating func noteUse(ofNeighbour reference: ObjectReference) { neighbourhoods.noteUse(reference) }
 
   /// Makes the neighbourhood of an object whose own group does not make reads efficient. Returns
   /// nil if the entity's credit is too low (NB1).
   mutating func makeNeighbourhood(
-    of reference: ObjectReference, epoch: UInt64, in memory: ObjectMemoryOwner
+    of reference: ObjectReference, in memory: ObjectMemoryOwner
   ) -> SiblingGroup? {
     guard neighbourhoods.paysToRead(around: reference) else { return nil }
     let group = makeLasting(
       Neighbourhoods.references(around: reference), .neighbours,
       blockCount: Int(Neighbourhoods.idCount), in: memory)
-    lasting.putNeighbourhood(group, epoch)
+    lasting.putNeighbourhood(group)
     if recent.count < Self.recentCount { recent.append(group) } else { recent[nextRecent] = group }
     nextRecent = (nextRecent + 1) % Self.recentCount
     isEmpty = false
@@ -150,8 +150,8 @@ final class LastingGroups {
   // the table.
   @exclusivity(unchecked) private var groups: [Unmanaged<SiblingGroup>?] = []
   @exclusivity(unchecked) private var free: [UInt32] = []
-  /// The number and the epoch of each neighbourhood, by its first reference.
-  @exclusivity(unchecked) private var neighbourhoods: [ObjectReference: (number: UInt32, epoch: UInt64)] = [:]
+  /// The number of each neighbourhood, by its first reference.
+  @exclusivity(unchecked) private var neighbourhoods: [ObjectReference: UInt32] = [:]
 
   /// A number that no group has.
   func reserve() -> UInt32 {
@@ -164,8 +164,7 @@ final class LastingGroups {
 
   func remove(_ group: SiblingGroup) {
     let number = group.number
-    if group.kind == .neighbours, let first = group.references.first, neighbourhoods[first]?.number == number
-    {
+    if group.kind == .neighbours, let first = group.references.first, neighbourhoods[first] == number {
       neighbourhoods[first] = nil
     }
     groups[Self.place(number)] = nil
@@ -174,13 +173,10 @@ final class LastingGroups {
 
   var hasNeighbourhoods: Bool { !neighbourhoods.isEmpty }
 
-  func neighbourhood(_ first: ObjectReference, _ epoch: UInt64) -> SiblingGroup? {
-    guard let known = neighbourhoods[first], known.epoch == epoch else { return nil }
-    return self[known.number]
-  }
+  func neighbourhood(_ first: ObjectReference) -> SiblingGroup? { neighbourhoods[first].flatMap { self[$0] } }
 
-  func putNeighbourhood(_ group: SiblingGroup, _ epoch: UInt64) {
-    if let first = group.references.first { neighbourhoods[first] = (group.number, epoch) }
+  func putNeighbourhood(_ group: SiblingGroup) {
+    if let first = group.references.first { neighbourhoods[first] = group.number }
   }
 
   @inline(__always)

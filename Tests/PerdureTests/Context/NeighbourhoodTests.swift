@@ -118,8 +118,39 @@ struct NeighbourhoodTests {
     for _ in 0..<100 { #expect(!read(7)) }
     let made = (UInt64(0)..<2_200).count { read($0 * 3) }
     #expect((130...140).contains(made))
-    for _ in 0..<64 { neighbourhoods.noteFound(ObjectReference(entity: 1, id: 1)) }
-    #expect(read(6_600))
+    for _ in 0..<64 { neighbourhoods.noteUse(ObjectReference(entity: 1, id: 1)) }
+    for far in UInt64(1)...4 { #expect(!read(far * 20_000)) }
+    #expect(read(80_001))
+  }
+
+  @Test("A wide loop keeps its number of requests beside neighbourhoods, and so does a prefetch")
+  func wideLoops() throws {
+    let container = try container()
+    let first = try build(Array(0..<Self.count), isWide: false, in: container.newContext())
+    let near = try search(container.newContext(), from: first)
+    #expect(near.lengths.count == Self.count)
+    // Neighbourhoods of waypoints exist, and credit for more. The loop visits distant waypoints.
+    let fresh = container.newContext()
+    let waypoint = try #require(fresh.object(with: first) as? Waypoint)
+    var step = waypoint
+    for _ in 0..<20 { step = try #require(step.roads.first { $0.length >= 0 }?.end) }
+    var request = FetchRequest<Road>()
+    request.relationshipKeyPathsForPrefetching = ["end"]
+    let roads = try fresh.fetch(request)
+    // Other neighbourhoods replace those whose rows were not read again.
+    for _ in 0..<300 { step = try #require(step.roads.first { $0.length >= 0 }?.end) }
+    let before = fresh.statistics
+    #expect(roads.allSatisfy { ($0.end?.number ?? -1) >= 0 })
+    #expect(fresh.statistics.since(before).rowRequestCount == 0)
+    let loop = container.newContext()
+    let all = try loop.fetch(FetchRequest<Road>())
+    let start = loop.statistics
+    for position in all.indices {
+      let end = all[position * 241 % all.count].end
+      #expect((end?.number ?? -1) >= 0)
+    }
+    #expect(loop.statistics.since(start).rowRequestCount <= Self.count / 64 + 1)
+    withExtendedLifetime(waypoint) {}
   }
 
   @Test("A neighbourhood is freed with its last instance")

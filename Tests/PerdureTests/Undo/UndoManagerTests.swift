@@ -189,6 +189,27 @@ struct UndoManagerTests {
     #expect(try context.existingObject(with: id).value(forKey: "name") as? String == "C")
   }
 
+  @Test("The undo of a deletion while the store cannot be read keeps the object")
+  func unreadableDeletion() throws {
+    let (container, failing) = try UnreadableStore.container()
+    let context = container.newContext()
+    context.undoManager = ContextUndoManager()
+    let company = context.company("C")
+    try context.save()
+    context.undoGroup("Delete") { context.delete(company) }
+    let other = container.newContext()
+    _ = other.company("D")
+    try other.save()
+    context.refreshAllObjects()
+    failing.set([.versions, .rows])
+    _ = try? context.undo()
+    failing.set([])
+    context.rollback()
+    #expect(!company.isDeleted && company.name == "C")
+    try context.save()
+    #expect(try container.newContext().count(for: FetchRequest<Company>()) == 2)
+  }
+
   @Test("After the store was closed and opened, the manager belongs to the new view context")
   @MainActor func reopened() throws {
     let container = try PersistentContainer(

@@ -107,12 +107,12 @@ final class RowLoader {
   /// Reads the rows of a fault and of the siblings in its block. Returns false if the object has no
   /// group or the row was not found; then the fault must fire alone.
   func fireBlock(of object: ManagedObject) -> Bool {
-    guard object.overlay == nil, let group = registry.readingGroup(of: object), group.readsBlocks else {
-      return false
-    }
+    guard object.overlay == nil, let group = registry.readingGroup(of: object) else { return false }
     let position = Int(object.header.pointee.groupPosition)
     takeWaitingRow(object.header, at: position, of: group)
-    if object.header.pointee.row == nil { readBlock(position / group.blockCount, of: group) }
+    if object.header.pointee.row != nil { return true }
+    guard group.readsBlocks else { return false }
+    readBlock(position / group.blockCount, of: group)
     if object.header.pointee.row != nil {
       group.readsBlocks = true
       return true
@@ -129,6 +129,7 @@ final class RowLoader {
     if let row = waiting.pointee.loadedRow {
       header.pointee.setRow(row, version: waiting.pointee.version)
       header.pointee.rowArrived(viewState.epoch)
+      registry.siblingGroups.noteUse(ofNeighbour: header.pointee.reference)
     }
     waiting.free()
   }
@@ -214,11 +215,9 @@ final class RowLoader {
       return object.header.pointee.row == nil && object.overlay == nil ? object.header : nil
     }
     guard makesHeaders, group.header(at: position) == nil else { return nil }
-    if group.kind != .neighbours,
-      let near = registry.siblingGroups.neighbourhood(of: reference, epoch: viewState.epoch),
-      near.header(at: Neighbourhoods.position(reference))?.pointee.isReady == true
-    {
-      return nil
+    if group.kind != .neighbours, let ready = registry.neighbourHeader(of: reference) {
+      group.keep(ready, at: position)
+      return ready.pointee.row == nil ? ready : nil
     }
     let header = graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef {
       SiblingGroup.Header.make(reference, $0, in: registry.memory)

@@ -33,19 +33,15 @@ final class SiblingReader {
       return object
     }
     return graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
+      let waiting = group.takeHeader(at: position)
+      if group.kind == .neighbours, waiting?.pointee.row != nil {
+        registry.siblingGroups.noteUse(ofNeighbour: reference)
+      }
       let header =
-        group.takeHeader(at: position) ?? neighbourHeader(of: reference)
-        ?? .make(reference, shape, in: registry.memory)
+        waiting ?? registry.neighbourHeader(of: reference) ?? .make(reference, shape, in: registry.memory)
       registry.note(header, position, of: group)
       return shape.objectClass.init(ObjectSeed(header: header))
     }
-  }
-
-  /// The header of an object that waits in its neighbourhood; the caller owns it.
-  @inline(__always)
-  private func neighbourHeader(of reference: ObjectReference) -> SiblingGroup.Header? {
-    registry.siblingGroups.neighbourhood(of: reference, epoch: viewState.epoch)?
-      .takeHeader(at: Neighbourhoods.position(reference))
   }
 
   // MARK: To-one
@@ -55,7 +51,10 @@ final class SiblingReader {
   func instance(of target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
     if let object = registry.identityMap.object(target) {
       // A fault without a group would fire alone.
-      if object.header.pointee.row != nil || object.header.pointee.groupNumber != 0 { return object }
+      let header = object.header
+      if header.pointee.row != nil || header.pointee.groupNumber != 0 || header.pointee.overlay != nil {
+        return object
+      }
     }
     return owner.header.pointee.groupNumber == 0
       ? registry.instance(of: target) : sibling(target, at: slot, of: owner)
@@ -63,16 +62,19 @@ final class SiblingReader {
 
   @inline(never)
   private func sibling(_ target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
-    if let near = registry.siblingGroups.neighbourhood(of: target, epoch: viewState.epoch) {
-      return instance(at: Neighbourhoods.position(target), of: near)
-    }
     guard let group = registry.siblingGroup(of: owner) else { return registry.instance(of: target) }
     let position = Int(owner.header.pointee.groupPosition)
     let block = position / group.blockCount
     let relationship = owner.shape.relationship(slot)
     let known = group.relations.find(relationship, block: block, epoch: viewState.epoch)
     if known == nil {
-      if let near = registry.neighbours(of: target) {
+      // A wide group reads the targets of its own block, in one request.
+      let isWide = group.kind != .neighbours && !group.isNarrow
+      let near =
+        isWide
+        ? registry.siblingGroups.neighbourhood(of: target, epoch: viewState.epoch)
+        : registry.neighbours(of: target)
+      if let near {
         return instance(at: Neighbourhoods.position(target), of: near)
       }
       // The targets of distant siblings are read one by one (GS4).

@@ -124,12 +124,13 @@ final class UndoRestorer {
   /// Restores a removed object with its attributes.
   private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
     if let overlay = pending[reference], overlay.isDeleted {
-      if overlay.isNew || reading.rows.viewVersion(of: reference) != nil {
-        return takeBackDeletion(overlay, object)
-      }
+      // If the store cannot be read, the object probably exists; the next fetch or save throws.
+      let mayExist = reading.rows.viewVersion(of: reference) != nil || viewState.readFailure != nil
+      if overlay.isNew || mayExist { return takeBackDeletion(overlay, object) }
       // Another context has deleted the object too. Completes the deletion, so that the object is
       // inserted again.
       editing.rebase.rebase(overlay)
+      if pending[reference] != nil { return takeBackDeletion(overlay, object) }
     }
     let shape = graph.shape(of: reference)
     let overlay = ObjectOverlay(reference, shape, isNew: true, in: registry.memory)

@@ -176,7 +176,18 @@ final class ObjectRegistry {
   func neighbours(of reference: ObjectReference) -> SiblingGroup? {
     let epoch = memory.pointee.epoch
     return siblingGroups.neighbourhood(of: reference, epoch: epoch)
-      ?? siblingGroups.makeNeighbourhood(of: reference, epoch: epoch, in: memoryOwner)
+      ?? siblingGroups.makeNeighbourhood(of: reference, in: memoryOwner)
+  }
+
+  /// The header of an object that waits in its neighbourhood. The caller owns it.
+  @inline(__always)
+  func neighbourHeader(of reference: ObjectReference) -> SiblingGroup.Header? {
+    guard
+      let header = siblingGroups.neighbourhood(of: reference, epoch: memory.pointee.epoch)?
+        .takeHeader(at: Neighbourhoods.position(reference))
+    else { return nil }
+    if header.pointee.row != nil { siblingGroups.noteUse(ofNeighbour: reference) }
+    return header
   }
 
   @inline(__always)
