@@ -29,8 +29,12 @@ struct ConstantFitting {
   let entity: EntityStorage
 
   /// The predicate with fitted constants.
-  func fit(_ predicate: FetchPredicate) -> FetchPredicate {
-    let traits = predicate.traits
+  func fit(_ predicate: FetchPredicate) -> FetchPredicate { fit(predicate, traits: predicate.traits) }
+
+  /// As above.
+  ///
+  /// - Parameter traits: Those of the predicate, or `isUnusual`.
+  func fit(_ predicate: FetchPredicate, traits: PredicateTraits) -> FetchPredicate {
     if !traits.contains(.isUnusual) { return traits.isEmpty ? predicate : fit(predicate, [:]) }
     var (hasFraction, hasLongLiteral) = (false, false)
     predicate.forEachExpression { expression in

@@ -59,9 +59,10 @@ package final class PreparedFetch {
     try query.checkWindow(schema)
     let composites = CompositePaths(schema: schema, entity: entity)
     let predicate = query.predicate ?? .true
-    let isPlain = composites == nil && !predicate.traits.contains(.isUnusual)
+    let traits = composites == nil ? predicate.traits : .isUnusual
+    let isPlain = !traits.contains(.isUnusual)
     let written = isPlain ? predicate : predicate.withPlainNames(schema, composites)
-    let asked = ConstantFitting(schema: schema, entity: entity).fit(written)
+    let asked = ConstantFitting(schema: schema, entity: entity).fit(written, traits: traits)
     var check = PredicateCheck(schema: schema, entity: entity)
     try check.check(asked)
     self.schema = schema

@@ -8,9 +8,10 @@
 // of siblings like others (SiblingGroup.swift).
 //
 // Invariants:
-//   NB1. A neighbourhood costs credit, which its entity earns by reads near the last one, and by
-//        objects that were found in a neighbourhood. So reads far from each other read nothing else,
-//        and neighbourhoods whose objects are not used are not made again and again.
+//   NB1. A neighbourhood costs credit. An entity earns credit by reads near the last one, and by
+//        rows of neighbourhoods that the program uses. A read far from the last one makes no
+//        neighbourhood. So such reads read nothing else, and neighbourhoods whose rows are not used
+//        are not made again and again.
 //   NB2. A neighbourhood is used only in the epoch in which it was made: its rows are those of one
 //        view.
 //   NB3. It may contain ids without an object. They get no row, and no instance is made of them.

@@ -63,7 +63,7 @@ final class SiblingGroup {
   /// The number of relationships between these objects and a walk or fetch result.
   let depth: Int
   /// The epoch in which the group was made (NB2).
-  let epoch: UInt64
+  private let epoch: UInt64
   // The exclusivity of accesses is not checked at run time: the group belongs to one context, and
   // no function here calls code that uses it.
 
@@ -85,7 +85,8 @@ final class SiblingGroup {
   private var keepsAll: Bool { kind.keepsHeaders }
 
   /// Whether reads with these siblings are as inefficient as reads of one object: they are few, or
-  /// far from where the walk began (GS4). Nothing else is known of them.
+  /// far from where the walk began (GS4), and nothing else is known of them; or they are neighbours
+  /// of an earlier epoch (NB2).
   var isNarrow: Bool {
     if kind == .neighbours { return epoch != memoryOwner.memory.pointee.epoch }
     return (kind == .walk || kind == .targets)

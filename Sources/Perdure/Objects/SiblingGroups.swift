@@ -52,9 +52,9 @@ struct SiblingGroups {
 
   /// The neighbourhood that contains an object, if such a neighbourhood was made in this epoch.
   @inline(__always)
-  func neighbourhood(of reference: ObjectReference, epoch: UInt64) -> SiblingGroup? {
+  func neighbourhood(of reference: ObjectReference) -> SiblingGroup? {
     guard lasting.hasNeighbourhoods,
-      let group = lasting.neighbourhood(Neighbourhoods.first(reference)), group.epoch == epoch
+      let group = lasting.neighbourhood(Neighbourhoods.first(reference)), !group.isNarrow
     else { return nil }
     return group
   }

@@ -109,7 +109,7 @@ final class RowLoader {
   func fireBlock(of object: ManagedObject) -> Bool {
     guard object.overlay == nil, let group = registry.readingGroup(of: object) else { return false }
     let position = Int(object.header.pointee.groupPosition)
-    takeWaitingRow(object.header, at: position, of: group)
+    if group.kind == .neighbours { takeWaitingRow(object.header) }
     if object.header.pointee.row != nil { return true }
     guard group.readsBlocks else { return false }
     readBlock(position / group.blockCount, of: group)
@@ -122,14 +122,11 @@ final class RowLoader {
   }
 
   /// Takes the row that waits for an instance, if the instance was not made of the waiting header.
-  private func takeWaitingRow(
-    _ header: SiblingGroup.Header, at position: Int, of group: SiblingGroup
-  ) {
-    guard group.kind == .neighbours, let waiting = group.takeHeader(at: position) else { return }
+  private func takeWaitingRow(_ header: SiblingGroup.Header) {
+    guard let waiting = registry.neighbourHeader(of: header.pointee.reference) else { return }
     if let row = waiting.pointee.loadedRow {
       header.pointee.setRow(row, version: waiting.pointee.version)
       header.pointee.rowArrived(viewState.epoch)
-      registry.siblingGroups.noteUse(ofNeighbour: header.pointee.reference)
     }
     waiting.free()
   }

@@ -33,10 +33,7 @@ final class SiblingReader {
       return object
     }
     return graph.uncountedShape(of: reference)._withUnsafeGuaranteedRef { shape in
-      let waiting = group.takeHeader(at: position)
-      if group.kind == .neighbours, waiting?.pointee.row != nil {
-        registry.siblingGroups.noteUse(ofNeighbour: reference)
-      }
+      let waiting = group.kind == .neighbours ? nil : group.takeHeader(at: position)
       let header =
         waiting ?? registry.neighbourHeader(of: reference) ?? .make(reference, shape, in: registry.memory)
       registry.note(header, position, of: group)
@@ -72,7 +69,7 @@ final class SiblingReader {
       let isWide = group.kind != .neighbours && !group.isNarrow
       let near =
         isWide
-        ? registry.siblingGroups.neighbourhood(of: target, epoch: viewState.epoch)
+        ? registry.siblingGroups.neighbourhood(of: target)
         : registry.neighbours(of: target)
       if let near {
         return instance(at: Neighbourhoods.position(target), of: near)

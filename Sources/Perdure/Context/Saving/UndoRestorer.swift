@@ -130,6 +130,7 @@ final class UndoRestorer {
       // Another context has deleted the object too. Completes the deletion, so that the object is
       // inserted again.
       editing.rebase.rebase(overlay)
+      // The rebase reads the store too. If its read fails, the deletion is still pending.
       if pending[reference] != nil { return takeBackDeletion(overlay, object) }
     }
     let shape = graph.shape(of: reference)

@@ -174,8 +174,7 @@ final class ObjectRegistry {
 
   /// The neighbourhood of an object that has no useful group, if it pays to read it.
   func neighbours(of reference: ObjectReference) -> SiblingGroup? {
-    let epoch = memory.pointee.epoch
-    return siblingGroups.neighbourhood(of: reference, epoch: epoch)
+    siblingGroups.neighbourhood(of: reference)
       ?? siblingGroups.makeNeighbourhood(of: reference, in: memoryOwner)
   }
 
@@ -183,7 +182,7 @@ final class ObjectRegistry {
   @inline(__always)
   func neighbourHeader(of reference: ObjectReference) -> SiblingGroup.Header? {
     guard
-      let header = siblingGroups.neighbourhood(of: reference, epoch: memory.pointee.epoch)?
+      let header = siblingGroups.neighbourhood(of: reference)?
         .takeHeader(at: Neighbourhoods.position(reference))
     else { return nil }
     if header.pointee.row != nil { siblingGroups.noteUse(ofNeighbour: reference) }
