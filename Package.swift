@@ -98,13 +98,17 @@ let package = Package(
       name: "perdure-model-tool", dependencies: ["PerdureModelGenerating", "PerdureFileIO"],
       swiftSettings: settings),
     .plugin(name: "PerdureModelPlugin", capability: .buildTool(), dependencies: ["perdure-model-tool"]),
-    .macro(name: "PerdureMacros", dependencies: ["PerdureText"], swiftSettings: settings),
+    .target(name: "PerdureMacros", dependencies: ["PerdureText"], swiftSettings: settings),
+    // The program that the compiler starts. No test depends on it: its tests, and all modules that they use,
+    // would be built a second time for the compiler's machine.
+    .macro(name: "PerdureMacroPlugin", dependencies: ["PerdureMacros"], swiftSettings: settings),
 
     // Level 2
     .target(
       name: "Perdure",
       dependencies: [
-        "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates", "PerdureMacros",
+        "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",
+        "PerdureMacroPlugin",
       ],
       swiftSettings: settings),
     .target(

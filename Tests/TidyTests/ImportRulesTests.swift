@@ -30,6 +30,7 @@ struct ImportRulesTests {
     ],
     "perdure-model-tool": system + ["PerdureFileIO", "PerdureModelGenerating"],
     "PerdureMacros": foundation + system + ["PerdureText"],
+    "PerdureMacroPlugin": ["PerdureMacros"],
     "Perdure": foundation + [
       "Dispatch", "PerdureFileIO", "PerdureLog", "PerdureModel", "PerdureNumbers", "PerdurePredicates",
       "Synchronization",

@@ -34,7 +34,7 @@
   named(_lifeCycle), named(_validatedProperties), named(_validateProperty),
   named(_customAccessors), named(_customValue), named(_setCustomValue), arbitrary)
 @attached(memberAttribute)
-public macro Accessors() = #externalMacro(module: "PerdureMacros", type: "AccessorsMacro")
+public macro Accessors() = #externalMacro(module: "PerdureMacroPlugin", type: "AccessorsMacro")
 
 extension ManagedObject {
   /// The numbers of the accessors of a class with `@Accessors`, which follow those of its

@@ -21,4 +21,4 @@
   named(_validatedProperties), named(_validateProperty), named(_customAccessors), named(_customValue),
   named(_setCustomValue), arbitrary)
 @attached(memberAttribute)
-public macro EntityBase() = #externalMacro(module: "PerdureMacros", type: "EntityBaseMacro")
+public macro EntityBase() = #externalMacro(module: "PerdureMacroPlugin", type: "EntityBaseMacro")

@@ -66,12 +66,12 @@ public macro Entity(
   _ name: String? = nil, isAbstract: Bool = false, unique: [[String]] = [],
   indexes: [FetchIndexDescription] = [], originalName: String? = nil, userInfo: [String: String] = [:],
   versionHashModifier: String? = nil, propertiesInExtension: Bool = false
-) = #externalMacro(module: "PerdureMacros", type: "EntityMacro")
+) = #externalMacro(module: "PerdureMacroPlugin", type: "EntityMacro")
 
 /// Connects a variable with the storage of its object. `@Entity` generates it; do not write it by
 /// hand.
 @attached(accessor)
-public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedMacro")
+public macro Managed() = #externalMacro(module: "PerdureMacroPlugin", type: "ManagedMacro")
 
 /// Declares the options of an attribute of an `@Entity` class.
 ///
@@ -112,7 +112,7 @@ public macro Managed() = #externalMacro(module: "PerdureMacros", type: "ManagedM
 ///     removed and one that was added.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption..., derived: String? = nil, originalName: String? = nil) =
-  #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
+  #externalMacro(module: "PerdureMacroPlugin", type: "MarkerMacro")
 
 /// Declares the options of a relationship of an `@Entity` class.
 ///
@@ -150,13 +150,13 @@ public macro Relationship(
   inverse: String? = nil, deleteRule: DeleteRule = .nullify, optional: Bool = true, minCount: Int = 0,
   maxCount: Int = 0, transient: Bool = false, originalName: String? = nil, userInfo: [String: String] = [:],
   versionHashModifier: String? = nil
-) = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
+) = #externalMacro(module: "PerdureMacroPlugin", type: "MarkerMacro")
 
 /// Excludes a variable of an `@Entity` class from the entity. Swift stores it, and no save writes
 /// it. The context does not track it. Use `@Attribute(.transient)` for values that are not stored
 /// but take part in validation and rollback.
 @attached(peer)
-public macro Transient() = #externalMacro(module: "PerdureMacros", type: "MarkerMacro")
+public macro Transient() = #externalMacro(module: "PerdureMacroPlugin", type: "MarkerMacro")
 
 /// Makes a struct the type of composite attributes: its stored variables become the elements. See
 /// `CompositeAttributeValue`.
@@ -174,7 +174,7 @@ public macro Transient() = #externalMacro(module: "PerdureMacros", type: "Marker
   extension, conformances: CompositeAttributeValue,
   names: named(compositeElements), named(compositeNames), named(init(compositeContent:)),
   named(compositeContent))
-public macro Composite() = #externalMacro(module: "PerdureMacros", type: "CompositeMacro")
+public macro Composite() = #externalMacro(module: "PerdureMacroPlugin", type: "CompositeMacro")
 
 /// The options of `@Attribute`.
 public enum AttributeOption: Sendable, Hashable {

@@ -22,7 +22,7 @@
 /// The model does.
 @attached(member, names: named(_ExtensionSlot), arbitrary)
 @attached(memberAttribute)
-public macro EntityProperties() = #externalMacro(module: "PerdureMacros", type: "EntityPropertiesMacro")
+public macro EntityProperties() = #externalMacro(module: "PerdureMacroPlugin", type: "EntityPropertiesMacro")
 
 /// The class of an extension with `@EntityProperties`. For generated code.
 public struct _ExtensionOf<Class: ManagedObject> {

@@ -29,7 +29,7 @@ public import PerdurePredicates
 ///   - limit: The maximum number of objects; 0 for all.
 @attached(body)
 public macro FetchTemplate(_ predicate: String? = nil, order: [FetchOrder] = [], limit: Int = 0) =
-  #externalMacro(module: "PerdureMacros", type: "FetchTemplateMacro")
+  #externalMacro(module: "PerdureMacroPlugin", type: "FetchTemplateMacro")
 
 /// The template of a function with `@FetchTemplate`. For generated code.
 public struct _ClassTemplate<Root: ManagedObject>: Sendable {

@@ -30,7 +30,7 @@ public import PerdureModel
 public macro Fetched(
   _ predicate: String? = nil, _ options: FetchedOption..., order: [FetchOrder] = [], limit: Int = 0,
   userInfo: [String: String] = [:]
-) = #externalMacro(module: "PerdureMacros", type: "FetchedMacro")
+) = #externalMacro(module: "PerdureMacroPlugin", type: "FetchedMacro")
 
 /// The options of `@Fetched`.
 public enum FetchedOption: Sendable, Hashable {

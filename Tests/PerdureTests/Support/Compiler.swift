@@ -54,7 +54,7 @@ struct Compiler {
     try launch(
       source,
       mode + ["-parse-as-library"]
-        + ["-load-plugin-executable", "\(modules)/../PerdureMacros-tool#PerdureMacros"]
+        + ["-load-plugin-executable", "\(modules)/../PerdureMacroPlugin-tool#PerdureMacroPlugin"]
         + ([modules] + Self.headers).flatMap { ["-I", $0] })
   }
 

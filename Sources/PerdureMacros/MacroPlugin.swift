@@ -3,8 +3,8 @@
 ///
 /// It links only the standard library. It has three independent parts: Wire (the protocol), Scanner
 /// (Swift source), and Expansion (the generated code).
-@main struct Plugin {
-  static func main() {
+package enum MacroPlugin {
+  package static func run() {
     StandardStreams.prepare()
     var conversation = Conversation()
     let reader = MessageReader(read: StandardStreams.read)
