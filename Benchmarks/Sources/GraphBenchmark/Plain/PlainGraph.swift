@@ -45,7 +45,7 @@ final class PlainProject {
 /// email and by last name. It has no storage, no order, and no undo.
 final class PlainGraph: GraphEngine {
   static let name = "plain classes"
-  static let settings = "Swift objects and dictionaries in memory: the floor, no database"
+  static let settings = "Swift objects and dictionaries in memory, without a database: the lower bound"
   static let workloads: [Workload] = [
     .insert, .getByID, .getByEmail, .fetchEqual, .countByPredicate, .materialise, .traverse, .traverseAgain,
     .managers,

@@ -13,9 +13,10 @@ enum SQLGraphSettings {
     ]
   }
 
-  /// The program maintains the number and the sum of a company's workers, because triggers are not
-  /// faster. The ids of rows follow the numbers of workers, companies and projects, and begin with
-  /// 1. The database checks at the end of a transaction that all references lead to rows, as
+  /// The program maintains the number of a company's workers and the sum of their salaries, because
+  /// triggers are not faster. The ids of rows follow the numbers of workers, companies and
+  /// projects, and begin with
+  /// 1. The database checks at the end of a transaction that all references refer to existing rows, as
   /// Perdure does.
   static let schema = """
     CREATE TABLE IF NOT EXISTS company(

@@ -18,11 +18,12 @@ struct Callgrind {
     try Self.copyProgram(to: program)
   }
 
-  /// The instructions of one operation of a scenario.
+  /// The number of instructions of one operation of a scenario.
   ///
   /// - Throws: `CountingError` if valgrind or strip is missing, or the scenario failed.
   func instructions(of scenario: Scenario) throws -> Double {
-    // The position among all scenarios: file names are the same if only some scenarios run.
+    // The position among all scenarios. So a scenario's file has the same name in every run, even
+    // if only some scenarios run.
     let place = Scenario.all.firstIndex { $0.title == scenario.title } ?? 0
     let own = folder.appendingPathComponent(String(format: "%04d", place))
     try FileManager.default.createDirectory(at: own, withIntermediateDirectories: true)
@@ -63,8 +64,8 @@ struct Callgrind {
     throw CountingError("\(purpose) ended with status \(process.terminationStatus).\(hint)")
   }
 
-  /// The same variables in every run, because the environment changes the memory of the process.
-  /// Without the last one, hashes would be random.
+  /// The environment is the same in every run, because it affects the memory layout of the process.
+  /// `SWIFT_DETERMINISTIC_HASHING` makes hashes equal in every run.
   private static var environment: [String: String] {
     let own = ProcessInfo.processInfo.environment
     var variables = own.filter { ["PATH", "LD_LIBRARY_PATH"].contains($0.key) }
@@ -72,7 +73,7 @@ struct Callgrind {
     return variables
   }
 
-  /// The instructions of all parts, in the order in which they ended.
+  /// The instruction counts of all parts, in the order in which the parts ended.
   private static func parts(_ profile: URL) throws -> [Int] {
     var counts: [Int] = []
     while true {

@@ -9,7 +9,8 @@ extension Scenario {
       set("set String of 7", { worker, _ in worker.firstName = "Barbara" }),
       Scenario("set Int64, the first change of an object", repetitions: 200) { bench in
         { count in
-          // The context retains objects, because they have changes at the end.
+          // Each count needs a new context: an old one retains its objects, which have changes
+          // already.
           let context = bench.container.newContext()
           let workers = try loaded(count, context)
           try counted { for worker in workers { worker.number = 1 } }
@@ -21,13 +22,13 @@ extension Scenario {
   /// Sets of properties of objects with changes, in a context with an undo manager.
   private static var undo: [Scenario] {
     [
-      Scenario("set Int64 with undo, the first in a group", repetitions: 200) { bench in
+      Scenario("set Int64 with undo, first change in a group", repetitions: 200) { bench in
         { count in
           let (context, workers) = try changed(count, bench)
           try context.undoGroup("") { try counted { for worker in workers { worker.number = 2 } } }
         }
       },
-      Scenario("set Int64 with undo, again in a group", repetitions: 200) { bench in
+      Scenario("set Int64 with undo, second change in a group", repetitions: 200) { bench in
         { count in
           let (context, workers) = try changed(count, bench)
           try context.undoGroup("") {

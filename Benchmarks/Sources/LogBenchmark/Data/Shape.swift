@@ -20,7 +20,8 @@ enum Shape: String, CaseIterable, ExpressibleByArgument, Codable {
 
   var valueLength: Int { self == .hashed100 || self == .dense100 ? 100 : 1024 }
 
-  /// The number of records for this shape. It gives all shapes about the same number of bytes.
+  /// The number of records for this shape. Long values get a quarter of the records, so the sizes
+  /// of the stores differ less.
   func recordCount(forSmallValues count: Int) -> Int { valueLength == 100 ? count : max(count / 4, 1) }
 
   func key(_ ordinal: Int) -> log_key {
