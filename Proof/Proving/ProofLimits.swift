@@ -8,7 +8,8 @@ import PerdureFileIO
   import Darwin
 #endif
 
-/// The limits of a single try. No bytes may make a store hang, or allocate memory without limit.
+/// The limits of a single try. A damaged store, whatever its bytes, must not cause a hang, or
+/// allocations without limit.
 package enum ProofLimits {
   /// The maximum number of bytes of memory for reading a damaged store.
   static let memoryMax = 64 << 20
@@ -30,7 +31,9 @@ package enum ProofLimits {
     mutating func add(since start: Double) throws {
       let cost = ProofLimits.cost(since: start)
       self = worst(cost)
-      if cost.seconds > ProofLimits.secondsMax { throw Violation("it took \(cost.text)") }
+      if cost.seconds > ProofLimits.secondsMax {
+        throw Violation("the try took \(cost.text); the limit is \(ProofLimits.secondsMax) s")
+      }
     }
 
     func worst(_ other: Cost) -> Cost {

@@ -22,9 +22,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let corruption = Code(kind: .corruption)
     /// The operating system refused an operation. `cause` has the reason.
     public static let io = Code(kind: .io)
-    /// The medium, or the user's share of it, has no space left for this. Nothing was written, and
-    /// the store can still be used: it can be read, records can be removed, and it can be compacted
-    /// (`StoreOptions.reserveBytes`).
+    /// The medium, or the user's disk quota, has no space left for the operation. Nothing was
+    /// written, and the store can still be used: it can be read, records can be removed, and it can
+    /// be compacted (`StoreOptions.reserveBytes`).
     public static let diskFull = Code(kind: .diskFull)
     /// An earlier write or sync failed, or the store's folder was removed or replaced. The store
     /// accepts no more writes: close it and open it again.
@@ -116,7 +116,7 @@ extension StoreError {
       return StoreError(
         .io,
         "\(action) found a directory or a pipe, for example, in place of one of the store's files. "
-          + "Move it away. If the store had this file, restore it from a backup",
+          + "Move it away. If the store had a file with this name, restore the store from a backup",
         at: cause.path, cause: cause)
     }
     return unsure(cause, action)
@@ -135,7 +135,7 @@ extension StoreError {
     return StoreError(
       .poisoned,
       "The store's folder, or the file LOCK in it, was removed or replaced while the store was open; commits "
-        + "since then may be lost. Close this store, and open the right one by its path",
+        + "since then may be lost. Close this store, and open the intended store by its path",
       at: cause.path, cause: cause)
   }
 

@@ -169,7 +169,7 @@ extension Engine {
   }
 
   /// Removes the blob files of a batch whose commit failed. If the log may reference the files,
-  /// they are kept, and the next recovery decides.
+  /// they are kept. The next recovery removes those that no record names.
   func didFail(_ batch: borrowing WriteBatch, _ error: any Error) {
     let leavesNothing = (error as? StoreError).map { StoreError.leavingNothing.contains($0.code) } ?? false
     // If the store is not poisoned, the commit was rolled back.

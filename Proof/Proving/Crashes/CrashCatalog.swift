@@ -7,7 +7,7 @@ package enum CrashDefinition: Hashable, Sendable {
   case index(String, over: [String], extractor: String, parameters: [UInt8], isUnique: Bool)
   /// An index that counts the groups of another index.
   case groupCounts(String, of: String, isUnique: Bool)
-  /// An index of sums of groups, over whole numbers.
+  /// An index with one sum of whole numbers for each group.
   case groupSums(String, over: [String], extractor: String, parameters: [UInt8])
   /// An index that orders the sums of another index.
   case sumOrder(String, of: String)

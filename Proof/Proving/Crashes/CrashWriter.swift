@@ -45,7 +45,8 @@ struct CrashWriter {
 
   /// The snapshot that is retained while the store is compacted.
   private var held: Snapshot?
-  /// The compactor that runs when the store has enough garbage; nil if there is none.
+  /// The compactor that runs when the store has enough garbage; nil if the workload has no such
+  /// compactor.
   private let compactor: HandDrivenCompactor?
 
   /// Runs a step that blocks until its syncs are done.
@@ -100,7 +101,8 @@ struct CrashWriter {
     if hasRun { history.noteCompaction() }
   }
 
-  /// Calls `body`, which makes all earlier commits durable, and notes that promise.
+  /// Calls `body`, which makes all earlier commits durable, and then marks the last of them as
+  /// promised to be durable.
   private func promising(_ body: () throws -> Void) throws {
     let sequence = store.snapshot().sequence
     try body()

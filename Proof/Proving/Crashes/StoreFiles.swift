@@ -8,9 +8,10 @@ import PerdureFormat
 // - SF1 Each long value of the store has one file. No other blob file exists.
 // - SF2 The only index file is the one that the superblock names. If it names none, no index file
 //   exists.
-// - SF3 Up to the segment with the end of the durable log, the segments are exactly its chain of
-//   predecessors. Later segments may exist: a last one without a header, and void ones whose
-//   numbers must not be reused (R12).
+// - SF3 The segments up to the one with the durable end are exactly that segment and its chain of
+//   predecessors, as named in the segment headers. Later segments may exist: the newest one may
+//   have no header, and void segments remain so that their numbers are not reused (FORMAT.md, B5
+//   and R12).
 // - SF4 No temporary file exists, and FORMAT.md defines every name.
 
 /// The files of a store that no process reads or writes now.
@@ -82,7 +83,7 @@ struct StoreFiles {
   }
 
   private static func leftover(_ name: StoreFileName) -> Violation {
-    Violation("nothing needs \(name.string), but it still exists")
+    Violation("\(name.string) is not needed, but it still exists")
   }
 
   private func bytes(of name: StoreFileName, upTo end: Int = .max) throws -> [UInt8] {

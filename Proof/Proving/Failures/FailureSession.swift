@@ -1,6 +1,7 @@
 import PerdureLog
 
-/// One opening of the store in a `FailureRun`, with the operations that the programs use.
+/// One opening of the store in a `FailureRun`, with the operations that the programs of
+/// `FailureWorkload` use.
 final class FailureSession {
   /// One operation of a commit.
   struct Operation {
@@ -64,8 +65,8 @@ final class FailureSession {
 
   // MARK: - Values
 
-  /// A value: a group in eight bytes, a number that no other value has in eight bytes, and `length`
-  /// more bytes. There are three groups.
+  /// A value: eight bytes with the group, eight bytes with a number that no other value has, and
+  /// `length` more bytes. There are three groups.
   func value(_ length: Int, group: UInt64 = 0) -> [UInt8] {
     writtenCount += 1
     var value = withUnsafeBytes(of: (group % 3).bigEndian) { Array($0) }

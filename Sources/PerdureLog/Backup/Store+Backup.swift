@@ -11,14 +11,14 @@ extension Store {
   /// these commits are durable in the store and in the backup. Frames, records and values are
   /// verified as they are copied. The index is not copied: the first opening of a backup builds it
   /// from the log. Never write to a backup: restore it, with `restore(from:to:options:progress:)`,
-  /// or copy it. A backup that is opened for writing becomes a separate store, and no longer serves
-  /// as an earlier backup.
+  /// or copy it. A backup that is opened for writing becomes a separate store, and cannot be the
+  /// `earlier` backup of another backup.
   ///
   /// If an earlier backup is given, unchanged files are shared with it as hard links. If the file
   /// system has no hard links, these files are copied. Each backup is complete, and either backup
-  /// may be removed. A segment is shared if its bytes are equal in both. A file of a value is
-  /// shared if its header and checksums are equal; the value itself is not read. Later damage to a
-  /// shared file is damage in both backups.
+  /// may be removed. A segment is shared if its bytes in the store and in the earlier backup are
+  /// equal. A file of a value is shared if its header and checksums are equal; the value itself is
+  /// not read. Later damage to a shared file is damage in both backups.
   ///
   /// A store that was opened for reading can also be backed up, while another process writes to it.
   /// The backup then contains the state of the last opening or `refresh()`. The last commits of
@@ -42,11 +42,11 @@ extension Store {
   ///     another backup to the same target.
   /// - Returns: The contents of the backup.
   /// - Throws: `StoreError`: `.corruption` if the store is damaged, with file and offset;
-  ///   `.invalidArgument` if the target is not empty, or `earlier` is not a backup of this branch
-  ///   of the store; `.diskFull`, `.io`, `.locked`, `.closed`, `.poisoned`, `.forked`,
-  ///   `.unsupportedFormat`. `CancellationError` if the task is cancelled. Errors of `progress`.
-  ///   After an error the target contains no backup, except that it may contain one if the last
-  ///   sync failed. The store can still be used.
+  ///   `.invalidArgument` if the target is not empty, or if `earlier` is a backup of another store
+  ///   or of another copy of this store (FORMAT.md, P6); `.diskFull`, `.io`, `.locked`, `.closed`,
+  ///   `.poisoned`, `.forked`, `.unsupportedFormat`. `CancellationError` if the task is cancelled.
+  ///   Errors of `progress`. After an error the target contains no backup, except that it may
+  ///   contain one if the last sync failed. The store can still be used.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Uses
   ///   memory for a few mebibytes, and 24 bytes for each value in a separate file.
   @discardableResult
@@ -54,7 +54,8 @@ extension Store {
     to target: String, since earlier: String? = nil, options: BackupOptions = BackupOptions(),
     progress: (BackupProgress) throws -> Void = { _ in }
   ) throws -> BackupReport {
-    // This check is first, because an access to the target may complete a replacement there. FK2
+    // This check is first: an access to the target may complete an interrupted replacement of the
+    // target, which a forked child must not do. FK2
     try checkProcess()
     try options.validate()
     let engine = engine

@@ -2,8 +2,9 @@ import PerdureFormat
 
 // Handles of keyspaces and indexes are values with a number that each store assigns. A handle of
 // another store may have the number of another keyspace, or an unused number. When a commit gets
-// its turn, it first checks all its handles. A snapshot compares the mark of a handle with the mark
-// in its root. Reads that cannot throw return no entries for a handle of another store.
+// its turn, it first checks all its handles. The mark of a handle is a hash of the store, the name
+// and the kind. A read of a snapshot compares this mark with the mark in the snapshot's root. Reads
+// that cannot throw return no entries for a handle of another store.
 
 extension Catalog {
   /// - Throws: `StoreError` with code `.invalidArgument` if the handle belongs to another store.
@@ -53,8 +54,8 @@ extension Engine {
     }
   }
 
-  /// A snapshot of an earlier opening of the same store is valid: versions are positions in the
-  /// log.
+  /// A snapshot from an earlier opening of the same store is valid, because address words do not
+  /// depend on the opening.
   private func check(_ snapshot: Snapshot) throws(StoreError) {
     guard snapshot.engine.storeID == storeID else {
       throw StoreError(

@@ -1,6 +1,7 @@
-// Checks whether two versions agree on a range of keys. Two walks, one in each version, advance in
-// parallel. If both are before the same node, or at the same position in it, both skip the node. So
-// the cost depends on the differences, not on the length of the range.
+// Checks whether two versions agree on a range of keys. Two cursors, one in each version, advance
+// in parallel. If both are before the same node, both skip it. If both are at the same index of the
+// same node, both skip the rest of that node. So the cost depends on the differences, not on the
+// length of the range.
 
 extension OrderedTree {
   /// Whether `old` and `new` have the same keys with the same payloads in `range`.
@@ -29,20 +30,21 @@ extension OrderedTree {
   }
 }
 
-/// A walk that is before a subtree or an entry. It can enter the subtree or skip it.
+/// A cursor in one version of the tree. The next item is a subtree or an entry. The cursor can
+/// enter a subtree or skip it.
 private struct SubtreeWalk: ~Copyable {
   private struct Step {
     var node: OrderedNode
     var index: Int
   }
 
-  /// The path from the root. The walk is before entry `index` of the last node.
+  /// The path from the root. The cursor is before entry `index` of the last node.
   private let path: UnsafeMutablePointer<Step>
   private var depth = 0
   private let keyBuffer: UnsafeMutableRawPointer
   private let file: FileNodes
 
-  /// Positions the walk before the first entry whose key is not less than `key`.
+  /// Positions the cursor before the first entry whose key is not less than `key`.
   init(_ tree: OrderedTree, from key: UnsafeRawBufferPointer) {
     path = .allocate(capacity: OrderedTree.heightLimit)
     keyBuffer = .allocate(byteCount: OrderedNode.keyBufferByteCount, alignment: 16)
@@ -83,8 +85,8 @@ private struct SubtreeWalk: ~Copyable {
     leaveFinishedNodes()
   }
 
-  /// Removes finished nodes from the end of the path. The index of the parent is the index of the
-  /// finished child, so it is advanced to the next child.
+  /// Removes finished nodes from the end of the path. In each step of the path, `index` is that of
+  /// the child in the next step. When this child is finished, `index` advances to the next child.
   private mutating func leaveFinishedNodes() {
     while depth > 0, top.index == top.node.count {
       depth &-= 1
@@ -92,8 +94,8 @@ private struct SubtreeWalk: ~Copyable {
     }
   }
 
-  /// Skips the part that both walks share: the rest of a node, or a whole subtree. Returns false if
-  /// they share nothing.
+  /// Skips the part that both cursors share: the rest of a node, or a whole subtree. Returns false
+  /// if they share nothing.
   mutating func skipShared(with other: inout SubtreeWalk) -> Bool {
     guard depth > 0, other.depth > 0 else { return false }
     if top.node.base == other.top.node.base, top.index == other.top.index {
@@ -115,7 +117,7 @@ private struct SubtreeWalk: ~Copyable {
     leaveFinishedNodes()
   }
 
-  /// Whether all keys ahead of the walk are known to be at or above `bound`.
+  /// Whether all keys after the cursor are known to be at or above `bound`.
   mutating func isBehind(_ bound: UnsafeRawBufferPointer?) -> Bool {
     guard depth > 0 else { return true }
     guard let bound else { return false }

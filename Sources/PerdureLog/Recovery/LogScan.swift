@@ -13,8 +13,9 @@ struct LogScan {
     /// For a rewritten segment: the map between original and current offsets.
     var map: OffsetMap?
 
-    /// The offset for the address of the record at `offset` in the payload. It is nil if the map
-    /// and the frames of a rewritten segment do not agree.
+    /// The offset in the address word of the record at `offset` in the payload: in a rewritten
+    /// segment, its original offset. Nil if the map and the frames of a rewritten segment do not
+    /// agree.
     func recordOffset(at offset: Int) -> Int? {
       let place = Int(position.offset) + offset
       guard let map else { return place }
@@ -23,8 +24,8 @@ struct LogScan {
   }
 
   let superblock: Superblock
-  /// The end of the last complete commit or mark so far, or the start of the frames in a later
-  /// segment. It is not updated in rewritten segments, which are never the last.
+  /// The end of the last complete commit or mark frame. If a later segment begins between two
+  /// commits, the start of its frames. Not updated in rewritten segments, which are never the last.
   private(set) var end = LogPosition.start
   private(set) var sequence: UInt64 = 0
   /// The position up to which the log is synced, according to the frames read.
@@ -35,8 +36,8 @@ struct LogScan {
   /// The position at which reading began.
   private let start: LogPosition
   /// Whether the previous segment was rewritten, and no frame was read since. In this case the next
-  /// frame may continue a chain whose earlier part is unknown. Such a chain is complete (FORMAT.md,
-  /// T6).
+  /// frame may continue a commit whose earlier frames are unknown. That commit is complete
+  /// (FORMAT.md, T6).
   private var followsRewritten = false
 
   init(_ superblock: Superblock) {
@@ -98,8 +99,8 @@ struct LogScan {
     followsRewritten = true
   }
 
-  /// All bytes that may belong to a frame. The end of the data can be inside a header, because a
-  /// header may end with zeros.
+  /// All bytes that may belong to a frame. `logEnd` is after the last nonzero byte, but a header
+  /// may end with zeros. So the last header may end after `logEnd`.
   private func tail(_ bytes: UnsafeRawBufferPointer, _ link: SegmentChain.Link) -> UnsafeRawBufferPointer {
     let end = min(link.size, link.logEnd + UInt64(FrameHeader.length), UInt64(link.segment.capacity))
     return UnsafeRawBufferPointer(start: bytes.baseAddress, count: Int(end))
@@ -156,8 +157,8 @@ struct LogScan {
     }
   }
 
-  /// The error if the durable end is after the last byte read; nil otherwise. It has the offset at
-  /// which the log should continue.
+  /// The error if the durable end is after the last byte read; nil otherwise. Its location is the
+  /// offset of the missing frame, or only the segment if that is a later one.
   var endsTooEarly: StoreError? {
     let promised = superblock.durableEnd
     guard promised > reached else { return nil }

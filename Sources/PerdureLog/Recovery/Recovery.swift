@@ -45,7 +45,7 @@ enum Recovery {
     } catch let error as StoreError where error.code == .notAStore {
       throw StoreError(
         .notAStore,
-        "The store's folder was removed or replaced; close this store, and open the right one by its path",
+        "The store's folder was removed or replaced; close this store, and open the intended store by its path",
         at: directory.path, cause: error.cause)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Opening the store")

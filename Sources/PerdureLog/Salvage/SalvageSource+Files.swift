@@ -7,8 +7,8 @@ import PerdureFormat
 // thrown instead.
 
 extension FileIOError {
-  /// Returns if an error that occurred while a damaged store was read proves damage of the store.
-  /// Only this function decides that.
+  /// Throws unless this error of reading a damaged store proves that the store is damaged. Only
+  /// this function decides that.
   ///
   /// - Throws: The error if it concerns the process and not the file: a shortage, or a
   ///   `StoreError` for a missing permission.
@@ -17,8 +17,8 @@ extension FileIOError {
     guard code == .permissionDenied else { return }
     throw StoreError(
       .io,
-      "The process may not read a file of the store, so its damage is unknown; give it the permission to read all "
-        + "files of the store",
+      "The process has no permission to read this file, so damage of the file is unknown; give the process the "
+        + "permission to read all files of the store",
       at: path, cause: self)
   }
 }
@@ -119,8 +119,8 @@ extension SalvageSource {
   /// this length.
   private static let rootLengthMax: UInt32 = 16 << 20
 
-  /// The generations of segments that the newest checkpoint has noted, by number; empty if no
-  /// checkpoint can be read.
+  /// How often each segment was rewritten before the newest checkpoint, by segment number; empty if
+  /// no checkpoint can be read.
   func generationsCounted() throws -> [UInt64: UInt64] {
     guard let store, let reference = superblock?.checkpoint, reference.rootLength <= Self.rootLengthMax else {
       return [:]

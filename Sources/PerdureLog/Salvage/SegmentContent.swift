@@ -2,18 +2,19 @@ import PerdureCompression
 import PerdureFileIO
 import PerdureFormat
 
-/// The bytes of one segment in memory. If the segment is in groups, they are unpacked. Bytes that
-/// the medium cannot return, and groups that cannot be unpacked, are zero.
+/// The bytes of one segment in memory. If compaction stored the frames in groups (FORMAT.md,
+/// "Groups"), these are the unpacked bytes. Bytes that the medium cannot return, and groups that
+/// cannot be unpacked, are zero.
 ///
 /// While a segment in groups is unpacked, it needs memory for its file and for its unpacked body.
 final class SegmentContent {
   private var memory: UnsafeMutableRawBufferPointer
   /// The unreadable ranges of the medium, as offsets in the file.
   private(set) var unreadable: [Range<Int>] = []
-  /// Whether the frames are in groups. Then all offsets are in the unpacked groups.
+  /// Whether the frames are in groups. If so, offsets in `bytes` differ from offsets in the file.
   private(set) var isGrouped = false
-  /// The damaged groups, as offsets in the file. Their unpacked bytes may be right nevertheless,
-  /// because bytes after a group's end affect only its checksum.
+  /// The damaged groups, as offsets in the file. Their unpacked bytes may be correct nevertheless,
+  /// because the checksum also covers the padding after a group.
   private(set) var damagedGroups: [Range<Int>] = []
   /// The end of the bytes that depend on the first sector of the file.
   private(set) var firstSectorEnd = SalvageScan.sectorLength
@@ -57,7 +58,7 @@ final class SegmentContent {
     return OffsetMap(lines: UnsafeRawBufferPointer(lines))
   }
 
-  /// Reads in large pieces. Where a piece fails, it reads block by block.
+  /// Reads in large pieces. A piece that cannot be read is read again, block by block.
   private func read(_ file: any File, _ range: Range<Int>, _ step: Int) throws {
     for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
       let part = start..<min(start + step, range.upperBound)
@@ -88,10 +89,12 @@ final class SegmentContent {
 
   /// Replaces the file's bytes by the unpacked groups.
   ///
-  /// If no footer gives the position of the entries, bytes of a value may look like a footer. Then
-  /// the frames decide, because they are valid in one position only. Without frames, the checksums
-  /// of the groups decide. (A first group that was stored unpacked has its frames valid in both
-  /// positions. So the frames in the file count only if no header says that there are groups.)
+  /// Without a footer, the found entries may be bytes of values. To decide whether there are
+  /// groups, the valid frame headers in the unpacked bytes and in the file are counted: a frame
+  /// header is valid at one offset only. If both counts are equal, the checksums of the groups
+  /// decide. A first group that is stored as it is has the same offset in both, so its frame
+  /// headers are valid in both. Therefore frame headers in the file are not counted if the segment
+  /// header says that there are groups.
   private func unpackGroups(of segment: SalvageSource.SourceSegment, _ store: StoreID?) {
     let entries = GroupTable.search(in: bytes)
     guard !entries.isEmpty else { return }

@@ -32,7 +32,8 @@ extension Store {
 
   /// Reads and verifies one frame, in the same way as a read of the log.
   ///
-  /// - Parameter offset: The frame's offset in the segment's file, or in the unpacked groups.
+  /// - Parameter offset: The frame's offset in the segment's file. For a segment in groups, the
+  ///   offset in its unpacked bytes.
   /// - Throws: `StoreError` with code `.corruption`.
   package func readFrame(at offset: Int, ofSegment number: UInt64) throws {
     try engine.looking { state in
@@ -73,8 +74,8 @@ extension Store {
   }
 }
 
-/// Visits every node, from the roots down. It checks each node before it follows any reference in
-/// it.
+/// Visits every node, from the roots down. Each node is checked before a reference in that node is
+/// followed.
 private struct IndexPageWalk {
   private let nodes: MappedNodes
   private(set) var pages: [IndexPage] = []
