@@ -8,10 +8,10 @@
 // of siblings like others (SiblingGroup.swift).
 //
 // Invariants:
-//   NB1. A neighbourhood costs credit. An entity earns credit by reads near the last one, and by
-//        rows of neighbourhoods that the program uses. A read far from the last one makes no
-//        neighbourhood. So such reads read nothing else, and neighbourhoods whose rows are not used
-//        are not made again and again.
+//   NB1. Each entity has credit, and a neighbourhood reduces it. A read near the last one
+//        increases the credit, and so does each use of a neighbourhood's row. A read far from the
+//        last one makes no neighbourhood, so it reads nothing else. If rows of neighbourhoods are
+//        not used, few neighbourhoods are made.
 //   NB2. A neighbourhood is used only in the epoch in which it was made: its rows are those of one
 //        view.
 //   NB3. It may contain ids without an object. They get no row, and no instance is made of them.
