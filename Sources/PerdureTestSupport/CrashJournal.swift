@@ -25,8 +25,8 @@ public struct CrashJournal: Sendable {
   private(set) var marks: [Mark] = []
   /// The first errors in the use of marks.
   private(set) var labelMistakes: [String] = []
-  /// Steps that began before this recovery: in the workload, or in the recovery that the crash
-  /// interrupted.
+  /// The labels of steps that began before this journal: in the workload, or in a recovery that a
+  /// crash interrupted.
   private var earlier: Set<Int> = []
   private var begunLabels: Set<Int> = []
   private var acknowledgedLabels: Set<Int> = []
@@ -75,12 +75,12 @@ public struct CrashJournal: Sendable {
   mutating func mark(_ kind: Mark.Kind, _ label: Int) {
     switch kind {
     case .begun:
-      if !begunLabels.insert(label).inserted { complain("\(label) has begun twice") }
+      if !begunLabels.insert(label).inserted { complain("step \(label) has begun twice") }
     case .acknowledged:
       if !begunLabels.contains(label), !earlier.contains(label) {
-        complain("\(label) was acknowledged and had not begun")
+        complain("step \(label) was acknowledged, but had not begun")
       } else if !acknowledgedLabels.insert(label).inserted {
-        complain("\(label) was acknowledged twice")
+        complain("step \(label) was acknowledged twice")
       }
     case .promised: break
     }
@@ -94,8 +94,8 @@ public struct CrashJournal: Sendable {
 
   private static let labelMistakesMax = 8
 
-  /// The labels of the marks of some kinds that were set before operation `count` + 1 began, in
-  /// order.
+  /// The labels of the marks that were set before operation `count` + 1, in order. Only marks whose
+  /// kind `isWanted` accepts are included.
   func labels(after count: Int, _ isWanted: (Mark.Kind) -> Bool) -> [Int] {
     marks.filter { isWanted($0.kind) && $0.operationCount <= count }.map(\.label)
   }

@@ -16,8 +16,8 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   /// The number of runs in which a call failed, including the run with the violation.
   public private(set) var struckCount = 0
 
-  /// The number of runs with a failed call for each kind. A run with an `InjectedFailure` of the
-  /// caller is not counted.
+  /// The number of runs with a failed call for each kind. A run with an `InjectedFailure` that the
+  /// caller passed is not counted.
   public private(set) var runs: [FailureKind: Int]
 
   /// The first violation.
@@ -36,8 +36,8 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   /// - Parameter allowed: The mistakes that this suite makes on purpose.
   /// - Throws: `FailureViolation`, or `SuiteMistake`.
   public func check(allowing allowed: Set<SuiteMistake.Kind> = []) throws {
-    // If the program used another file system, the disks lack its files, and a violation is not a
-    // fault of the program.
+    // This check is first. If the program used another file system, the simulated disks do not have
+    // its files, and a violation has no meaning.
     if callCount == 0, !allowed.contains(.noOperation) { throw SuiteMistake.noOperation }
     if let violation { throw violation }
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
@@ -56,8 +56,8 @@ public struct FailureReport: Sendable, CustomStringConvertible {
       SuiteMistake(
         .noFailure,
         """
-        No call has failed. None of the \(callCount) calls of the program can fail in this way\(kinds), or there are fewer \
-        calls than requested, or the sweep's part is too small.
+        No call has failed. None of the \(callCount) calls of the program can have the requested failure\(kinds), or the \
+        program makes fewer calls than the requested number, or FailureSweep.part is too small.
         """)
     ]
   }

@@ -80,10 +80,10 @@ struct SuiteMistakeTests {
   @Test(
     "Wrong labels of steps are reported, with the operation before the label",
     arguments: [
-      (["b1", "b1", "a1"], "1 has begun twice, after operation #1"),
-      (["b1", "a1", "a1"], "1 was acknowledged twice, after operation #2"),
-      (["b1", "a2"], "2 was acknowledged and had not begun, after operation #1"),
-      (["a1", "b1"], "1 was acknowledged and had not begun, after operation #0"),
+      (["b1", "b1", "a1"], "step 1 has begun twice, after operation #1"),
+      (["b1", "a1", "a1"], "step 1 was acknowledged twice, after operation #2"),
+      (["b1", "a2"], "step 2 was acknowledged, but had not begun, after operation #1"),
+      (["a1", "b1"], "step 1 was acknowledged, but had not begun, after operation #0"),
     ])
   func labels(_ marks: [String], _ text: String) throws {
     let report = try CrashExplorer(seed: 1).explore { fileSystem, marker in
@@ -130,7 +130,7 @@ struct SuiteMistakeTests {
       }
     }
     try report(1).check()
-    try expect(.labels, saying: "9 was acknowledged and had not begun", try report(9))
+    try expect(.labels, saying: "step 9 was acknowledged, but had not begun", try report(9))
   }
 }
 
@@ -207,7 +207,9 @@ struct SweepMistakeTests {
     var sweep = FailureSweep(seed: 1)
     sweep.kinds = [.shortRead]
     let report = sweep.run(program: program, verify: verify)
-    expect(.noFailure, saying: "None of the 4 calls of the program can fail in this way (short read)", report)
+    expect(
+      .noFailure, saying: "None of the 4 calls of the program can have the requested failure (short read)",
+      report)
     #expect(report.description.contains("(short read 0)"))
     try report.check(allowing: [.noFailure])
   }
