@@ -20,14 +20,15 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var location: Location
   /// Whether the store may only be read. Saving then fails.
   ///
-  /// Another process may write it meanwhile. Its saves are visible in new contexts, and in those
-  /// that advance: by `rollback()`, `reset()`, `refreshAllObjects()`, `refresh(_:mergeChanges:)`,
-  /// and at the start of each `perform`. Each of these reads a few files. If there were saves
-  /// since, the advance costs as much as loading the store. If the newest state cannot be shown,
-  /// the context's next fetch from it throws, with the reason as `cause`. Error 134100 says that
-  /// the writer has changed the model, and that a container with that model can read the store.
-  /// While that lasts, the first fetch of every `perform` and of every new context throws. Later
-  /// fetches read the earlier state. The context tries again each time it is to advance.
+  /// Another process may write it meanwhile. Its saves are visible in new contexts. An existing
+  /// context advances to the newest state at the start of each `perform`, and in `rollback()`,
+  /// `reset()`, `refreshAllObjects()` and `refresh(_:mergeChanges:)`. Each advance reads a few
+  /// files. If the store has newer saves, the advance costs as much as loading the store. If the
+  /// context cannot read the newest state, its next fetch from this store throws an error with the
+  /// reason as `cause`. Error 134100 says that the writer has changed the model, and that a
+  /// container with that model can read the store. While the newest state cannot be read, the first
+  /// fetch of every `perform` and of every new context throws. Later fetches read the earlier
+  /// state. The context tries again each time it is to advance.
   public var isReadOnly: Bool
   /// The durability of a save when it returns.
   public var durability: Durability
@@ -44,8 +45,9 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Changes the options with which the engine opens the store. It is called at each opening, on
   /// the opening thread.
   ///
-  /// With nil, the engine's defaults apply, and closing writes a checkpoint from 32 KiB on
-  /// (`CheckpointOptions.closeTailBytes`). That suits most graphs.
+  /// With nil, the engine's defaults apply, which suit most graphs. For example, closing writes a
+  /// checkpoint if the log has at least 32 KiB after the last one
+  /// (`CheckpointOptions.closeTailBytes`).
   ///
   ///     description.configuresEngine = { options in
   ///       options.fileSystem = fileSystem
@@ -55,8 +57,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// It is for crash-recovery suites with their own file system (PerdureTestSupport has one), and
   /// for stores that the defaults do not suit. `isReadOnly` and `durability` always come from the
   /// description. Comparisons of descriptions ignore the closure. Functions that take only a path,
-  /// such as `PersistentContainer.destroyPersistentStore(at:)`, ignore it and use the system's
-  /// files.
+  /// such as `PersistentContainer.destroyPersistentStore(at:)`, ignore the closure and use the file
+  /// system of the operating system.
   public var configuresEngine: (@Sendable (inout StoreOptions) -> Void)?
 
   /// Describes a store in a directory.

@@ -18,8 +18,8 @@
   case data
   case url
 
-  /// Whether both are the same kind. Inlinable, which the derived operator is not
-  /// (ManagedObject+InlinedReading.swift).
+  /// Whether both are the same kind. Written by hand, because the compiler's `==` is not inlinable,
+  /// and inlined reads of properties need it (ManagedObject+InlinedReading.swift).
   @inlinable @inline(__always)
   package static func == (left: FieldKind, right: FieldKind) -> Bool {
     // An enumeration without payloads and with fewer than 256 cases is one byte.

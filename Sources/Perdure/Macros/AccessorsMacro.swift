@@ -1,5 +1,5 @@
-/// Makes the stored variables of a class accessors of the properties of an entity that a model in
-/// code or in a file describes.
+/// Turns each stored variable of a class into an accessor of the property with the same name. A
+/// model in code or in a file describes the entity and its properties.
 ///
 ///     @Accessors final class Visitor: ManagedObject {
 ///       var name: String?
@@ -10,15 +10,15 @@
 ///         "Visitor", className: "Visitor", properties: [.string("name"), .int64("visits")])
 ///     ])
 ///
-/// Each variable has the name of its property, so accessors cannot be confused. A container
-/// compares the variables with the model when it loads its stores. It rejects a variable without a
-/// property, or with another type, with error 134080. The error names the class, the variable and
-/// the entity.
+/// A container compares the variables with the model when it loads its stores. A variable without a
+/// property, or with another type than its property, causes error 134080. The error names the
+/// class, the variable and the entity.
 ///
-/// The model alone describes the properties. The variables have no initial values, and no markers
-/// except `@Attribute(.transient)`, `.transformed(by:)` and `.composite`, for types that only the
-/// class knows. A variable of an attribute with a value transformer needs `.transformed(by:)`. The
-/// type of a variable may differ from that of its attribute in two ways:
+/// The model alone describes the properties. The variables have no initial values. Their only
+/// markers are `@Attribute(.transient)`, `.transformed(by:)` and `.composite`, because the model
+/// does not contain the Swift types of such variables. A variable of an attribute with a value
+/// transformer needs `.transformed(by:)`. The type of a variable may differ from that of its
+/// attribute in two ways:
 ///
 /// - Whether it is optional. `var age: Int16` of an attribute without a value reads as 0. `var
 ///   name: String?` of a required attribute reads as nil until it is set.
@@ -26,8 +26,8 @@
 ///
 /// The entity may have other properties too. The class may be the class of several entities, and
 /// its subclasses may have `@Accessors` as well. For a to-many variable, functions `addToX` and
-/// `removeFromX` are generated. Hooks and validation functions of the class are called as those of
-/// a class with `@Entity`. If a model is made from classes, these need `@Entity` instead.
+/// `removeFromX` are generated. Hooks and validation functions of the class are called in the same
+/// way as with `@Entity`. If a model is made from classes, these need `@Entity` instead.
 @attached(
   member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_transformedAccessors),
   named(_propertyNamesByKeyPath),

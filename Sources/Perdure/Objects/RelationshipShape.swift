@@ -3,7 +3,8 @@
 internal import PerdureModel
 internal import PerdurePredicates
 
-/// One end of a relationship. A class, because each step from object to object passes it on.
+/// One end of a relationship. It is a class, because every step of a traversal passes it as an
+/// argument, and a reference is cheap to copy.
 final class RelationshipShape: Sendable {
   /// How the links of this end are stored.
   enum Form: Sendable, Hashable {
@@ -20,7 +21,7 @@ final class RelationshipShape: Sendable {
   }
 
   private let property: PropertySchema
-  // These are copies, because walks read them at every step.
+  // Copied from `property`, because a traversal reads these values at every step.
   let slot: Int
   let form: Form
   /// The number of the entity at the other end, which may be abstract.
@@ -71,8 +72,9 @@ final class RelationshipShape: Sendable {
   var hasCountLimits: Bool { isToMany && (minCount > 0 || maxCount > 0) }
 
   /// Whether a change can violate a limit together with a change of another context. Additions can
-  /// exceed the maximum, and removals can fall below the minimum. The other context may empty an
-  /// optional relationship. Then the additions alone must reach the minimum.
+  /// exceed the maximum, and removals can fall below the minimum. An empty optional relationship is
+  /// valid, whatever its minimum. So the other context may remove all objects, and then the
+  /// additions alone must reach the minimum.
   func isLimited(in delta: LinkDelta) -> Bool {
     guard isToMany else { return false }
     if maxCount > 0, !delta.added.isEmpty { return true }
