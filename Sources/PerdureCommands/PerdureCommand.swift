@@ -17,9 +17,9 @@ package struct PerdureCommand: ParsableCommand {
 
       Colours and progress bars appear only on terminals. Set NO_COLOR to have no colours.
 
-      Exit codes: 0 all is well; 1 something in the store is wrong or damaged (`salvage`: the new store has the \
-      readable part); 2 the work could not be done, for example because the store does not open, or \
-      the results could not be written; 64 the command line is wrong.
+      Exit codes: 0 success; 1 the store has faults or damage (`salvage`: the new store has the readable part); \
+      2 the work could not be done, for example because the store does not open, or the results could not be \
+      written; 64 the command line is wrong.
 
       `perdure --generate-completion-script bash` prints completions for a shell: bash, zsh or fish.
       """,

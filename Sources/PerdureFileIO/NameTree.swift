@@ -1,4 +1,4 @@
-// The names of a file system in memory, as a value. It contains no bytes of files.
+// The names of a file system in memory, as a value. The tree contains no bytes of files.
 //
 // Invariants:
 //   NT1  Exactly one entry names each directory, except the root, which has none. One or more
@@ -206,8 +206,8 @@ extension NameTree {
     return (change, unname(node) ? node : nil)
   }
 
-  /// Removes a name from a node's count. If it was the last name, removes the node from the tree
-  /// and returns true.
+  /// Subtracts one from the link count of a node. If it was the last name, removes the node from
+  /// the tree and returns true.
   private mutating func unname(_ node: NodeID) -> Bool {
     let count = linkCount(of: node)
     nodes[node] = count > 1 ? .file(linkCount: count - 1) : nil

@@ -31,7 +31,7 @@ final class POSIXFileLock: FileLock {
     }
   }
 
-  /// Opens and locks the file that has the name.
+  /// Opens the file at `place`, and locks it.
   private static func lockedFile(
     _ place: POSIXPlace, _ kind: LockKind, _ opened: () -> Void
   ) throws(FileIOError) -> POSIXFile {

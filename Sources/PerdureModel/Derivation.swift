@@ -121,7 +121,7 @@ extension Derivation {
         "Write names with full stops between them, as in \"company.name\".")
     }
     guard let place = operators.first else { return .value(names) }
-    let rest = "Derive an attribute of the other entity, and name that at the end of a path."
+    let rest = "Add a derived attribute to the other entity, and write its name at the end of a path."
     switch parts[place] {
     case "@count" where operators.count == 1 && place == parts.count - 1:
       guard names.count == 1 else {
@@ -134,12 +134,12 @@ extension Derivation {
           "\"\(text)\" does not add up one attribute of one relationship.",
           names.count == 1
             ? "Write relationship.attribute.@sum."
-            : "Derive an attribute of the other entity that is \(names.dropFirst().joined(separator: ".")), and "
-              + "add that up.")
+            : "Add an attribute with the derivation \"\(names.dropFirst().joined(separator: "."))\" to the other "
+              + "entity, and use the sum of that attribute.")
       }
       return .sum(names[0], of: names[1])
     case "@count", "@sum":
-      throw Flaw("\"\(text)\" has \(parts[place]) where no values are counted.", "Put it at the end.")
+      throw Flaw("\"\(text)\" has \(parts[place]) in a wrong position.", "Use one operator, at the end.")
     default:
       throw Flaw(
         "\"\(text)\" has the operator \(parts[place]).",

@@ -16,13 +16,14 @@
 /// The model determines the slots. A container finds them by the names of the accessors, once for
 /// each entity of the class.
 struct AccessorsExpansion {
-  /// The shared parts of the generated code. Its options are not used.
+  /// Generates the parts that `@Entity` generates too. The options of `entity` are not used.
   let entity: EntityExpansion
 
   static func members(_ request: Request.AttachedExpansion) -> Reply {
     let declaration = request.declaration
     let type = DeclarationScanner.type(declaration.source)
-    // Both attributes are expanded, but one error message is enough.
+    // By mistake, a class may have two of @Entity, @EntityBase and @Accessors. Only the first
+    // reports the error.
     guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
     if let reply = request.reply(to: type.shapeProblem ?? type.initializerProblem, of: type) { return reply }
     let expanded = ExpandedClass(type, check: Self.problem)
@@ -107,7 +108,7 @@ struct AccessorsExpansion {
     return transformed.isEmpty ? [] : [list("_transformedAccessors", transformed)]
   }
 
-  /// The override of a list of names, which continues that of the superclass.
+  /// An override that returns the names of the superclass, followed by the names of `properties`.
   private func list(_ name: String, _ properties: [ManagedProperty]) -> String {
     let names = properties.map { "\"\($0.name)\"" }.joined(separator: ", ")
     return """

@@ -17,7 +17,7 @@ enum SwiftName {
   /// Names that no declaration can have, because a member with such a name is a part of Swift.
   static let impossible: Set<String> = ["Type", "Protocol", "self", "Self", "init", "Any", "_"]
 
-  /// A name as it is declared and used.
+  /// The name as Swift source: in backticks if it is a keyword.
   static func spelling(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
 
   /// Whether a text is a letter or an underscore, followed by letters, digits and underscores.
@@ -26,8 +26,8 @@ enum SwiftName {
     return text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  /// Whether a text has only the characters of the name of a type, such as `[String: Int]?` or
-  /// `Measurement<Unit>`. The text is not parsed.
+  /// Whether a text looks like a type, such as `[String: Int]?` or `Measurement<Unit>`: it has only
+  /// characters that types can have, and its brackets are balanced. The text is not parsed.
   static func isType(_ text: String) -> Bool {
     guard let first = text.first, first.isLetter || first == "_" || first == "[" else { return false }
     var depth = 0
@@ -46,8 +46,8 @@ enum SwiftName {
   /// The name with an upper case letter at the start.
   static func capitalized(_ name: String) -> String { name.prefix(1).uppercased() + name.dropFirst() }
 
-  /// The letters and digits of a text as an identifier that begins with an upper case letter; nil
-  /// if it has none. A file name such as `My Notes 2` becomes `MyNotes2`.
+  /// An identifier from the letters, digits and underscores of a text, with an upper case first
+  /// letter; nil if the text has none of them. A file name such as `My Notes 2` becomes `MyNotes2`.
   static func identifier(of text: String) -> String? {
     let words = text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
     let joined = words.map { capitalized(String($0)) }.joined()
@@ -57,8 +57,7 @@ enum SwiftName {
 }
 
 extension SwiftName {
-  /// The letters and digits of a text as an identifier that begins with a lower case letter; nil if
-  /// it has none.
+  /// As `identifier(of:)`, but with a lower case first letter.
   static func function(of text: String) -> String? {
     identifier(of: text).map { $0.prefix(1).lowercased() + $0.dropFirst() }
   }
@@ -77,7 +76,7 @@ extension SwiftName {
     "Optional", "Set", "String", "Swift", "UInt", "UInt16", "UInt32", "UInt64", "UInt8",
   ]
 
-  /// Whether a type contains types of Foundation that attributes have.
+  /// Whether the text of a type names a Foundation type that an attribute can have.
   static func isOfFoundation(_ type: String) -> Bool {
     !words(inType: type).isDisjoint(with: ["Data", "Date", "Decimal", "URL", "UUID"])
   }

@@ -1,15 +1,15 @@
-/// The space at the right of a layer, in which lines change their height.
+/// The space at the right of a layer. Lines change their y coordinates only there.
 ///
 /// A line crosses a gutter in three parts: horizontally to its *track*, vertically along the track,
-/// and horizontally to the next layer. So lines run through gutters, and through the places of
-/// bends, but never through boxes.
+/// and horizontally to the next layer. So lines run only through gutters, and through the space
+/// that a layer reserves for them (*bends*, LayeredGraph.swift), but never through boxes.
 struct Gutter {
   static let trackWidth = 10
   /// The space for arrow heads at both sides.
   static let margin = 24
   private static let widthMin = 60
 
-  /// The part of one or several lines in a gutter. All its ends share a track.
+  /// One line in a gutter, or several lines that share a track.
   struct Wire {
     /// The y coordinates of the ends at each side.
     var lefts: [Int]

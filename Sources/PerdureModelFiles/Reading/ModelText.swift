@@ -166,8 +166,8 @@ enum ExtensionKey {
   static let transformer = "perdure.transformer"
   /// The value for an attribute without a transformer.
   static let noTransformer = "none"
-  /// Followed by a number from 1: the predicate of a validation rule.
+  /// The prefix of the keys for predicates of validation rules. A number from 1 follows.
   static let predicate = "perdure.predicate."
-  /// Followed by the number of a predicate: its message.
+  /// The prefix of the keys for messages of predicates. The number of the predicate follows.
   static let message = "perdure.message."
 }

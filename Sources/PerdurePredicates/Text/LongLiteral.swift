@@ -39,8 +39,8 @@ extension FetchExpression {
     return Self.longLiteral(text, value)
   }
 
-  /// The decimal value of a text; nil if `number` is not a Double, or is equal to the decimal
-  /// value.
+  /// The exact decimal value of a text that the parser read as `number`; nil if `number` is not a
+  /// Double, or is exactly that value.
   fileprivate static func longLiteral(_ text: String, _ number: Value) -> Decimal? {
     guard case .double = number, let decimal = Value.decimal(text),
       Value.sortOrder(.decimal(decimal), number) != .same

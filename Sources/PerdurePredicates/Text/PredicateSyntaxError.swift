@@ -14,7 +14,7 @@ public struct PredicateSyntaxError: Error, Hashable, Sendable {
     public static let unexpectedToken = Code(kind: .unexpectedToken)
     /// A quote was opened and not closed.
     public static let unclosedText = Code(kind: .unclosedText)
-    /// A number, an escape or a typed literal without a meaning.
+    /// An invalid number, escape or typed literal.
     public static let badLiteral = Code(kind: .badLiteral)
     /// A function, option, specifier or collection operator that does not exist.
     public static let unknownName = Code(kind: .unknownName)
