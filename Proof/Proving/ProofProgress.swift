@@ -54,8 +54,8 @@ package final class ProofProgress: Sendable {
   /// Resets the count before another campaign begins.
   package func restart() { state.withLock { $0 = State() } }
 
-  /// Returns a place where one task notes its current step. Each task requests one place, not each
-  /// case.
+  /// Returns a note for the current step of one task. A task requests one note, and uses it for all
+  /// its cases.
   package func newNote() -> ProofNote { desk?.newNote() ?? ProofNote() }
 
   /// Runs `body`, and measures the greatest increase of the process's memory during it. The

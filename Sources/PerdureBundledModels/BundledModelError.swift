@@ -8,8 +8,8 @@ public enum BundledModelError: Error, Sendable, Hashable {
   /// - Parameters:
   ///   - name: The name of the model.
   ///   - bundle: The path of the bundle.
-  ///   - files: The models in the bundle, or its other files if it has no model. In ascending
-  ///     order.
+  ///   - files: The names of the models in the bundle, or of its other files if it has no model, in
+  ///     ascending order.
   case noModel(name: String, bundle: String, files: [String])
   /// The file is not a valid model. The error has all findings, with their lines.
   case invalidModel(ModelFileError)

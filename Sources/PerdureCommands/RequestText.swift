@@ -46,7 +46,7 @@ enum RequestText {
     _ model: ManagedObjectModel, _ entities: [EntityDescription]
   ) -> [FetchRequestTemplate] {
     let names = Set(entities.map(\.name))
-    // If a later version of Perdure has stored a request, the model may not have its entity.
+    // If a later version of Perdure has stored a request, its entity may be missing from the model.
     return model.fetchRequestTemplates.filter {
       names.contains($0.request.entityName) || entities.count == model.entities.count
     }

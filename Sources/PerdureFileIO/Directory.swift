@@ -35,7 +35,7 @@ public protocol Directory: AnyObject, Sendable {
   /// Opens or creates a file, like `FileSystem.open(_:_:)`. The name of a created file is durable
   /// after `sync()`.
   ///
-  /// - Throws: The errors of `FileSystem.open(_:_:)`. Then no file was created.
+  /// - Throws: The errors of `FileSystem.open(_:_:)`. After an error, no file was created.
   func open(_ name: String, _ mode: FileMode) throws(FileIOError) -> any File
 
   /// Renames the file `source` to `destination`. An existing file with the name `destination` is
@@ -43,18 +43,18 @@ public protocol Directory: AnyObject, Sendable {
   ///
   /// Works like `FileSystem.rename(_:to:)`, within this directory.
   ///
-  /// - Throws: The errors of `FileSystem.rename(_:to:)`. Then nothing was renamed.
+  /// - Throws: The errors of `FileSystem.rename(_:to:)`. After an error, nothing was renamed.
   func rename(_ source: String, to destination: String) throws(FileIOError)
 
   /// Removes the name of a file, or an empty directory, like `FileSystem.remove(_:)`.
   ///
-  /// - Throws: `.notFound`, `.directoryNotEmpty`. Then nothing was removed.
+  /// - Throws: `.notFound`, `.directoryNotEmpty`. After an error, nothing was removed.
   func remove(_ name: String) throws(FileIOError)
 
   /// Makes the names in the directory durable, like `FileSystem.syncDirectory(_:)`.
   ///
-  /// - Throws: `.mediaError`. Then it is unknown whether names that changed since the last sync are
-  ///   durable.
+  /// - Throws: `.mediaError`. After an error, it is unknown whether names that changed since the
+  ///   last sync are durable.
   func sync() throws(FileIOError)
 
   /// Acquires the lock of the file `name`, and creates that file if it is absent.
@@ -62,7 +62,7 @@ public protocol Directory: AnyObject, Sendable {
   /// Works like `FileSystem.lock(_:_:holder:)`. `FileLock.isNamed()` looks the name up in this
   /// directory.
   ///
-  /// - Throws: The errors of `FileSystem.lock(_:_:holder:)`. Then no lock is held.
+  /// - Throws: The errors of `FileSystem.lock(_:_:holder:)`. After an error, no lock is held.
   func lock(_ name: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
   /// The number of bytes that this process may still write to the directory's volume. It is a hint.

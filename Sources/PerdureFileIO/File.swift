@@ -60,9 +60,9 @@ public protocol File: AnyObject, Sendable {
   ///
   /// The file's *name* is durable only after `FileSystem.syncDirectory(_:)`.
   ///
-  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded`, `.closed`. Then the state of the bytes
-  ///   written since the last successful sync is unknown. Some systems drop these bytes and report
-  ///   success to the next call, so do not retry (FS4 in FileSystem.swift).
+  /// - Throws: `.mediaError`, `.noSpace`, `.quotaExceeded`, `.closed`. After an error, the state of
+  ///   the bytes written since the last successful sync is unknown. Some systems drop these bytes
+  ///   and report success to the next call, so do not retry (FS4 in FileSystem.swift).
   func sync(_ mode: SyncMode) throws(FileIOError)
 
   /// Maps the first `length` bytes of the file for reading.
@@ -84,8 +84,8 @@ public protocol File: AnyObject, Sendable {
   /// when the object is freed, or when the process ends. It does not prevent reading or writing.
   ///
   /// - Parameter range: A nonempty range. The file must be open for writing.
-  /// - Returns: False if another file object has a lock on some of the bytes. Then nothing was
-  ///   locked.
+  /// - Returns: False, without a lock on any byte, if another file object has a lock on some of the
+  ///   bytes.
   /// - Throws: `.notSupported`, `.closed`, `.permissionDenied` (opened for reading).
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool
 

@@ -94,7 +94,7 @@ public protocol FileSystem: Sendable {
   /// The directory is visible at once, and durable after `syncDirectory` of its parent.
   ///
   /// - Throws: `.alreadyExists` if the name exists, `.notFound` if the parent is absent, and other
-  ///   errors of the system. Then nothing was created.
+  ///   errors of the system. After an error, nothing was created.
   func createDirectory(_ path: String) throws(FileIOError)
 
   /// The names in a directory, sorted by their UTF-8 bytes, without `.` and `..`.
@@ -119,7 +119,8 @@ public protocol FileSystem: Sendable {
   /// The call never waits, because it rejects files that are not regular files.
   ///
   /// - Throws: `.notFound`, `.alreadyExists` (mode `.create`), `.isADirectory`, `.notAFile`,
-  ///   `.permissionDenied`, `.readOnly`, `.noSpace`, `.tooManyOpenFiles`. Then no file was created.
+  ///   `.permissionDenied`, `.readOnly`, `.noSpace`, `.tooManyOpenFiles`. After an error, no file
+  ///   was created.
   func open(_ path: String, _ mode: FileMode) throws(FileIOError) -> any File
 
   /// Opens the directory to which `path` refers now. Later changes of the path do not affect the
@@ -143,7 +144,7 @@ public protocol FileSystem: Sendable {
   /// closed everywhere.
   ///
   /// - Throws: `.notFound`, `.isADirectory`, `.notADirectory`, `.directoryNotEmpty`,
-  ///   `.invalidArgument` (into itself, or to another volume). Then nothing was renamed.
+  ///   `.invalidArgument` (into itself, or to another volume). After an error, nothing was renamed.
   func rename(_ source: String, to destination: String) throws(FileIOError)
 
   /// Removes the name of a file, or an empty directory.
@@ -151,7 +152,7 @@ public protocol FileSystem: Sendable {
   /// The removal is visible at once, and durable after `syncDirectory` of the directory. Open files
   /// and mappings stay usable, and the bytes are freed when the last of them is closed.
   ///
-  /// - Throws: `.notFound`, `.directoryNotEmpty`. Then nothing was removed.
+  /// - Throws: `.notFound`, `.directoryNotEmpty`. After an error, nothing was removed.
   func remove(_ path: String) throws(FileIOError)
 
   /// Creates a hard link: gives the file at `source` the second name `name`. A symbolic link is
@@ -162,7 +163,7 @@ public protocol FileSystem: Sendable {
   /// hard links.
   ///
   /// - Throws: `.notFound`, `.alreadyExists`, `.isADirectory`, `.notSupported`, `.invalidArgument`
-  ///   (another volume), `.permissionDenied`. Then the name was not created.
+  ///   (another volume), `.permissionDenied`. After an error, the name was not created.
   func link(_ source: String, to name: String) throws(FileIOError)
 
   /// Makes the names in a directory durable: all names created, renamed or removed before the call.
@@ -184,7 +185,7 @@ public protocol FileSystem: Sendable {
   /// - Parameter holder: A line of text that is stored with the lock (on a disk: in the file). If
   ///   another caller is rejected, its error quotes the text.
   /// - Throws: `.locked`, whose message quotes the holder (the latest one, if shared);
-  ///   `.permissionDenied`, `.readOnly`, `.notSupported`. Then no lock is held.
+  ///   `.permissionDenied`, `.readOnly`, `.notSupported`. After an error, no lock is held.
   func lock(_ path: String, _ kind: LockKind, holder: String) throws(FileIOError) -> any FileLock
 
   /// The number of bytes that this process may still write to the volume that contains `path`.

@@ -10,7 +10,7 @@ import Synchronization
 final class POSIXFile: File {
   let path: String
   private let descriptor: Int32
-  /// False if opened for reading only.
+  /// False if the file was opened only for reading.
   let isWritable: Bool
   private let gate = Atomic<UInt64>(0)
   private let mark = ProcessMark.currentIfAny()

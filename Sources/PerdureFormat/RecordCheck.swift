@@ -2,7 +2,7 @@
 ///
 /// If the checksum covers only the record, it does not detect that an older record of the key was
 /// copied over a newer one. The checksum of a *bound* record continues over its address word, so
-/// the record is valid at one address only.
+/// the record is valid at only one address.
 @usableFromInline package enum RecordCheck: Sendable {
   /// The checksum is not verified, because the caller has verified or written these bytes.
   case none

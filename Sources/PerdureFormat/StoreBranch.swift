@@ -22,7 +22,7 @@ package struct StoreBranch: Hashable, Sendable {
     StoreBranch(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
   }
 
-  /// Whether both directories have the same branch id. Then one log is a prefix of the other.
+  /// Whether both directories have the same branch id. If true, one log is a prefix of the other.
   package func isSameBranch(as other: StoreBranch) -> Bool { high == other.high && low == other.low }
 
   package func write(to bytes: UnsafeMutableRawBufferPointer, at offset: Int) {

@@ -50,7 +50,7 @@ extension ByteReader {
     return parts
   }
 
-  /// The parts from version 5 on.
+  /// Reads the parts in a model of version 5 or later.
   mutating func partsInSections() throws(ModelError) -> StoredModelParts {
     var parts = StoredModelParts()
     let (known, skipped) = try sections()

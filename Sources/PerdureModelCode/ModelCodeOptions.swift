@@ -9,11 +9,12 @@ public enum ModelCodeStyle: String, Sendable, Hashable, CaseIterable {
 
 /// The code that is generated for an entity.
 public enum EntityCode: String, Sendable, Hashable, CaseIterable {
-  /// The class.
+  /// The whole class.
   case classDefinition = "class"
   /// An extension with the properties. The program declares the class.
   case categoryExtension = "extension"
-  /// Only the names and the description. The program declares the class and its properties.
+  /// Only code with the names of the properties and the entity's description. The program declares
+  /// the class and its properties.
   case manual
 }
 

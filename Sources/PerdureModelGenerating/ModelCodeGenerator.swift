@@ -36,7 +36,7 @@ public struct ModelCodeGenerator: Sendable {
   /// the code is not written.
   ///
   /// - Returns: The path of the file, and whether it was written.
-  /// - Throws: `ModelFileError`. Then an existing file is unchanged.
+  /// - Throws: `ModelFileError`. After an error, an existing file is unchanged.
   public func write(toFolder folder: String) throws(ModelFileError) -> (path: String, isNew: Bool) {
     try ModelFolder().makeFolder(folder)
     let path = "\(folder)/\(file.name)"
@@ -46,7 +46,7 @@ public struct ModelCodeGenerator: Sendable {
   /// Writes the code to a file, unless the file has it already.
   ///
   /// - Returns: Whether it was written.
-  /// - Throws: `ModelFileError`. Then an existing file is unchanged.
+  /// - Throws: `ModelFileError`. After an error, an existing file is unchanged.
   @discardableResult
   public func write(to path: String) throws(ModelFileError) -> Bool {
     try ModelFolder().write(Array(file.text.utf8), to: path)

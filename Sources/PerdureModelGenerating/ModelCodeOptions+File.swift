@@ -41,7 +41,7 @@ extension ModelCodeOptions {
     self = try reader.read(try ModelFolder().bytes(of: file), file: file)
   }
 
-  /// The path of the file with the choices for the code of a model. The file may not exist.
+  /// The path of the file with the choices for the code of a model. The file may be missing.
   public static func file(besideModelAt path: String) -> String {
     var names = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     while names.count > 1, names.last == "" || names.last == "contents" { names.removeLast() }

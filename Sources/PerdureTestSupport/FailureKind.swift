@@ -3,8 +3,8 @@ import PerdureFileIO
 /// The ways in which a system can fail the calls of a program that stores data.
 ///
 /// The file system of Perdure repeats interrupted calls and completes short transfers. A sweep does
-/// not hide these failures from the program. Another file system may not hide them either, and the
-/// program must be correct in that case too.
+/// not hide these failures from the program. A program must also be correct on a file system that
+/// does not hide them.
 public enum FailureKind: String, Sendable, Hashable, CaseIterable {
   /// `EIO`: the medium failed.
   case mediaError = "EIO"

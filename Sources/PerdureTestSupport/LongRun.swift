@@ -5,7 +5,7 @@ import PerdureFileIO
 package enum LongRun {
   private static let steps = Environment.value(of: "PERDURE_STEPS").flatMap { Int($0) }
 
-  /// Whether `PERDURE_STEPS` is set. Then tests also run their long cases.
+  /// Whether `PERDURE_STEPS` is set. If true, tests also run their long cases.
   package static var isLong: Bool { steps != nil }
 
   /// Returns `usual`, or `long` in a long run.

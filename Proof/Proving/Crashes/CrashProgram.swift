@@ -34,9 +34,10 @@ package protocol CrashCheck: Sendable {
 
 /// The number of bytes that backups have shared with earlier backups.
 package struct SharedBytes: Sendable {
-  /// In the program.
+  /// The number of bytes shared while the program ran.
   package var inPrograms: UInt64 = 0
-  /// In backups after power cuts. They share files with the backups that the cut left.
+  /// The number of bytes shared by backups after power cuts. Such a backup shares files with the
+  /// backups that the cut left.
   package var afterCuts: UInt64 = 0
 
   static func += (sum: inout SharedBytes, other: SharedBytes) {

@@ -27,7 +27,7 @@ package struct ForkedCalls {
   /// A call, with a name for messages.
   package typealias Call = (name: String, body: @Sendable (Handles) throws -> Void)
 
-  /// All calls. Those that write put the value 1.
+  /// All calls. Calls that write put the value 1.
   package static let all: [Call] = reads + synced + awaited + commits + upkeep + backups
 
   private static let reads: [Call] = [

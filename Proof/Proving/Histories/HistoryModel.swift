@@ -127,7 +127,7 @@ extension HistoryContent {
 }
 
 extension HistoryContent {
-  /// The sum of the serial numbers of the rows of each group, and the number of these rows.
+  /// For each group of rows: the sum of their serial numbers, and the number of rows.
   var serialSums: [UInt64: (sum: Int, count: Int)] {
     rows.reduce(into: [:]) { sums, row in
       guard row.isThere, row.value.hasSerial else { return }

@@ -7,7 +7,7 @@ package enum HistoryView: Hashable, Sendable {
   case held(Int)
   case reader
 
-  /// The number of places for held snapshots.
+  /// The maximum number of held snapshots.
   static let slots = 6
 }
 

@@ -8,7 +8,7 @@ package enum HistorySpace: UInt8, CaseIterable, Sendable {
   case rows
   /// Values with byte strings of many kinds as keys.
   case names
-  /// Pairs of numbers as keys. A derived index leads from the second number to the first.
+  /// Pairs of numbers as keys. A derived index maps the second number to the first.
   case links
 
   var kind: KeyspaceKind { self == .rows ? .dense : .bytes }

@@ -1,6 +1,6 @@
 /// The keys of a race, and their values.
 enum RaceKeys {
-  /// The keys with a non-unique index. The index leads from labels to these keys.
+  /// The keys with a non-unique index. The index maps labels to these keys.
   static let rows = 0..<5
   static let names = 5..<10
   /// The keys with a unique index of their labels.

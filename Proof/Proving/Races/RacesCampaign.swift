@@ -11,7 +11,7 @@ package struct RacesCampaign: Campaign {
 
   /// The number of transactions in a full proof.
   private static let transactionsFull = 1_500_000
-  /// The number of steps of each of the three threads of a store.
+  /// Each store has three threads. This is the number of steps of one thread.
   private static let transactionsOfThread = 300
   /// The number of repetitions for one chosen store. Its threads make the same choices each time,
   /// but the schedule varies.

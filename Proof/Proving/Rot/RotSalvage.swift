@@ -7,8 +7,8 @@ import PerdureTestSupport
 ///
 /// Every key whose newest record is undamaged is restored unchanged. Its keyspace has the same name
 /// or, if the definition is damaged, a generated name. The exceptions are keys with a record in
-/// bytes that were moved, or in a frame that these overwrote (`Store.salvage` describes both). For
-/// every key, including removed keys, the newest intact record decides
+/// bytes that were moved, or in a frame that these overwrote (`Store.salvage` describes both). The
+/// salvage restores the newest intact record of every key; a removed key stays removed
 /// (`RotSalvage.checkVersions`). No value that never existed is restored. The report names each
 /// damaged file and each key with an older value, and the restored store passes verification.
 struct RotSalvage: Sendable {
@@ -202,9 +202,9 @@ struct RotSalvage: Sendable {
     return tally
   }
 
-  /// Checks that the newest intact record of each key decides, even if it is a removal. Newer
-  /// records in damaged groups may be restored as well, and so may newer packed records whose
-  /// dictionary is damaged.
+  /// Checks that the newest intact record of each key was restored. If it is a removal, the key
+  /// must be absent. Newer records in damaged groups may be restored as well, and so may newer
+  /// packed records whose dictionary is damaged.
   private func checkVersions(_ found: CrashHistory.Content, _ damaged: Case) throws {
     var values: [String: [[UInt8]: [[UInt8]]]] = [:]
     for (key, value) in found {

@@ -14,7 +14,7 @@ final class OpenStores: Sendable {
     let store: any PersistentStore
   }
 
-  /// At least one.
+  /// The stores, at least one.
   let members: [Member]
   let source: ContextSource
 

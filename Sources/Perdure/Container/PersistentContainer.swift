@@ -14,9 +14,10 @@ public import PerdureModel
 ///     try container.loadPersistentStores()
 ///     let context = container.newContext()
 ///
-/// A container may be used from any isolation; the contexts it makes may not be shared. It stays
-/// open until `close()`, or until it and its contexts are released. One process at a time has a
-/// store open for writing; any number read it (`PersistentStoreDescription.isReadOnly`).
+/// A container may be used from any isolation. A context that it makes must not be shared between
+/// isolations. The container stays open until `close()`, or until it and its contexts are released.
+/// One process at a time has a store open for writing; any number read it
+/// (`PersistentStoreDescription.isReadOnly`).
 ///
 /// Containers and contexts belong to the process that opened the stores. In a forked child,
 /// fetches, saves and backups throw `PerdureError` with a `StoreError` of the code `forked`
@@ -163,7 +164,7 @@ public final class PersistentContainer: Sendable {
   /// Makes a container whose store is `name.perdure` in the default directory.
   ///
   /// - Parameters:
-  ///   - name: The name of the container and of its store. It may not contain a slash.
+  ///   - name: The name of the container and of its store. It must not contain a slash.
   ///   - managedObjectModel: The entities of the store.
   ///   - classes: The classes of the objects, as for `init(name:model:classes:at:)`.
   ///   - classesByEntityName: The classes of particular entities.
@@ -197,8 +198,8 @@ extension PersistentContainer {
   /// | Apple platforms | `~/Library/Application Support/<process>` |
   /// | Windows | `%LOCALAPPDATA%\<process>` |
   ///
-  /// `<process>` is the name of the program's file. The folder may not exist yet: loading a store
-  /// of ``PersistentStoreDescription/inDefaultDirectory(named:file:line:)`` creates it.
+  /// `<process>` is the name of the program's file. If the folder is missing, loading a store of
+  /// ``PersistentStoreDescription/inDefaultDirectory(named:file:line:)`` creates it.
   public static func defaultDirectoryURL() -> URL {
     URL(fileURLWithPath: DefaultDirectory.ofProcess(), isDirectory: true)
   }

@@ -35,9 +35,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// The configuration of the model whose entities the store contains; nil for all entities.
   ///
   /// Objects of other entities cannot be inserted or fetched, unless another store of the container
-  /// has them. A relationship of the configuration may not have a destination outside of it. A
-  /// store that was created with a configuration accepts a larger one, or all entities, but no
-  /// smaller one.
+  /// has them. The destination of each relationship must be in the configuration too. A store that
+  /// was created with a configuration accepts a larger one, or all entities, but no smaller one.
   public var configuration: String?
   /// Whether loading the store creates missing folders above it. They are durable before the store
   /// is created. False by default, because a missing folder is often a wrong path.

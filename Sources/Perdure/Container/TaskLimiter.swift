@@ -17,7 +17,8 @@ final class TaskLimiter: Sendable {
     var nextID: UInt64 = 0
     /// The tasks that wait, by id.
     var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-    /// The ids of tasks in the order of their requests, from `first` on. Some no longer wait.
+    /// The ids of tasks in the order of their requests, beginning at the index `first`. Some of
+    /// these tasks no longer wait.
     private var line: [UInt64] = []
     private var first = 0
 

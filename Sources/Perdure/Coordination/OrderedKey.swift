@@ -60,7 +60,7 @@ package struct OrderedKey: Hashable, Sendable {
     appendDecomposed(text)
   }
 
-  /// Appends the value of a slot of a row, or the result of a function of the text in the slot.
+  /// Appends a row's value in a slot, or the result of `function` for the text in that slot.
   package mutating func append(
     _ row: RowView, _ slot: Int, default value: Value, function: TextFunction? = nil, descending: Bool = false
   ) {

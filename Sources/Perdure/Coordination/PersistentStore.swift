@@ -38,7 +38,7 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// The permanent identifier of the store. It is part of the URI form of object ids.
   var identifier: String { get }
 
-  /// A view of the newest state. In a read-only store: of the state at the opening or at the last
+  /// A view of the newest state; in a read-only store, of the state at the opening or at the last
   /// refresh. O(1).
   func view() -> any StoreView
 

@@ -137,8 +137,8 @@ package protocol StoreView: StateReader, Sendable {
   /// The sequence number of the newest commit in this view. It increases from view to view.
   var sequence: UInt64 { get }
 
-  /// Whether `sequence` increases by one with each commit, and not otherwise. Then it shows whether
-  /// a view is the state directly after a commit. Default: true.
+  /// Whether `sequence` increases by one with each commit, and not otherwise. If true, `sequence`
+  /// shows whether a view is the state directly after a commit. Default: true.
   var countsCommits: Bool { get }
 }
 

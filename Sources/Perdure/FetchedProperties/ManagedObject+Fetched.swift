@@ -12,7 +12,7 @@ extension ManagedObject {
   /// - Parameters:
   ///   - key: The name of a fetched property. Any other name stops the program.
   ///   - type: The class of the objects.
-  /// - Complexity: That of a fetch. O(n) for a cached result of n objects.
+  /// - Complexity: The same as for a fetch. O(n) for a cached result of n objects.
   public func fetchedObjects<T: ManagedObject>(
     forKey key: String, as type: T.Type = ManagedObject.self
   ) -> [T] {

@@ -31,9 +31,9 @@ struct ConstantFitting {
   /// The predicate with fitted constants.
   func fit(_ predicate: FetchPredicate) -> FetchPredicate { fit(predicate, traits: predicate.traits) }
 
-  /// As above.
+  /// As `fit(_:)`, with known traits.
   ///
-  /// - Parameter traits: Those of the predicate, or `isUnusual`.
+  /// - Parameter traits: The traits of the predicate, or `isUnusual`.
   func fit(_ predicate: FetchPredicate, traits: PredicateTraits) -> FetchPredicate {
     if !traits.contains(.isUnusual) { return traits.isEmpty ? predicate : fit(predicate, [:]) }
     var (hasFraction, hasLongLiteral) = (false, false)

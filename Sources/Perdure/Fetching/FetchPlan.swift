@@ -53,7 +53,7 @@ package struct FetchPlan: CustomStringConvertible {
   package let residual: FetchPredicate
   /// Whether candidates are in the requested order.
   package let isOrdered: Bool
-  /// Set if candidates are ordered by the first criterion only; nil if they are unordered or
+  /// Set if candidates are ordered only by the first criterion; nil if they are unordered or
   /// completely ordered.
   let lead: LeadingOrder?
   /// Makes the description when it is needed, because most plans are never described.

@@ -25,7 +25,7 @@ extension FetchPlanner {
     /// The slot of the value at the end.
     var slot: Int
     var kind: FieldKind
-    /// Whether the index of the first relationship contains objects of the fetched entities only.
+    /// Whether the index of the first relationship contains only objects of the fetched entities.
     var isExact = false
   }
 

@@ -13,7 +13,8 @@
 
 internal import PerdurePredicates
 
-/// Plans one prepared fetch. A class, because plans keep it to describe themselves.
+/// Plans one prepared fetch. The planner is a class, because each plan retains its planner for its
+/// description.
 package final class FetchPlanner {
   let fetch: PreparedFetch
   let statistics: FetchStatistics
@@ -39,7 +40,7 @@ package final class FetchPlanner {
     var isReversed = false
     var reversesTies = false
     var isOrdered: Bool
-    /// Whether candidates are ordered by the first criterion only.
+    /// Whether candidates are ordered only by the first criterion.
     var leadsOrder = false
     var filtersEntities = false
     /// Whether a candidate may have no row: the predicate names it, or it is in a count index. A
@@ -59,7 +60,8 @@ package final class FetchPlanner {
 
   /// The cheapest plan.
   ///
-  /// - Parameter leads: Whether candidates may be ordered by the first criterion only.
+  /// - Parameter leads: Whether a plan is acceptable whose candidates are ordered only by the first
+  ///   criterion.
   package static func plan(
     _ fetch: PreparedFetch, _ statistics: FetchStatistics, leads: Bool = true
   ) -> FetchPlan {

@@ -1,6 +1,6 @@
 public import PerdurePredicates
 
-/// Describes the objects to fetch: the condition, the order and the window.
+/// Describes the objects to fetch: the condition, the order, and the window (offset and limit).
 ///
 ///     var request = Worker.fetchRequest { $0.salary > 1000 && $0.company.name == "Acme" }
 ///     request.sortDescriptors = [FetchOrder(\Worker.name)]

@@ -1,5 +1,5 @@
 // Ids in predicates. A predicate is independent of stores, so it contains ids and objects as text.
-// A fetch resolves the text, so the planned predicate has references only.
+// A fetch resolves the text, so the planned predicate has only references.
 //
 // An id of another store equals no object. As a single operand it is an error, because the
 // comparison could never hold. In a list it is allowed, because lists depend on data. It is also

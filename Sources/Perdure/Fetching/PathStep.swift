@@ -88,7 +88,8 @@ extension StoreSchema {
     return last?.isOpaque ?? false
   }
 
-  /// Whether every to-many relationship along a path is ordered. Then its targets have an order.
+  /// Whether every to-many relationship along a path is ordered. If true, the targets of the path
+  /// have an order.
   func isOrdered(_ path: PropertyPath, from start: EntityStorage) -> Bool {
     var entity: EntityStorage? = start
     for name in path.names {
@@ -100,8 +101,8 @@ extension StoreSchema {
     return true
   }
 
-  /// Whether a path with a collection operator crosses several to-many relationships. Then ANY and
-  /// ALL apply the operator to each group (EV7 in PredicateEvaluator.swift).
+  /// Whether a path with a collection operator crosses several to-many relationships. If true, ANY
+  /// and ALL apply the operator to each group (EV7 in PredicateEvaluator.swift).
   func hasGroups(_ path: PropertyPath, from start: EntityStorage) -> Bool {
     guard path.aggregate?.givesOneValue == true else { return false }
     var manyCount = 0

@@ -127,7 +127,7 @@ extension SearchBounds {
       words = words.clamped(to: bools)
     }
     let high = bytes(kind, words.upperBound)
-    // Zero is two words but one key, that of the greater word.
+    // The two words for zero have one key: the key of the greater word.
     let low = op == .equal ? high : bytes(kind, words.lowerBound)
     return SearchBounds(
       ranges: [KeyRange(lower: low, upper: high.afterPrefix())], arePoints: low == high, areExact: true)

@@ -14,7 +14,7 @@ final class SearchIndex: Sendable {
   var isUnique: Bool { definition.isUnique }
   var condition: IndexCondition? { definition.condition }
 
-  /// Nil if the index does not know every object of the entities.
+  /// Nil if the index does not contain every object of the entities.
   private init?(
     _ index: StoreIndex, _ definition: IndexDefinition, _ entity: EntityStorage, concrete: [UInt16]
   ) {

@@ -1,4 +1,4 @@
-// Finds the texts that begin with another text, by their keys in an index only.
+// Finds the texts that begin with another text. Reads only their keys in an index.
 //
 // The decomposition of such a text begins with the decomposition of the other text, so their keys
 // are in one range (IK2 in OrderedKey.swift). The range also contains other keys. A match must end

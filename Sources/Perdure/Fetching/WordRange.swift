@@ -75,7 +75,7 @@ enum WordDomain: Sendable {
   /// The words for which a comparison with a constant holds; nil if there are none.
   func words(_ op: FetchComparison.Operator, _ constant: Value) -> ClosedRange<UInt64>? {
     if op == .equal, let nan, constant.equals(nan) { return 0...0 }
-    // Without an order, no comparison holds. Only equality needs no order.
+    // Only equality can hold for values without an order.
     let isComparable = constant.order(constant) != nil && constant.order(value(ordered.lowerBound)) != nil
     guard isComparable || (op == .equal && self == .reference && word(constant) != nil) else { return nil }
     let near = nearestWord(constant)

@@ -61,7 +61,7 @@ extension ClassDescriptions {
   private static let models = RecentValues<Input, ManagedObjectModel>(countMax: 4)
 
   /// The model of the entities that the classes describe. The descriptions are read each time. If
-  /// they equal those of an earlier call, the model of that call is returned.
+  /// they equal the descriptions of an earlier call, the model of that call is returned.
   ///
   /// - Throws: `ModelError` if the entities do not form a valid model, or if there are classes, but
   ///   none of them describes an entity.

@@ -58,7 +58,7 @@ enum KeyedValue {
   /// 9.99. nil if the attribute cannot hold it. An attribute of type Float gets the nearest Float
   /// to a Double.
   static func exact(_ value: Value, as kind: FieldKind) -> Value? {
-    // Not infinity for a Double that is too large for a Float.
+    // A Double that is too large for a Float gives nil, not infinity.
     if case (.float, .double(let double)) = (kind, value), double.isFinite, !Float(double).isFinite {
       return nil
     }

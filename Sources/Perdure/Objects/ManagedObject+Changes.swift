@@ -155,7 +155,8 @@ extension ManagedObject {
     }
   }
 
-  /// The value of a column, or of a derived attribute of a kind, in the form of `value(forKey:)`.
+  /// A value as `value(forKey:)` returns it. `kind` is that of a derived attribute; nil for a
+  /// column.
   private func shown(_ value: Value, _ slot: Int, _ kind: FieldKind? = nil) -> Any? {
     if shape.isRelationship(slot) {
       guard case .reference(let target) = value else { return nil }

@@ -149,7 +149,7 @@ struct KeyPathWalk {
   private let path: String
   private var names: ArraySlice<String>
   private var place: Place
-  /// Whether the path has an operator. Then a derived sum has its exact value, even if its
+  /// Whether the path has an operator. If true, a derived sum has its exact value, even if its
   /// attribute's type cannot hold it.
   private let hasOperator: Bool
   /// Whether stored bytes that cannot be decoded are an error.

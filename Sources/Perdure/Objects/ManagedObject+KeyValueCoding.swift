@@ -170,7 +170,7 @@ extension ManagedObject {
   ///
   /// - Parameter values: The values by the names of the properties.
   /// - Throws: As `setCheckedValue(_:forKey:)`, for the alphabetically first name whose value
-  ///   cannot be set. Then nothing has changed.
+  ///   cannot be set. After an error, nothing has changed.
   /// - Complexity: O(n log n) for n names.
   public func setCheckedValues(_ values: [String: Any?]) throws(PerdureError) {
     var all: [() -> Void] = []
@@ -198,8 +198,8 @@ extension ManagedObject {
   /// If the object has unsaved changes of any kind, the value of a stored attribute is saved and
   /// rolled back with them. Otherwise only this instance has the value. Fetches do not find it, and
   /// it is saved with another attribute of the object. It is lost with the row, when the object
-  /// becomes a fault or its row is read again. A relationship has two ends and is set with
-  /// `setValue(_:forKey:)` only.
+  /// becomes a fault or its row is read again. A relationship has two ends and is set only with
+  /// `setValue(_:forKey:)`.
   ///
   /// - Parameter value: As for `setValue(_:forKey:)`.
   /// - Parameter key: The name of an attribute that is not derived. Any other name stops the

@@ -1,6 +1,6 @@
 // Composite attributes as values of the types that classes declare for them.
 //
-//   TC1. A type may not have variables for all stored leaves, because another version of the
+//   TC1. A type may lack variables for some stored leaves, because another version of the
 //        program may have saved them. So a leaf stays unchanged if the type shows the same value
 //        for it before and after. With `value.part = …`, this applies to all other leaves. A leaf
 //        is removed with the whole composite, and with a removed composite around it. If no value

@@ -109,7 +109,7 @@ open class ManagedObject {
   open class var _fetchTemplateParameters: [String: [String: Any.Type]] { [:] }
 
   /// The hooks that this class overrides: all of them, unless the class overrides this property.
-  /// `@Entity` writes the exact set. A hook that is not named here may not be called.
+  /// `@Entity` writes the exact set. The context need not call a hook that is not named here.
   open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }
 
   /// The properties that a save passes to `validateValue(_:forKey:)`. A container reads the list

@@ -56,7 +56,8 @@ final class ObjectOverlay {
   /// The changes at the beginning of the current event (`EventEnd.endEvent`); nil if there were
   /// none.
   @exclusivity(unchecked) private(set) var eventStart: EventStart?
-  /// Whether the object is unchanged in this event. Then `eventStart` belongs to an earlier event.
+  /// Whether the object is unchanged in this event. If true, `eventStart` belongs to an earlier
+  /// event.
   @exclusivity(unchecked) private(set) var isBeforeEvent = false
   /// The state at the end of the last event, as observers know it; nil if the object had no
   /// changes.

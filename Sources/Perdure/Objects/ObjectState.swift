@@ -18,16 +18,16 @@
 
 /// The state of an object in its context.
 enum ObjectState: UInt8, Sendable, CaseIterable {
-  /// With a row, and without unsaved changes.
+  /// The object has a row, and no unsaved changes.
   case stored
-  /// Made in this context, without a row.
+  /// The object was made in this context, and has no row.
   case inserted
-  /// With a row and unsaved changes.
+  /// The object has a row and unsaved changes.
   case updated
-  /// With a row that the next save removes.
+  /// The object has a row that the next save removes.
   case deleted
-  /// No longer in the context: deleted and saved, inserted and rolled back, removed by another
-  /// context, or used before a reset of the context.
+  /// The object is no longer in the context: deleted and saved, inserted and rolled back, removed
+  /// by another context, or used before a reset of the context.
   case gone
 
   /// Whether the context has something to save because of the object.

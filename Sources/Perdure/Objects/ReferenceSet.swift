@@ -1,11 +1,11 @@
 internal import PerdurePredicates
 
-/// A set of references, optimized for the sets of pending changes. These are small, or are filled
-/// in ascending order, because the ids of inserted objects ascend. So the set is a sorted array as
+/// A set of references, optimized for pending changes. Their sets are small, or are filled in
+/// ascending order, because the ids of inserted objects ascend. So the set is a sorted array as
 /// long as this is cheap, and a hash set otherwise.
 struct ReferenceSet {
-  // At most one of the two has elements.
-  /// Ascending.
+  // At most one of `sorted` and `hashed` has elements.
+  /// The references in ascending order.
   private var sorted: [ObjectReference] = []
   private var hashed: Set<ObjectReference> = []
 

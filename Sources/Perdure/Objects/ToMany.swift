@@ -49,7 +49,7 @@ public struct ToMany<Element: ManagedObject> {
 
   /// The first object in the order of iteration; nil if there is none. No other object is loaded.
   ///
-  /// - Complexity: That of beginning an iteration.
+  /// - Complexity: The same as for the beginning of an iteration.
   public var first: Element? {
     var objects = makeIterator()
     return objects.next()

@@ -17,9 +17,9 @@ package import PerdurePredicates
 
 /// The indexes that contain the stored order of a relationship.
 package struct OrderIndexes: Hashable, Sendable {
-  /// From an owner and a member to the member's order key.
+  /// The index from an owner and a member to the member's order key.
   package let keys: StoreIndex
-  /// From an owner and an order key to the member.
+  /// The index from an owner and an order key to the member.
   package let ordered: StoreIndex
 
   package init(keys: StoreIndex, ordered: StoreIndex) {

@@ -3,7 +3,7 @@
 package import PerdureModel
 package import PerdurePredicates
 
-/// A query that uses names only.
+/// A query that uses only names.
 package struct InspectionQuery: Sendable {
   /// The name of the entity.
   package var entity: String
@@ -51,8 +51,9 @@ package struct InspectionResults {
   ///
   /// - Throws: The errors of `body`. `FetchError`, `PredicateEvaluationError` or `StoreError` if an
   ///   object cannot be read or compared. The visit then ends.
-  /// - Complexity: That of the fetch. It needs memory for one object at a time. If no index
-  ///   provides the order, it needs memory for the keys of all objects, or of as many as the limit.
+  /// - Complexity: The same as for the fetch. The visit needs memory for one object at a time. If
+  ///   no index provides the order, it needs memory for the keys of all objects, or of as many as
+  ///   the limit.
   package func forEach(_ body: ([InspectedObject.Property]) throws -> Bool) throws {
     do {
       try executor.visit { reference, stored in

@@ -178,8 +178,8 @@ struct CheckpointWriter: ~Copyable {
     return low < named.count ? named[low].number : number + 1
   }
 
-  /// Whether only one superblock, the newest, references the newest checkpoint. Then units wait
-  /// until a second superblock references it.
+  /// Whether only one superblock, the newest, references the newest checkpoint. If true, units wait
+  /// until a second superblock references this checkpoint.
   var isUnconfirmed: Bool {
     !beginsAnew && confirmedNumber < number && (file?.slots.waitingUnitCount ?? 0) > 0
   }

@@ -93,8 +93,9 @@ extension Engine {
     return receipt
   }
 
-  /// Stops maintaining the indexes that may not match their records. A wrong index must not prevent
-  /// writing records, unless it is unique. It is rebuilt like any index that was not maintained.
+  /// Stops maintaining the indexes that may differ from their records. A wrong index must not
+  /// prevent writing records, unless it is unique. It is rebuilt like any index that was not
+  /// maintained.
   ///
   /// Each call excludes at least one more index, so a commit is retried a limited number of times.
   private func leaveOut(_ misfit: IndexMisfit, _ state: inout CommitterState) {

@@ -207,8 +207,8 @@ struct CompactionPass {
     engine.options.compression.groupsColdRecords && !member.segment.isGrouped && member.isCold
   }
 
-  /// Whether the segment may be rewritten only for grouping. It may not if a trial has shown that
-  /// groups do not make it shorter.
+  /// Whether the segment may be rewritten only for grouping. False if a trial has shown that groups
+  /// do not make it shorter.
   private func isToBeGroupedAlone(_ member: Member) -> Bool {
     limits.groupsAllCold && isToBeGrouped(member)
       && !engine.compaction.doesNotShrink(member.segment.number, member.usage)
@@ -235,8 +235,8 @@ struct CompactionPass {
     members.values.contains { chosen.contains($0.segment.number) && isToBeGrouped($0) }
   }
 
-  /// Whether the segment before an empty segment is empty too. Then rewriting this segment removes
-  /// the segment before it from the log (FORMAT.md, T9).
+  /// Whether the segment before an empty segment is empty too. If true, rewriting this segment
+  /// removes the segment before it from the log (FORMAT.md, T9).
   private func isAfterEmptySegment(_ segment: Segment) -> Bool {
     members[segment.header.predecessorEnd.segment]?.segment.isEmpty ?? false
   }

@@ -32,7 +32,7 @@ struct Keepers {
     case nobody
     /// The newest state, and perhaps others.
     case newest
-    /// Only states before the newest. The value is the version of the oldest of these.
+    /// Only states before the newest. The value is the version of the oldest of these states.
     case holder(UInt64)
   }
 

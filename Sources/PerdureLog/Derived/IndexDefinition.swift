@@ -127,7 +127,7 @@ public struct DerivedIndex: Hashable, Sendable {
   /// A hash of the store and the name. It distinguishes indexes with the same number in two stores.
   let mark: UInt64
 
-  /// - Parameter isRemoved: Whether the index was removed. Then no earlier handle matches it.
+  /// - Parameter isRemoved: Whether the index was removed. If true, no earlier handle matches it.
   init(id: UInt32, name: String, isUnique: Bool, of store: StoreID? = nil, isRemoved: Bool = false) {
     (self.id, self.name, self.isUnique) = (id, name, isUnique)
     mark = isRemoved ? 0 : HandleMark.of(name, 0, store)

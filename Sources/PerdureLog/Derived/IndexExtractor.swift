@@ -40,7 +40,7 @@ package protocol AdmittingFactory: IndexExtractorFactory {
 /// `Store.defineIndex(_:)` rebuilds the index. If the store does not detect it, the sum is wrong
 /// until the index is removed and defined again.
 public protocol IndexExtractor: Sendable {
-  /// Adds the entries of one record to `entries`. The buffers are valid during the call only.
+  /// Adds the entries of one record to `entries`. The buffers are valid only during the call.
   func extract(
     keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
     into entries: inout IndexEntries)

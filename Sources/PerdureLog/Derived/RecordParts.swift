@@ -18,7 +18,7 @@ package protocol PartwiseExtractor: IndexExtractor {
 
   /// The parts in which two records of one key differ; all parts if the records cannot be compared.
   /// The other parts are equal in all bytes that an extractor with this numbering reads. The
-  /// buffers are valid during the call only.
+  /// buffers are valid only during the call.
   func changedParts(
     keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer,
     to new: UnsafeRawBufferPointer

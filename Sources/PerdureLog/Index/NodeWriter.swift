@@ -269,7 +269,8 @@ enum NodeChecksum {
 }
 
 extension OrderedNode {
-  /// Zeroes the unused bytes: the gap, and the padding of the heads. Only for a copy of a node.
+  /// Zeroes the unused bytes: the gap, and the padding of the heads. Call it only for a copy of a
+  /// node.
   fileprivate func clearUnusedBytes() {
     let headsEnd = Self.headsOffset + count * Self.headByteCount
     let bodiesStart = Self.bodiesOffset(count)

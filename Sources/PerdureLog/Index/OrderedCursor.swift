@@ -37,8 +37,8 @@ struct OrderedCursor: ~Copyable {
     case descending
   }
 
-  /// The progress of prefetching ahead of the cursor. The remaining entries of the leaf are counted
-  /// in one direction only.
+  /// The progress of prefetching ahead of the cursor. Only entries in the direction of the
+  /// prefetching count as remaining.
   private struct Ahead {
     /// The leaf that is read: the cursor's own, or the next one.
     var leaf: OrderedNode

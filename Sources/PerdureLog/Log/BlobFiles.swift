@@ -3,7 +3,7 @@ import PerdureFormat
 
 /// Bytes of a value, and the mapping that must live while they are used.
 ///
-/// They are passed to a closure only. Code that kept them could use them after the mapping was
+/// The bytes are passed only to a closure. Code that kept them could use them after the mapping was
 /// freed.
 struct ValueBytes {
   let bytes: UnsafeRawBufferPointer

@@ -21,10 +21,10 @@ final class MappedPlace: Sendable {
   static let countMax = 8192
   private static let count = Atomic<Int>(0)
 
-  /// The number of claimed places.
+  /// The number of mapped files that are kept now.
   static var inUse: Int { count.load(ordering: .relaxed) }
 
-  /// Claims a place; nil if all are used.
+  /// Allows one more mapped file; nil if `countMax` files are kept.
   static func take() -> MappedPlace? {
     if count.add(1, ordering: .relaxed).newValue <= countMax { return MappedPlace() }
     count.subtract(1, ordering: .relaxed)

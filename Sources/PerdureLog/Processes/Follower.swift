@@ -72,7 +72,7 @@ final class Follower: @unchecked Sendable {
   }
 
   /// Whether a complete frame is now at the offset where the last opening found none. Also true if
-  /// the frame cannot be read: then the opening decides.
+  /// the frame cannot be read: the next opening then finds the error, if there is one.
   private func hasFrame(behind engine: Engine) -> Bool {
     let name = StoreFileName.segment(framesEnd.segment).string
     guard framesEnd.segment > 0 else { return false }

@@ -71,7 +71,7 @@ enum Recovery {
       if !files.hasSuperblock { try Replacement.checkIsNotPending(path, options) }
       // 2. Open the superblock.
       let superblock = try openSuperblock(files, directory, options, &report)
-      // 3 to 10. Read the log, from the checkpoint on if there is one.
+      // 3 to 10. Read the log; if there is a checkpoint, only the log after it.
       var opening = LogOpening(files, superblock, directory, options)
       let state = try opening.run(&report)
       return try finish(state, opening, directory, options, lock, nil, &report)

@@ -2,8 +2,8 @@ import PerdureFormat
 
 // Determines which records count as committed when frames are missing.
 //
-// A commit counts if its chain is complete (FORMAT.md, L4). Where frames are damaged, other
-// evidence decides:
+// A commit counts if its chain is complete (FORMAT.md, L4). If frames are damaged, other evidence
+// shows whether a commit counts:
 //
 //  CF1  A later frame has a higher sequence number. Then every commit with a lower number was
 //       finished (L3), and so was everything before that frame outside its own chain.

@@ -56,7 +56,7 @@ struct SalvageIndex: ~Copyable {
 
   /// Adds a record that is newer than all records before it.
   ///
-  /// - Parameter isDoubtful: Whether the record may have been moved to this position. Then it
+  /// - Parameter isDoubtful: Whether the record may have been moved to this offset. If true, it
   ///   counts only if no other record of its key is known.
   /// - Parameter isReadable: Whether its value can be read: its blob file is intact, or the
   ///   dictionary that it was packed with is present.

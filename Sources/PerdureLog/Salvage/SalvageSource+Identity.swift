@@ -20,8 +20,8 @@ extension SalvageSource {
 
   /// Selects the segments of this store.
   ///
-  /// A file whose header names another segment is taken as that segment. If its content matches
-  /// the file name instead, its header is damaged. If the content decides nothing, the header is
+  /// A file whose header names another segment is taken as that segment. If its content matches the
+  /// file name instead, its header is damaged. If the content supports both equally, the header is
   /// accepted if no other file is that segment.
   mutating func choose(_ files: [SourceSegment], _ report: inout SalvageReport) throws -> [SourceSegment] {
     var chosen: [UInt64: SourceSegment] = [:]
@@ -49,8 +49,9 @@ extension SalvageSource {
 
   /// Selects the files whose content does not match their names.
   ///
-  /// The evidence decides first. Then the undecided files are accepted. Those whose claimed segment
-  /// was found are first, because they can only be the segment of their name.
+  /// Files whose content matches their header are accepted first, and then the undecided files.
+  /// Undecided files whose claimed segment was found precede the others, because they can only be
+  /// the segment of their name.
   private static func accept(
     _ claims: [Claim], _ chosen: inout [UInt64: SourceSegment], _ report: inout SalvageReport
   ) {

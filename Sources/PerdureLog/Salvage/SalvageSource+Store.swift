@@ -6,8 +6,9 @@ import PerdureFormat
 //
 // The store of most segments is selected, because only records of segments can be restored. A
 // segment belongs to the store for which its frames are valid: their checksums cover the store's
-// id. If it has no valid frame, its header decides. If two stores have the same number of segments,
-// the blob files decide, then the superblock.
+// id. A segment without a valid frame belongs to the store that its header names. If two stores
+// have the same number of segments, the store of most blob files is selected, and otherwise the
+// store of the superblock.
 
 extension SalvageSource {
   private struct Votes {

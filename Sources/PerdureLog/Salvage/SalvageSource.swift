@@ -30,10 +30,10 @@ struct SalvageSource {
     var durableEnd = 0
     /// The footer of a rewritten segment, if it is valid.
     var footer: RewrittenFooter?
-    /// Whether the newest checkpoint notes a later generation of this segment. Then some records
-    /// here may be dead, and the tombstones that prove it may be missing.
+    /// Whether the newest checkpoint notes a later generation of this segment. If true, some
+    /// records here may be dead, and the tombstones that prove it may be missing.
     var isOutdated = false
-    /// Whether compaction has rewritten this segment. Then every commit with a frame in it was
+    /// Whether compaction has rewritten this segment. If true, every commit with a frame in it was
     /// complete (FORMAT.md, T6).
     var isRewritten: Bool { footer != nil || header.map { $0.generation > 0 } ?? false }
     /// For a segment whose end is unknown: the first commit of the next segment. That commit cannot

@@ -91,7 +91,7 @@ final class SegmentContent {
   ///
   /// Without a footer, the found entries may be bytes of values. To decide whether there are
   /// groups, the valid frame headers in the unpacked bytes and in the file are counted: a frame
-  /// header is valid at one offset only. If both counts are equal, the checksums of the groups
+  /// header is valid at only one offset. If both counts are equal, the checksums of the groups
   /// decide. A first group that is stored as it is has the same offset in both, so its frame
   /// headers are valid in both. Therefore frame headers in the file are not counted if the segment
   /// header says that there are groups.

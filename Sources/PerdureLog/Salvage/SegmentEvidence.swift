@@ -6,9 +6,9 @@ import PerdureFormat
 // Only structures that depend on later sectors count. They would not be valid for any other
 // segment.
 
-/// The structures after the first sector of a file that are valid for one segment. The strongest
-/// kind decides: frames and footers are bound to their store too, records are not. The bytes of a
-/// value may look like a footer or a record.
+/// The structures after the first sector of a file that are valid for one segment. Comparisons use
+/// the strongest kind first: frames and footers are bound to their store too, records are not. The
+/// bytes of a value may look like a footer or a record.
 struct SegmentEvidence: Comparable {
   /// The number of valid frame headers.
   var frames = 0

@@ -20,10 +20,10 @@ extension Store {
   /// the start, and builds its derived indexes when it is opened.
   ///
   /// The damaged store is locked meanwhile, as far as its files allow
-  /// (`SalvageReport.lockFailure`). A file that the process may not read is not damage: the salvage
-  /// throws before it writes anything. A moved sector can bring older versions of the
-  /// keys in it. It can also make a commit have more records than its count. In this case all
-  /// records that only their own checksum confirms are omitted, including intact ones.
+  /// (`SalvageReport.lockFailure`). A file without read permission is not damage: the salvage
+  /// throws before it writes anything. A moved sector can bring older versions of the keys in it.
+  /// It can also make a commit have more records than its count. In this case all records that only
+  /// their own checksum confirms are omitted, including intact ones.
   ///
   /// A segment file from before its last compaction is recognized only by a readable checkpoint
   /// that was written after this compaction. Without such a checkpoint, removed keys of that file
@@ -35,16 +35,17 @@ extension Store {
   ///   target is a complete store or as before. The next salvage replaces an unfinished one.
   /// - Parameter options: The options of the new store; `fileSystem` is used for both.
   /// - Parameter keepsUnfinishedCommits: Whether records of commits without evidence of their end
-  ///   are restored too. Then a commit may be restored in part.
+  ///   are restored too. If true, a commit may be restored in part.
   /// - Parameter progress: Called with the number of bytes done and the total number of bytes.
   ///   Throw from it to cancel.
   /// - Returns: The damages found, and the values restored and lost.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
   ///   `.invalidArgument` if the target is not empty; `.unsupportedFormat`, `.diskFull`; `.io`,
-  ///   also if the source is absent, if a file of it may not be read, or if the process has no file
-  ///   descriptor left. `.locked` while the source is open for writing, or while another process
-  ///   writes a copy to the same target. Errors of `progress`. After an error the target is as
-  ///   before, unless the last sync failed: then it is complete, and may be lost in a power cut.
+  ///   also if the source is absent, if the process has no permission to read one of its files, or
+  ///   if the process has no file descriptor left. `.locked` while the source is open for writing,
+  ///   or while another process writes a copy to the same target. Errors of `progress`. After an
+  ///   error the target is as before, unless the last sync failed: then it is complete, and may be
+  ///   lost in a power cut.
   /// - Complexity: O(n) for n bytes of all segments, regardless of their content. Reads every
   ///   segment twice, or three times if files disagree about the store, and the blob files of all
   ///   keys. A file with the header of another segment is read up to four times more. Needs memory

@@ -1,7 +1,7 @@
 import PerdureFileIO
 
 extension Store {
-  /// Lists the damaged places of a store that may not open. Changes nothing.
+  /// Lists the damaged places of a store, even if the store cannot be opened. Changes nothing.
   ///
   /// Reads what `salvage(from:to:options:keepsUnfinishedCommits:progress:)` would read, so one
   /// damaged segment does not hide the damage of the next one. For an intact store it reports no
@@ -17,8 +17,8 @@ extension Store {
   /// - Returns: A report with the damages, and counts of segments, frames and records. It has no
   ///   `contents`, because no value is restored.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
-  ///   `.unsupportedFormat`; `.io`, also if the process may not read a file of the store. `.locked`
-  ///   while the store is open for writing. Errors of `progress`.
+  ///   `.unsupportedFormat`; `.io`, also if the process has no permission to read a file of the
+  ///   store. `.locked` while the store is open for writing. Errors of `progress`.
   /// - Complexity: O(n) for the bytes of all segments and the blob files of all keys. Needs memory
   ///   for an index and one segment, like a salvage.
   public static func survey(

@@ -22,8 +22,8 @@ struct AccessorsExpansion {
   static func members(_ request: Request.AttachedExpansion) -> Reply {
     let declaration = request.declaration
     let type = DeclarationScanner.type(declaration.source)
-    // By mistake, a class may have two of @Entity, @EntityBase and @Accessors. Only the first
-    // reports the error.
+    // If a class has two of @Entity, @EntityBase and @Accessors by mistake, only the first reports
+    // the error.
     guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
     if let reply = request.reply(to: type.shapeProblem ?? type.initializerProblem, of: type) { return reply }
     let expanded = ExpandedClass(type, check: Self.problem)

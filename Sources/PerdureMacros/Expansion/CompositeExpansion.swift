@@ -7,7 +7,7 @@ struct CompositeExpansion {
   /// The access modifier with a space after it, or an empty string.
   let access: String
   let elements: [CompositeElement]
-  /// Whether some declaration in the struct was rejected. Then the extension contains only the
+  /// Whether some declaration in the struct was rejected. If true, the extension contains only the
   /// conformance, so that the compiler reports no other errors.
   let isRefused: Bool
 

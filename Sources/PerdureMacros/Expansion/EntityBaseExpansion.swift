@@ -8,7 +8,7 @@ enum EntityBaseExpansion {
   static func members(_ request: Request.AttachedExpansion) -> Reply {
     let declaration = request.declaration
     let type = DeclarationScanner.type(declaration.source)
-    // Both attributes are expanded, but one error message is enough.
+    // If a class has several such attributes by mistake, only the first reports the error.
     guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
     if let reply = request.reply(to: type.shapeProblem ?? type.initializerProblem, of: type) { return reply }
     let expanded = ExpandedClass(type, check: inverseProblem)

@@ -29,7 +29,7 @@ extension Request.AttachedExpansion {
   /// added in any case, so that the compiler reports only this problem.
   func reply(to problem: ManagedProperty.Problem?, of type: TypeSyntax) -> Reply? {
     guard let problem else { return nil }
-    // Both attributes are expanded, but one error message is enough.
+    // If a class has several such attributes by mistake, only the first reports the error.
     guard !isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
     return .expansion(
       type.keyword == "class" ? TypeSyntax.initializer : nil,

@@ -1,6 +1,6 @@
 // Finds markers and types that contradict each other, as far as the source text shows it. A macro
-// does not know types: `Price` may be a value, and `Company` may not. So the compiler decides
-// uncertain cases.
+// sees only the names of types: `Price` may be the type of values, and `Company` a class of
+// objects. So the compiler decides uncertain cases.
 
 extension ManagedProperty {
   typealias Problem = (message: String, offset: Int)

@@ -10,7 +10,7 @@ struct ManagedProperty: Hashable, Sendable {
   let access: String
   /// The source text in the parentheses of `@Attribute` or `@Relationship`.
   let options: String?
-  /// Whether the options contain `.transient`. Then the variable may have any type.
+  /// Whether the options contain `.transient`. If true, the variable may have any type.
   var isTransient = false
   /// Whether the options contain `.transformed(by:)`.
   var isTransformed = false

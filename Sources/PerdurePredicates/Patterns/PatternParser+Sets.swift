@@ -23,7 +23,8 @@ extension PatternParser {
 
   /// Parses members up to an operator or the end of the set, neither of which is read.
   ///
-  /// - Parameter isFirst: Whether these are the first members of the set. Then a `]` is a member.
+  /// - Parameter isFirst: Whether these are the first members of the set. If true, a `]` is a
+  ///   member.
   private mutating func parseMembers(isFirst: Bool = false) throws(PatternError) -> CharacterTest {
     var isFirst = isFirst
     var tests: [CharacterTest] = []

@@ -106,8 +106,8 @@ extension FetchExpression: CustomStringConvertible {
     }
   }
 
-  /// The text as the base of a path. Without parentheses, the path would belong to the last operand
-  /// only.
+  /// The text as the base of a path. Without parentheses, the path would belong only to the last
+  /// operand.
   private var printedAsBase: String {
     switch self {
     case .keyPath(let path) where path.aggregate != nil: "(\(printed))"

@@ -148,8 +148,8 @@ final class SQLiteDesign: DesignEngine {
     try statement.run()
   }
 
-  /// Fills the store. Complex assemblies have the first ids, from 1 on. Base assemblies have the
-  /// ids after them.
+  /// Fills the store. The ids of complex assemblies begin with 1. Base assemblies have the ids
+  /// after them.
   private func fill(_ design: DesignData) throws {
     try run(
       "INSERT INTO module VALUES (?, ?, ?, ?)", [1, design.module.buildDate], design.module.type,

@@ -5,7 +5,7 @@ import CLogFloor
 enum KeyKind: String, Codable {
   /// Keys of 16 bytes without a relation to each other.
   case hashed
-  /// Ids from 1 on, without gaps.
+  /// Ids without gaps, beginning with 1.
   case dense
 }
 

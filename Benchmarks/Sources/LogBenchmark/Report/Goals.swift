@@ -184,7 +184,7 @@ extension ResultSet {
     counts(shape).last { $0 < ResultTable.largeCount }.flatMap { self[workload, engine, shape, $0] }
   }
 
-  /// The measurement with the fewest records from `largeCount` on.
+  /// The measurement with the smallest number of records that is at least `largeCount`.
   fileprivate func large(_ workload: Workload, _ engine: String, _ shape: Shape) -> Measurement? {
     counts(shape).first { $0 >= ResultTable.largeCount }.flatMap { self[workload, engine, shape, $0] }
   }
