@@ -166,7 +166,7 @@ extension StoreError {
 
   static func noStore(at path: String) -> StoreError {
     StoreError(
-      .notAStore, "There is no store here; check the path, or open it for writing to create one",
+      .notAStore, "There is no store here; check the path, or open the path for writing to create a store",
       at: path)
   }
 

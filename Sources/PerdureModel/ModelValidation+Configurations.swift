@@ -36,7 +36,7 @@ extension ModelValidation {
         else { continue }
         warn(
           .configurationSplitsRelationship, entity.name, relationship.name,
-          "The relationship leads out of the configuration \"\(name)\", so no store can be opened with that.",
+          "The relationship leads out of the configuration \"\(name)\", so no store can be opened with this configuration.",
           "Put \"\(relationship.destinationEntityName)\" into the configuration too.")
       }
     }

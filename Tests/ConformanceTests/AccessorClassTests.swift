@@ -230,7 +230,7 @@ struct AccessorClassTests {
     #expect(error?.code == .openFailed)
     let said = error?.message ?? ""
     for sentence in [
-      "Unsuited.recent is an accessor, but Thing.recent is a fetched property, which has none. Read it with "
+      "Unsuited.recent is an accessor, but Thing.recent is a fetched property, which has no accessor. Read it with "
         + "fetchedObjects(forKey:as:).",
       "Unsuited.colour is an accessor without .transformed(by:), but Thing.colour has the value transformer "
         + "AccessorClassTests. Mark the variable with @Attribute(.transformed(by: \"AccessorClassTests\")).",

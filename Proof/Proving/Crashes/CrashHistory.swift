@@ -63,8 +63,8 @@ package final class CrashHistory: Sendable {
     try define { (try make(), definition) }
   }
 
-  /// The same, if only `make` knows the resulting definition. If it returns nil, no definition is
-  /// noted.
+  /// Like `define(_:_:)`, for a `make` that returns the resulting definition. If the definition is
+  /// nil, none is noted.
   package func define<R>(_ make: () throws -> (R, CrashDefinition?)) throws -> R {
     try known.withLock { known in
       let (result, definition) = try make()

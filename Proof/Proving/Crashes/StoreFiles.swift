@@ -8,10 +8,9 @@ import PerdureFormat
 // - SF1 Each long value of the store has one file. No other blob file exists.
 // - SF2 The only index file is the one that the superblock names. If it names none, no index file
 //   exists.
-// - SF3 The segments up to the one with the durable end are exactly that segment and its chain of
-//   predecessors, as named in the segment headers. Later segments may exist: the newest one may
-//   have no header, and void segments remain so that their numbers are not reused (FORMAT.md, B5
-//   and R12).
+// - SF3 The segments up to the durable end are exactly the last of them and its chain of
+//   predecessors. Later segments may exist: the newest one may have no header. Void segments
+//   remain, because their numbers must not be reused (FORMAT.md, B5 and R12).
 // - SF4 No temporary file exists, and FORMAT.md defines every name.
 
 /// The files of a store that no process reads or writes now.

@@ -41,7 +41,7 @@ package struct HistoryTally: Equatable, Sendable {
 
   var report: [String] {
     [
-      "\(commits) commits; \(conflicts) others were refused for a condition, \(duplicates) for a duplicate",
+      "\(commits) commits; \(conflicts) others were refused for a precondition, \(duplicates) for a duplicate",
       "\(heldReads) answers from held snapshots, \(readerReads) from readers",
       "\(openings) openings, \(compactions) compactions, \(checkpoints) requested checkpoints, \(verifications) "
         + "verifications",

@@ -46,7 +46,7 @@ struct AccessorCheck {
     }
     if fetchedProperties.contains(name) {
       return
-        "\(type).\(name) is an accessor, but \(schema.name).\(name) is a fetched property, which has none. Read it "
+        "\(type).\(name) is an accessor, but \(schema.name).\(name) is a fetched property, which has no accessor. Read it "
         + "with fetchedObjects(forKey:as:)."
     }
     let known = schema.properties.map(\.name) + schema.composites.map(\.name)

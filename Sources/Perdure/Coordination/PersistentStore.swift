@@ -47,7 +47,8 @@ package protocol PersistentStore: AnyObject, Sendable {
   ///
   /// - Throws: The store's error if the newest state cannot be read or has another model. New views
   ///   then show the same state as before.
-  /// - Complexity: Checks a few files if nothing was committed. Otherwise as opening the store.
+  /// - Complexity: Checks a few files if nothing was committed. Otherwise the same as for opening
+  ///   the store.
   func refresh() throws
 
   /// Applies a change atomically (PS2). Returns a view of the state after it, or of a later state.

@@ -15,7 +15,8 @@ struct RowIndexExtractor: IndexExtractor {
 
   /// Makes the extractors of a store from its stored model.
   final class Factory: IndexExtractorFactory {
-    /// The bytes of a stored model, and the model of the program that they probably contain.
+    /// The bytes of a stored model, and a model of the program. The bytes probably contain this
+    /// model.
     private struct Bytes: Equatable, Sendable {
       let bytes: [UInt8]
       let programModel: ManagedObjectModel?

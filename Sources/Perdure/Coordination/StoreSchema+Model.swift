@@ -226,9 +226,9 @@ private struct StoreSchemaBuilder {
     }
   }
 
-  /// The suffix of the name of an index whose properties are all inherited: several entities may
-  /// declare such an index, each for its own objects. Otherwise empty, because only one entity can
-  /// declare it.
+  /// A suffix for the name of an index. If all its properties are inherited, several entities may
+  /// declare such an index, each for its own objects. So the suffix names the entity. Otherwise,
+  /// only one entity can declare the index, and the suffix is empty.
   private func scope(_ slots: [Int], _ entity: EntitySchema) -> String {
     if slots.contains(where: { entity.properties[$0].declaringEntity == entity.index }) { return "" }
     return "@\(model.entityNumber(at: entity.index))"

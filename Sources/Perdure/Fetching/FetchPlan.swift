@@ -70,8 +70,8 @@ package struct FetchPlan: CustomStringConvertible {
   package var description: String { describe() }
 }
 
-/// A plan in the order of the first criterion, for a fetch with a window, and the plan to use if
-/// the first plan becomes more expensive.
+/// The alternative for a plan whose candidates are ordered only by the first criterion, in a fetch
+/// with a window. It is used if that plan becomes more expensive.
 struct LeadingOrder {
   /// The number of candidates after which `other` costs less.
   let candidatesMax: Int

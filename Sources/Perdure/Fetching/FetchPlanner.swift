@@ -141,7 +141,7 @@ package final class FetchPlanner {
 
   // MARK: Cost
 
-  /// The number of rows of a scan that takes as long.
+  /// The cost of a candidate, as the number of rows that a scan reads in the same time.
   func cost(_ candidate: Candidate) -> Double {
     let filtered = conjuncts.count > candidate.settled.count || candidate.filtersEntities
     // The share that satisfies the residual is unknown; the estimate is a tenth.

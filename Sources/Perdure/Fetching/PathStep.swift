@@ -10,7 +10,7 @@ enum PathType {
   indirect case object(EntityStorage)
   /// Any number of values or objects.
   indirect case many(PathType)
-  /// A value of one of several types, which the object decides (ExpressionTypes.swift).
+  /// A value of one of several types. Its type differs between objects (ExpressionTypes.swift).
   case either([PathType])
   /// A value whose type is unknown before the evaluation.
   case any

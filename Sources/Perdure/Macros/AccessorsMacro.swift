@@ -37,8 +37,8 @@
 public macro Accessors() = #externalMacro(module: "PerdureMacroPlugin", type: "AccessorsMacro")
 
 extension ManagedObject {
-  /// The numbers of the accessors of a class with `@Accessors`, which follow those of its
-  /// superclass. For generated code.
+  /// The numbers of the accessors of a class with `@Accessors`. They follow the numbers of the
+  /// superclass's accessors. For generated code.
   public enum _Accessor {
     /// The number of accessors: 0 for the base class.
     @inlinable public static var _count: Int { 0 }

@@ -176,7 +176,7 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute of a type of the model that may have no value.
+  /// Adds a transient attribute that may have no value, and whose type is one of the model's types.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, default value: Attribute? = nil, _ options: AttributeOption...,
     originalName: String? = nil

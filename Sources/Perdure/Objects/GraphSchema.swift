@@ -153,7 +153,8 @@ final class GraphSchema: Sendable {
     spreadShapes[name] ?? shapesByName[name].map { [$0] } ?? []
   }
 
-  /// The numbers of all entities with the name of an entity, which several stores may have.
+  /// The numbers of all entities with the same name as this entity. Several stores may have an
+  /// entity of one name.
   func entities(like number: UInt16) -> [UInt16] { numbersOfName[Int(number)] }
 
   /// The position of an entity's store in `stores`.

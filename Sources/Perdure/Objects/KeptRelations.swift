@@ -2,14 +2,15 @@
 //
 // Without a cache, each step of a walk over a graph in memory would read the store, the unsaved
 // changes and the identity map. The result would be the same each time. So a relationship that was
-// read twice is cached. The cache has the instance at the other end of a to-one relationship, and
-// the references and instances at the other end of a to-many relationship. It does not retain the
-// instances.
+// read twice is cached. For a to-one relationship, the cache has the instance at the other end. For
+// a to-many relationship, it has the references and instances at the other end. The cache does not
+// retain the instances.
 //
 // One number decides whether all cached relationships of a context are valid:
-// `ObjectMemory.linkStamp`. It is incremented when any cached result may become wrong. This is
-// coarse, but the check is one comparison. If a graph changes at each step, nothing is cached,
-// because a relationship is cached only when it is read twice between two changes.
+// `ObjectMemory.linkStamp`. The number is incremented when any cached result may become wrong. This
+// invalidates more than necessary, but the check is one comparison. If a graph changes at each
+// step, nothing is cached, because a relationship is cached only when it is read twice between two
+// changes.
 //
 // Invariants
 //   KR1. A cached relationship is used only while its stamp is `linkStamp`. The stamp is
@@ -129,7 +130,7 @@ final class KeptTargets {
   let references: UnsafeMutableBufferPointer<ObjectReference>
   @usableFromInline let objects: UnsafeMutablePointer<Unmanaged<ManagedObject>>
   // The exclusivity of accesses is not checked at run time: the targets belong to one context, and
-  // one step of a walk at a time sets the position.
+  // steps of walks set the position one after another.
   /// The position of the newest walk.
   @usableFromInline @exclusivity(unchecked) var position = 0
   @usableFromInline let count: Int

@@ -22,7 +22,8 @@ extension ManagedObject {
     return header.pointee.isReady ? header.pointee.loadedRow : nil
   }
 
-  /// As `readyRow`. First fires the fault, if the value of the slot depends on the row.
+  /// The row, as `readyRow` returns it. First fires the fault, if the value of the slot depends on
+  /// the row.
   @inline(__always)
   func readyRow(for slot: Int) -> RowView? {
     let header = header

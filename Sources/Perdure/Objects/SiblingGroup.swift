@@ -84,9 +84,9 @@ final class SiblingGroup {
   /// Whether the headers of all blocks may wait, not only those of one block.
   private var keepsAll: Bool { kind.keepsHeaders }
 
-  /// Whether reads with these siblings are as inefficient as reads of one object: they are few, or
-  /// far from where the walk began (GS4), and nothing else is known of them; or they are neighbours
-  /// of an earlier epoch (NB2).
+  /// Whether reads with these siblings are as inefficient as reads of one object. True if the
+  /// siblings are few, or far from the start of the walk (GS4), and no relationship of them is
+  /// cached. Also true for neighbours of an earlier epoch (NB2).
   var isNarrow: Bool {
     if kind == .neighbours { return epoch != memoryOwner.memory.pointee.epoch }
     return (kind == .walk || kind == .targets)

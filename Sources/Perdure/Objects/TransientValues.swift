@@ -128,7 +128,7 @@ extension ManagedObject {
   func storedTransient(_ value: Value, _ slot: Int) -> Value {
     guard case .transient(let type, _) = shape.properties[slot], type != .undefined else {
       stop(
-        "\(shape.name).\(shape.propertyName(slot)) is not a transient attribute with a type, and cannot be set so."
+        "\(shape.name).\(shape.propertyName(slot)) is not a transient attribute with a type, and cannot be set in this way."
       )
     }
     if type == .objectID, case .objectID = value { return value }

@@ -156,8 +156,8 @@ extension Store {
     return options
   }
 
-  /// Acquires the writer's lock. Returns nil if the medium is read-only, if the process has no
-  /// permission to write the lock file, or if the file system has no locks.
+  /// Acquires the writer's lock; nil if the medium or the lock file is read-only for this process,
+  /// or if the file system has no locks.
   private static func lockUnlessReadOnly(
     _ path: String, _ fileSystem: any FileSystem
   ) throws(FileIOError) -> (any FileLock)? {

@@ -104,7 +104,7 @@ final class Follower: @unchecked Sendable {
 
   private static func anotherStore(_ engine: Engine) -> StoreError {
     StoreError(
-      .notAStore, "Another store is now at this path; close this one and open it",
+      .notAStore, "Another store is now at this path; close this store, and open the path again",
       at: engine.directory.path)
   }
 }

@@ -5,9 +5,9 @@ import Synchronization
 // Makes the state that an opening found durable (FORMAT.md, R11), at the opening or before the
 // first change.
 //
-// A program that only reads needs no sync after a clean close. If no data has to be made durable
-// and no file has to be removed, the opening changes no byte of the log, the index and the
-// superblock. The first change does R11 before anything else.
+// A program that only reads needs no sync after a clean close. If all data is durable and no file
+// has to be removed, the opening does not change the log, the index and the superblock. The first
+// change does R11 before anything else.
 //
 // Invariants
 //  OP1  An opening may leave R11 to the first change only if the superblock is that of a clean

@@ -16,9 +16,9 @@ import PerdureFormat
 // Extractors are made once, from the values at the end of the log. These values must not change the
 // entries that an extractor makes for older records (`IndexExtractorFactory`).
 //
-// An index is rebuilt from all records if the checkpoint does not have it or has it incomplete, or
-// if the tail redefines it. It is also rebuilt if a value that the update needs can no longer be
-// read, or if the index from which it is made is rebuilt.
+// An index is rebuilt from all records in these cases: the checkpoint lacks the index or has it
+// incomplete, the tail redefines it, a value that the update needs can no longer be read, or the
+// index from which it is made is rebuilt.
 
 struct TailIndexes {
   private let checkpoint: OpenedCheckpoint
@@ -77,8 +77,8 @@ struct TailIndexes {
   ///
   /// - Parameter live: The records of the tail that no later record of the tail replaced.
   /// - Returns: Conflicts for the keys that unique indexes contain twice because of the tail.
-  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, if an index
-  ///   lacks its entry, or if a stored sum does not contain the numbers to subtract.
+  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, or has no
+  ///   entry in an index. Also if a stored sum does not contain the numbers to subtract.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail, live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }

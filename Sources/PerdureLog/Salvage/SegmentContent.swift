@@ -90,7 +90,7 @@ final class SegmentContent {
   /// Replaces the file's bytes by the unpacked groups.
   ///
   /// Without a footer, the found entries may be bytes of values. To decide whether there are
-  /// groups, the valid frame headers in the unpacked bytes and in the file are counted: a frame
+  /// groups, the valid frame headers in the unpacked bytes and in the file are counted. A frame
   /// header is valid at only one offset. If both counts are equal, the checksums of the groups
   /// decide. A first group that is stored as it is has the same offset in both, so its frame
   /// headers are valid in both. Therefore frame headers in the file are not counted if the segment

@@ -41,11 +41,10 @@ extension Store {
   /// - Returns: The damages found, and the values restored and lost.
   /// - Throws: `StoreError`: `.notAStore` if there is neither a superblock nor a segment;
   ///   `.invalidArgument` if the target is not empty; `.unsupportedFormat`, `.diskFull`; `.io`,
-  ///   also if the source is absent, if the process has no permission to read one of its files, or
-  ///   if the process has no file descriptor left. `.locked` while the source is open for writing,
-  ///   or while another process writes a copy to the same target. Errors of `progress`. After an
-  ///   error the target is as before, unless the last sync failed: then it is complete, and may be
-  ///   lost in a power cut.
+  ///   also if the source is absent, or if the process lacks a read permission or a file
+  ///   descriptor. `.locked` while the source is open for writing, or while another process writes
+  ///   a copy to the same target. Errors of `progress`. After an error the target is as before,
+  ///   unless the last sync failed: then it is complete, and may be lost in a power cut.
   /// - Complexity: O(n) for n bytes of all segments, regardless of their content. Reads every
   ///   segment twice, or three times if files disagree about the store, and the blob files of all
   ///   keys. A file with the header of another segment is read up to four times more. Needs memory

@@ -7,7 +7,7 @@ import PerdureFormat
 // crc(b). The checksums of the bytes before each 64th byte are stored. With them, a stretch costs
 // one product and the reading of less than 128 bytes, instead of all its bytes.
 
-/// The checksums of the bytes before each 64th byte of a buffer, which must not change.
+/// For each 64th byte of a buffer: the checksum of all bytes before it. The buffer must not change.
 struct StretchChecksums {
   private static let step = 64
   private let prefixes: [UInt32]

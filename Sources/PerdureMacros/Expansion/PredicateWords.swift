@@ -1,7 +1,7 @@
 /// The reserved words of predicate format strings.
 enum PredicateWords {
-  /// A copy of `ReservedWords.strict` of PerdurePredicates, which a compiler plugin does not link.
-  /// A test compares the two.
+  /// A copy of `ReservedWords.strict`. A compiler plugin does not link PerdurePredicates, so a test
+  /// compares the two sets.
   private static let words: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH",
     "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE", "YES", "FALSE", "NO", "SUBQUERY", "TERNARY",

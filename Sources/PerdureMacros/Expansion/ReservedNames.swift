@@ -1,7 +1,7 @@
 /// The names that no property can have.
 enum ReservedNames {
-  /// A copy of `ReservedNames.all` of PerdureModel, which a compiler plugin does not link. A test
-  /// compares the two.
+  /// A copy of `ReservedNames.all` in PerdureModel. A compiler plugin does not link that module, so
+  /// a test compares the two sets.
   private static let names: Set<String> = [
     // Identity and state
     "objectID", "entity", "managedObjectContext", "context", "isInserted", "isUpdated", "isDeleted",

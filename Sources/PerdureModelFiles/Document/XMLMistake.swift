@@ -74,7 +74,8 @@ struct XMLMistake {
     "The XML declaration has another version than 1.0.", declaration.remedy
   )
   private static let encoding: Words = (
-    "The encoding of the file is not known, or its text is not in it.", "Save the file in UTF-8."
+    "The encoding of the file is not known, or the text does not have this encoding.",
+    "Save the file in UTF-8."
   )
   private static let documentType: Words = ("The document type is not complete.", "Remove it.")
   private static let namespace: Words = (

@@ -23,8 +23,9 @@ struct PartCounts: Equatable {
     (once, twice) = (parts[1], parts[2])
   }
 
-  /// The instructions of one operation, to a tenth: the difference of both parts, so that costs
-  /// which do not depend on n cancel out.
+  /// The number of instructions of one operation, rounded to a tenth. It is computed from the
+  /// difference of both parts, in which costs that do not depend on the number of operations cancel
+  /// out.
   func perOperation(_ repetitions: Int) -> Double {
     (Double(twice - once) / Double(repetitions) * 10).rounded() / 10
   }
