@@ -8,8 +8,8 @@ public struct RecordVersion: RawRepresentable, Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A condition of a commit. It is checked in the commit's turn against all earlier commits, not
-/// against the snapshot that the caller read.
+/// A condition that must be true for a commit. It is checked in the commit's turn against all
+/// earlier commits, not against the snapshot that the caller read.
 public enum Precondition: Sendable {
   /// The key still has this version. If the version is nil, the key is still absent.
   case unchanged(Keyspace, Key, RecordVersion?)

@@ -48,7 +48,8 @@ public struct ModelFileProblem: Sendable, Hashable {
     case predicate
     /// A declaration that Perdure does not use.
     case unused
-    /// A transformable attribute names no value transformer. It has secure archives.
+    /// A transformable attribute names no value transformer. Its values are stored as secure
+    /// archives.
     case transformer
     /// An optional number has a scalar type in Core Data, so code cannot distinguish a missing
     /// value from 0.

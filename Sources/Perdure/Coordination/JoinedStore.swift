@@ -13,7 +13,7 @@
 // Invariants:
 // JO1. No reference crosses stores: a save that would create such a reference is rejected earlier
 //      (StoreAssignment.swift). So every row, range and link belongs to one store.
-// JO2. A view contains a view of each store. They were taken one after the other. Each is a
+// JO2. A view contains a view of each store. These views were taken one after the other. Each is a
 //      consistent state, but all of them together may never have existed at one time.
 // JO3. A commit to several stores is first checked by all of them, and nothing is written. Then the
 //      stores commit in their order. One can still fail, because of a concurrent commit or a full

@@ -67,7 +67,8 @@ package struct RowColumn: Hashable, Sendable {
     set { asciiBit = newValue }
   }
 
-  /// The number of bytes before the fields of a layout. They contain the address of its stand-ins.
+  /// The number of bytes before the fields of a layout. These bytes contain the address of the
+  /// layout's stand-ins.
   static var prefixByteCount: Int { MemoryLayout<RowField>.stride }
 }
 

@@ -177,8 +177,8 @@ private struct StoreSchemaBuilder {
   }
 
   /// Adds, for each index on a copy, an index on the attribute at the end of the path. A fetch uses
-  /// this index and the indexes of the relationships. It contains all objects with the attribute,
-  /// like an index that the model declares on the attribute.
+  /// this index and the indexes of the relationships. The added index contains all objects with the
+  /// attribute, like an index that the model declares on the attribute.
   private mutating func addIndexesOfCopies(_ entity: EntitySchema) {
     for index in entity.indexes
     where index.declaringEntity == entity.index && index.slots.count == 1 && index.predicate == nil {

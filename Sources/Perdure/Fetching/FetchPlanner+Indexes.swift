@@ -56,8 +56,8 @@ extension FetchPlanner {
     return bounds[first] != nil || fetch.order.contains { $0.ownColumn == first }
   }
 
-  /// Whether a unique index contains every requested object. It has no entry if a component is
-  /// null. So the predicate must exclude nulls, or there must be none.
+  /// Whether a unique index contains every requested object. The index has no entry for an object
+  /// with a null component. So the predicate must exclude nulls, or there must be no nulls.
   ///
   /// - Parameter count: The number of entries in the ranges.
   private func isComplete(_ search: SearchIndex, _ match: Match, count: Int) -> Bool {

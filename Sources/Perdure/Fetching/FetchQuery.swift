@@ -43,7 +43,7 @@ package final class PreparedFetch {
   package let entity: EntityStorage
   /// The concrete entities of the requested objects, ascending.
   package let concrete: [UInt16]
-  /// Folded (PredicateFolding.swift).
+  /// The folded predicate (PredicateFolding.swift).
   package let predicate: FetchPredicate
   package let order: [SortCriterion]
   package let limit: Int?

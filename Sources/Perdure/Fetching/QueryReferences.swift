@@ -2,7 +2,7 @@
 //
 // The closure runs once. Its argument is an `EntityRef`, which represents the object. A property of
 // the `EntityRef` is a reference with a path. A comparison of references is a `FetchPredicate`, the
-// same tree that a format string is parsed to. It does not retain the closure, so it can be
+// same tree that a format string is parsed to. The tree does not contain the closure, so it can be
 // printed, checked, planned and compiled.
 //
 // The types of references are not optional. A predicate is true or false, and a comparison with a

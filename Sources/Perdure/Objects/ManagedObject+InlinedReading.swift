@@ -219,7 +219,7 @@ extension ManagedObject {
 
 extension Unmanaged<ManagedObject> {
   // `takeUnretainedValue` retains at once. The compiler moves the retain of this function to where
-  // it is needed. It omits it if the program only compares the object with nil.
+  // it is needed. The compiler omits the retain if the program only compares the object with nil.
   /// As `ManagedObject.typed(_:)`.
   @inlinable @inline(__always)
   func typed<T: ManagedObject>(_ type: T.Type) -> T {

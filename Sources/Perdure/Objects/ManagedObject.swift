@@ -72,7 +72,7 @@ open class ManagedObject {
   ///
   /// A class without an override has the empty description, without a name. Such a class can be a
   /// superclass of entity classes. It can also be the class of any entities for which the container
-  /// or their descriptions name it. It accesses properties by name.
+  /// or their descriptions name it. The properties of its objects are accessed by name.
   ///
   /// Name other entities as text: two static descriptions that read each other wait forever. A
   /// container detects this and stops the program with a message. A program that reads such

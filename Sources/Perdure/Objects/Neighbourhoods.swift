@@ -14,7 +14,7 @@
 //        not used, few neighbourhoods are made.
 //   NB2. A neighbourhood is used only in the epoch in which it was made: its rows are those of one
 //        view.
-//   NB3. It may contain ids without an object. They get no row, and no instance is made of them.
+//   NB3. A neighbourhood may contain ids without an object. Such ids get no row and no instance.
 
 internal import PerdurePredicates
 

@@ -110,7 +110,7 @@ final class ObjectOverlay {
   /// Whether the row has to be written.
   var changesRow: Bool { values != nil }
 
-  /// Whether a row can hold the changed values. It cannot hold an id of another store
+  /// Whether a row can hold the changed values. A row cannot hold an id of another store
   /// (`GraphSchema.heldIdentity`), or a value without bytes (VT2 in ValueTransformers.swift).
   var fitsRow: Bool {
     !(0..<slotCount).contains { slot in

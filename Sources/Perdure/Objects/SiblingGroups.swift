@@ -127,7 +127,8 @@ struct SiblingGroups {
     }
   }
 
-  /// Whether the group of an instance takes the headers of freed instances. It must not be a walk.
+  /// Whether the group of an instance takes the headers of freed instances. The group must not be a
+  /// walk.
   func keepsHeaders(of header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
     lasting[header.pointee.groupNumber]?.kind.keepsHeaders == true
   }

@@ -39,15 +39,15 @@ public struct GraphVerificationReport: Sendable {
 
   /// The findings; empty for an intact graph.
   public internal(set) var findings: [Finding] = []
-  /// The number of members of ordered relationships without an order key. They follow the other
-  /// members. This is not damage.
+  /// The number of members without an order key in ordered relationships. Such members follow the
+  /// others. This is not damage.
   public internal(set) var membersWithoutPlace = 0
   /// The number of rows that were read, of all entities.
   public internal(set) var rows = 0
   /// The number of checked links of many-to-many relationships.
   public internal(set) var links = 0
-  /// The number of references to deleted objects that the delete rule noAction left. They are not
-  /// damage, because the program must handle them.
+  /// The number of references to deleted objects that the delete rule noAction left. Such
+  /// references are not damage, because the program must handle them.
   public internal(set) var referencesLeft = 0
 
   /// Whether there are no findings.

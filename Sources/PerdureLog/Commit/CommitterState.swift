@@ -55,7 +55,7 @@ struct CommitterState: ~Copyable {
   /// The versions that a running compaction must keep complete, ascending. `CompactionControl`
   /// allows one compaction at a time, and none after the store was closed.
   var compactedVersions: [UInt64] = []
-  /// The first version that reads the current file of a segment, by segment number. It contains the
+  /// The first version that reads the current file of a segment, by segment number. Contains only
   /// segments that were created or rewritten since the opening.
   private var readableSince: [UInt64: UInt64] = [:]
   /// The first version that reads the current segment table.

@@ -48,7 +48,7 @@ extension Engine {
   /// - Parameters:
   ///   - newCatalog: The catalog after the commit. Nil if the commit does not change the catalog,
   ///     or only adds keyspaces that the caller has already added to `state.catalog`.
-  ///   - prepare: Changes the working root first. It is used only for commits with a new catalog,
+  ///   - prepare: Changes the working root first. Pass it only for commits with a new catalog,
   ///     because these changes are not noted (`RootChanges`).
   func append(
     _ batch: borrowing WriteBatch, _ newCatalog: Catalog?, _ state: inout CommitterState,

@@ -21,8 +21,8 @@ struct RetiredBlobs {
     var end: LogPosition
   }
 
-  /// The first state that references a file, by file number. It contains only files that commits
-  /// since the opening have added.
+  /// The first state that references a file, by file number. Contains only files that commits since
+  /// the opening have added.
   private var births: [UInt64: (version: UInt64, sequence: UInt64)] = [:]
   /// Files that were not yet checked against the pins, and files whose record's removal is not
   /// durable yet. They are in the order of the removals.

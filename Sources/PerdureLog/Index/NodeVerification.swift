@@ -4,8 +4,8 @@ import PerdureFormat
 /// follows any reference in the node. It checks that no two nodes share a unit, and counts the live
 /// bytes of the records that the entries address.
 ///
-/// Walking a tree does not need this check of the whole file (FileNodes.swift). It is used to find
-/// the free units of the file, and to verify a store.
+/// Walking a tree does not need this check of the whole file (FileNodes.swift). The check is used
+/// to find the free units of the file, and to verify a store.
 struct NodeVerification: ~Copyable {
   private let file: UnsafeRawBufferPointer
   private let lastSegment: UInt64

@@ -182,8 +182,8 @@ struct SalvageSource {
     }
   }
 
-  /// Finds the first frame of the next segment for each segment whose end is unknown. It limits the
-  /// segment's commits.
+  /// Finds the first frame of the next segment for each segment whose end is unknown. That frame
+  /// limits the commits of the segment before it.
   private mutating func findNextCommits() throws {
     for place in segments.indices.dropLast()
     where segments[place].end == nil && !segments[place].isRewritten && !segments[place + 1].isRewritten {

@@ -176,7 +176,8 @@ struct CodePlanner {
     attribute.isOptional || options.scalars == .file
   }
 
-  /// Whether the property has a scalar type. It is not optional, although its value may be absent.
+  /// Whether the property has a scalar type. Such a property is not optional, although its value
+  /// may be absent.
   private func isScalar(_ attribute: AttributeDescription, in entity: String) -> Bool {
     guard options.scalars == .file, hints.scalarAttributes.contains("\(entity).\(attribute.name)") else {
       return false

@@ -30,8 +30,8 @@ struct HeadWriter {
   /// declarations, and warns about others.
   private func access(isShown: Bool) -> String { isShown ? plan.options.access.modifier : "" }
 
-  /// Whether public declarations use a module. It is not known which module declares the type of an
-  /// attribute. The options list modules for such types.
+  /// Whether public declarations use a module. The model does not contain the module of an
+  /// attribute's type, so the options list the modules for such types.
   private func isShown(_ module: String) -> Bool {
     if plan.hasProgramTypes, plan.options.imports.contains(module) { return true }
     let classes = Set(plan.importedModules.filter { $0.value == module }.keys)
