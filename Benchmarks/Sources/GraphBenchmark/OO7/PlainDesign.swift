@@ -14,7 +14,7 @@ final class PlainAssembly {
 
 final class PlainComposite {
   let id: Int64
-  /// For a base assembly.
+  /// The atomic parts; empty until they are read.
   var atomics: [PlainAtomic] = []
 
   init(id: Int64) { self.id = id }
