@@ -90,7 +90,7 @@ struct Prove: AsyncParsableCommand {
     if counts.violations > 0 { throw ExitCode(1) }
   }
 
-  /// Writes without a buffer, so that an output file contains every line at once.
+  /// Writes without a buffer, so that an output file contains every line immediately.
   private static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 
   /// Runs a campaign in its own process.

@@ -25,7 +25,7 @@ final class StandardOutput {
     self.capacity = capacity
   }
 
-  /// Adds text. If the text is not written at once, `flush` writes it.
+  /// Adds text. If the text is not written immediately, `flush` writes it.
   ///
   /// - Throws: `OutputFailure`.
   func add(_ text: String) throws {
@@ -41,7 +41,7 @@ final class StandardOutput {
     try collected.withUnsafeBytes { try Self.write($0) }
   }
 
-  /// Writes bytes at once, without collecting them.
+  /// Writes bytes immediately, without collecting them.
   static func write(_ bytes: UnsafeRawBufferPointer) throws(OutputFailure) {
     do throws(FileIOError) { try StandardStreams.write(bytes, to: .output) } catch {
       throw OutputFailure(cause: error)

@@ -13,7 +13,7 @@
 /// On a system without calls relative to a directory, such as Windows, an implementation can keep a
 /// handle that prevents renaming and removing the directory.
 ///
-/// Every method may be called from any thread, and from several threads at once.
+/// Every method may be called from any thread, and from several threads at the same time.
 public protocol Directory: AnyObject, Sendable {
   /// The path with which the directory was opened, for messages only. Renaming the directory does
   /// not change it.

@@ -1,8 +1,8 @@
 /// An open file.
 ///
-/// Every method may be called from any thread, and from several threads at once. A read that runs
-/// concurrently with a write to the same bytes returns any mixture of old and new bytes. After a
-/// write has returned, every later read and every mapping contains its bytes.
+/// Every method may be called from any thread, and from several threads at the same time. A read
+/// that runs concurrently with a write to the same bytes returns any mixture of old and new bytes.
+/// After a write has returned, every later read and every mapping contains its bytes.
 public protocol File: AnyObject, Sendable {
   /// The path with which the file was opened. Renaming the file does not change it.
   var path: String { get }

@@ -14,7 +14,7 @@
 //   FS4  After a failed sync nothing is known about the changes that it covered. A second sync that
 //        succeeds proves nothing about them.
 //
-// Every method may be called from any thread, and from several threads at once.
+// Every method may be called from any thread, and from several threads at the same time.
 
 /// The kind of the file to which a path refers.
 public enum FileKind: Sendable, Hashable {
@@ -76,7 +76,7 @@ public enum SyncMode: Sendable, Hashable {
 ///   `.availableBytes`; of `File`: `.size`, `.linkCount`, `.read`, `.nextData`, `.allocate`,
 ///   `.unlock`, `.isLocked` and `.close`. `Directory` reports the same operations.
 ///
-/// Every method may be called from any thread, and from several threads at once.
+/// Every method may be called from any thread, and from several threads at the same time.
 public protocol FileSystem: Sendable {
   /// The absolute path of the file or directory to which `path` refers now.
   ///
@@ -91,7 +91,7 @@ public protocol FileSystem: Sendable {
 
   /// Creates an empty directory. Its parent directory must exist.
   ///
-  /// The directory is visible at once, and durable after `syncDirectory` of its parent.
+  /// The directory is visible immediately, and durable after `syncDirectory` of its parent.
   ///
   /// - Throws: `.alreadyExists` if the name exists, `.notFound` if the parent is absent, and other
   ///   errors of the system. After an error, nothing was created.
@@ -113,8 +113,9 @@ public protocol FileSystem: Sendable {
   /// Opens or creates a file.
   ///
   /// The caller owns the result and closes it. If the file is released without `close()`, it is
-  /// closed then, and errors of closing are ignored. A created file is visible at once. Its name is
-  /// durable after `syncDirectory` of its directory, and its bytes are durable after `File.sync`.
+  /// closed then, and errors of closing are ignored. A created file is visible immediately. Its
+  /// name is durable after `syncDirectory` of its directory, and its bytes are durable after
+  /// `File.sync`.
   ///
   /// The call never waits, because it rejects files that are not regular files.
   ///
@@ -137,7 +138,7 @@ public protocol FileSystem: Sendable {
   ///
   /// A file or an empty directory with the name `destination` is replaced atomically.
   ///
-  /// The change is visible at once. It is durable after `syncDirectory` of the directory of
+  /// The change is visible immediately. It is durable after `syncDirectory` of the directory of
   /// `destination` and, if that is another directory, of the directory of `source`. A crash before
   /// that leaves the old state, the new state, or the file under both names. An existing
   /// `destination` never disappears. Open files stay open, and a replaced file exists until it is
@@ -149,8 +150,8 @@ public protocol FileSystem: Sendable {
 
   /// Removes the name of a file, or an empty directory.
   ///
-  /// The removal is visible at once, and durable after `syncDirectory` of the directory. Open files
-  /// and mappings stay usable, and the bytes are freed when the last of them is closed.
+  /// The removal is visible immediately, and durable after `syncDirectory` of the directory. Open
+  /// files and mappings stay usable, and the bytes are freed when the last of them is closed.
   ///
   /// - Throws: `.notFound`, `.directoryNotEmpty`. After an error, nothing was removed.
   func remove(_ path: String) throws(FileIOError)
@@ -158,9 +159,9 @@ public protocol FileSystem: Sendable {
   /// Creates a hard link: gives the file at `source` the second name `name`. A symbolic link is
   /// followed.
   ///
-  /// The name is visible at once, and durable after `syncDirectory` of its directory. Support is
-  /// optional: the default implementation throws `.notSupported`, and so does a file system without
-  /// hard links.
+  /// The name is visible immediately, and durable after `syncDirectory` of its directory. Support
+  /// is optional: the default implementation throws `.notSupported`, and so does a file system
+  /// without hard links.
   ///
   /// - Throws: `.notFound`, `.alreadyExists`, `.isADirectory`, `.notSupported`, `.invalidArgument`
   ///   (another volume), `.permissionDenied`. After an error, the name was not created.

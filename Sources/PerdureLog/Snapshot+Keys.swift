@@ -1,6 +1,6 @@
 import PerdureFormat
 
-// Reads many byte-string keys at once. A read mostly waits for memory, at each level of the tree
+// Reads many byte-string keys together. A read mostly waits for memory, at each level of the tree
 // and for the record. Keys are looked up in groups, so that these waits overlap.
 
 extension Snapshot {

@@ -87,7 +87,7 @@ public struct StoreOptions: Sendable {
   ///
   /// If this is false, each node of the index is checked at its first use. If the node is damaged,
   /// the read throws an error, and the next opening builds the index from the log. If this is true,
-  /// an opening finds the damage, and builds the index at once.
+  /// an opening finds the damage, and builds the index immediately.
   ///
   /// Default: false. Why: a store of any size opens in milliseconds, and unchecked nodes are never
   /// read. The option is for tools that only read a store, and cannot open it again for writing.

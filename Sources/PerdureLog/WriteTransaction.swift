@@ -24,7 +24,7 @@ public struct WriteTransaction: ~Copyable {
   /// committed.
   public mutating func require(_ precondition: Precondition) { preconditions.append(precondition) }
 
-  /// Allocates memory for this number of preconditions at once.
+  /// Allocates memory for this number of preconditions in one piece.
   package mutating func reserve(preconditionCount: Int) { preconditions.reserveCapacity(preconditionCount) }
 
   /// Puts `value` under an id of a dense keyspace.

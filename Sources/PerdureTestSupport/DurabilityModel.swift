@@ -32,7 +32,7 @@ struct DurabilityModel: Sendable {
   var files: [NodeID: FileBytes] = [:]
   var directories: [NodeID: [String: NodeID]] = [:]
 
-  /// The files that have had several names at once, durable or not.
+  /// The files that have had several names at the same time, durable or not.
   private(set) var linked: Set<NodeID> = []
 
   /// The bytes of the files that were removed last, oldest first. DM6

@@ -18,7 +18,7 @@ final class FileBytes: Sendable {
     if known != 0 { return known }
     var hasher = Hasher()
     hasher.combine(bytes.count)
-    // Hashes all bytes at once, which is much faster than element by element.
+    // Hashes all bytes together, which is much faster than element by element.
     bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     let made = hasher.finalize()
     hash.store(made, ordering: .relaxed)

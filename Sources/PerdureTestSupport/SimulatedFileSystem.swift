@@ -35,8 +35,8 @@ public final class SimulatedFileSystem: FileSystem {
   /// - Parameters:
   ///   - image: The files at the start.
   ///   - capacityBytes: The maximum number of bytes of all files together. A longer write stores
-  ///     the bytes that fit, and fails with `.noSpace`. The bytes of a removed file are free at
-  ///     once, even while the file is open, unlike on a real system.
+  ///     the bytes that fit, and fails with `.noSpace`. The bytes of a removed file are free
+  ///     immediately, even while the file is open, unlike on a real system.
   ///   - ignoresSync: Whether each sync reports success and does nothing. A test of durability must
   ///     then fail. `CrashExplorer.canary` does this for suites.
   /// - Complexity: O(n) for the bytes of the image.

@@ -79,10 +79,10 @@ package struct ForkedChild: Sendable {
     return Outcome(words: String(decoding: words, as: UTF8.self), signal: status & 0x7F)
   }
 
-  /// Ends this process at once, with a signal that it cannot catch.
+  /// Ends this process immediately, with a signal that it cannot catch.
   package static func endBySignal() { raise(SIGKILL) }
 
-  /// Ends this process at once, without its handlers.
+  /// Ends this process immediately, without its handlers.
   package static func endAtOnce() -> Never { _exit(0) }
 
   /// Whether the process that forked this one has ended.

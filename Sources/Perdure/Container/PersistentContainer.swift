@@ -300,9 +300,9 @@ extension PersistentContainer {
 
   /// Runs a task in a new context, outside the caller's isolation.
   ///
-  /// The task has its own thread. At most `backgroundTaskLimit` tasks run at once. Others wait in
-  /// order, without a thread, and then see the newest state of the store. So `body` must not wait
-  /// for another background task of the container.
+  /// The task has its own thread. At most `backgroundTaskLimit` tasks run at the same time. Others
+  /// wait in order, without a thread, and then see the newest state of the store. So `body` must
+  /// not wait for another background task of the container.
   ///
   /// If the calling task is cancelled, a fetch or count in `body` throws `CancellationError`.
   ///
@@ -320,7 +320,7 @@ extension PersistentContainer {
     }
   }
 
-  /// The maximum number of tasks of `performBackgroundTask` that run at once.
+  /// The maximum number of tasks of `performBackgroundTask` that run at the same time.
   ///
   /// Default: four for each processor, and at least 16. Why: running tasks block threads, and saves
   /// that wait for the disk at the same time share a sync. The numbers are chosen, not measured.

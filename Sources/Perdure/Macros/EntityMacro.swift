@@ -123,8 +123,8 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///
 /// `OrderedToMany` is a to-many relationship with an order: `var workers: OrderedToMany<Worker>`.
 ///
-/// A change of one side is visible on the other side at once. A relationship without an inverse is
-/// one-way.
+/// A change of one side is visible on the other side immediately. A relationship without an inverse
+/// is one-way.
 ///
 /// - Parameters:
 ///   - inverse: The name of the inverse property in the other class. Both sides name each other. If

@@ -71,7 +71,7 @@ public struct SnapshotEventType: OptionSet, Sendable {
 }
 
 /// The state of an object's row hooks, whether it is gone, and whether its row differs from the
-/// store's, in one byte. So a property setter checks hooks and `gone` at once. Empty for most
+/// store's, in one byte. So a property setter checks hooks and `gone` in one test. Empty for most
 /// objects.
 struct Wakefulness: OptionSet {
   let rawValue: UInt8

@@ -30,7 +30,8 @@
 #endif
 
 extension ManagedObject {
-  /// The row and the field of a slot, if the row may be read at once and the field has this kind.
+  /// The row and the field of a slot, if the row may be read directly and the field has this
+  /// kind.
   @inlinable @inline(__always)
   final func readyField(_ slot: Int, _ kind: FieldKind) -> (row: RowView, field: RowField)? {
     checkOwner()
@@ -42,7 +43,7 @@ extension ManagedObject {
     return field.kind == kind ? (row, field) : nil
   }
 
-  /// The value of a slot; nil if it cannot be read at once, or if there is no value.
+  /// The value of a slot; nil if it cannot be read directly, or if there is no value.
   @inlinable @inline(__always)
   final func ready<T>(_ slot: Int, _ kind: FieldKind, _ read: (RowView, RowField) -> T) -> T? {
     guard let (row, field) = readyField(slot, kind), row.isPresent(field) else { return nil }
@@ -218,8 +219,9 @@ extension ManagedObject {
 // MARK: - Relationships
 
 extension Unmanaged<ManagedObject> {
-  // `takeUnretainedValue` retains at once. The compiler moves the retain of this function to where
-  // it is needed. The compiler omits the retain if the program only compares the object with nil.
+  // `takeUnretainedValue` retains immediately. The compiler moves the retain of this function to
+  // where it is needed. The compiler omits the retain if the program only compares the object with
+  // nil.
   /// As `ManagedObject.typed(_:)`.
   @inlinable @inline(__always)
   func typed<T: ManagedObject>(_ type: T.Type) -> T {

@@ -134,7 +134,7 @@ extension ManagedObject {
   /// is not optional, nil removes the value without the setter.
   ///
   /// A value that the property cannot hold does not change it. The next
-  /// `ManagedObjectContext.save()` reports it; `setCheckedValue(_:forKey:)` throws at once.
+  /// `ManagedObjectContext.save()` reports it; `setCheckedValue(_:forKey:)` throws immediately.
   ///
   /// - Parameter value: For an attribute, a value that its type can hold, or nil. For a to-one
   ///   relationship, an object or nil. For a to-many relationship, a sequence of objects, such as

@@ -23,9 +23,9 @@ extension ObjectSeed: Sendable {}
 /// cannot be read, the object reads as having no values, and the next fetch or save of the context
 /// throws the error.
 ///
-/// A set value is visible at once to all code with this context, including fetches. Other contexts
-/// see it after a save, when they have advanced. Before `ManagedObjectContext.save()`, the store
-/// does not contain it.
+/// A set value is visible immediately to all code with this context, including fetches. Other
+/// contexts see it after a save, when they have advanced. Before `ManagedObjectContext.save()`, the
+/// store does not contain it.
 ///
 ///     let person = Person(context: context)
 ///     person.name = "Ada"
@@ -47,7 +47,7 @@ open class ManagedObject {
 
   /// Inserts a new object of this class's entity into a context. Properties have their defaults.
   ///
-  /// The object is visible to fetches in this context at once and to others after the save. The
+  /// The object is visible to fetches in this context immediately and to others after the save. The
   /// container must have been made with the class, and its entity must not be abstract.
   ///
   /// Generic code can call it, as in `T(context: context)` where `T: ManagedObject`. If a class

@@ -11,7 +11,7 @@ internal import PerdurePredicates
 ///     for colleague in company.workers { print(colleague.name) }
 ///     company.workers.replace(with: [worker])
 ///
-/// A change connects both sides at once. Inserting a connected object or removing an absent one
+/// A change connects both sides immediately. Inserting a connected object or removing an absent one
 /// changes nothing. Changes are saved with the context; the cost of a connection does not depend on
 /// the number of connections. If the store cannot be read, the relationship reads as empty, and the
 /// next fetch or save of the context throws the error.

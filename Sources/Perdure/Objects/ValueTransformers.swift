@@ -3,8 +3,8 @@
 //   VT1. A value is converted to bytes when it is set. Each read makes a new value from the bytes.
 //        Changing a value that was read does not change the row. Set the attribute again to store
 //        the change.
-//   VT2. A value that cannot be converted is not an error at once. The attribute then has no value
-//        to read, and the next save rejects it. In memory, a `Value.list` with a mark and the
+//   VT2. Setting a value that cannot be converted is no error. The attribute then has no value to
+//        read, and the next save rejects it. In memory, a `Value.list` with a mark and the
 //        reason represents this value. No attribute holds a list, and no argument has the mark.
 //   VT3. Bytes that cannot be converted to a value read as nil. They stay stored until the
 //        attribute is set.

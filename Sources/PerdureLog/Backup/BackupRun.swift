@@ -189,7 +189,7 @@ final class BackupRun {
       header.write(to: bytes)
       try put(UnsafeRawBufferPointer(bytes))
     }
-    // Chunks are short, so several are written at once.
+    // Chunks are short, so several are written together.
     var filled = 0
     if reference.valueLength > 0 {
       try reader.read(0..<reference.valueLength) { chunk in

@@ -158,7 +158,7 @@ extension Engine {
   /// of another segment.
   ///
   /// The gate syncs the old segment, and runs one sync at a time. If two syncs of one file ran at
-  /// once, some systems would report a failed write to only one of them.
+  /// the same time, some systems would report a failed write to only one of them.
   private func beginSegment(
     _ number: UInt64, capacity: Int, firstSequence: UInt64, _ state: inout CommitterState
   ) throws {

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// Finds the keepers of several records at once. In an index that is larger than the caches, each
+/// Finds the keepers of several records together. In an index that is larger than the caches, each
 /// level of a descent waits for memory. Parallel descents share this wait.
 ///
 /// The result is the same as if each record were looked up alone (`Keepers`).

@@ -164,7 +164,7 @@ extension NodeArena {
     NodeHeader(node).stamp == workingVersion ? node : copy(node)
   }
 
-  /// Removes `node` from the working version. Frees it at once if this version created it;
+  /// Removes `node` from the working version. Frees it immediately if this version created it;
   /// otherwise retires it.
   func discard(_ node: UnsafeMutableRawPointer) {
     let header = NodeHeader(node)
@@ -260,7 +260,7 @@ extension NodeArena {
     liveByteCount &-= byteCount
     if nodeClass == .block { return freeBlock(BlockView(node), byteCount: byteCount) }
     #if DEBUG
-      // Overwrites the node, so that code that still uses it fails at once.
+      // Overwrites the node, so that code that still uses it fails immediately.
       node.initializeMemory(as: UInt8.self, repeating: 0xDD, count: byteCount)
     #endif
     let slab = slabs + Int(nodeClass.rawValue)

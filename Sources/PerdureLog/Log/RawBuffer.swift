@@ -5,8 +5,8 @@ struct RawBuffer: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var count = 0
 
-  /// - Parameter capacity: The number of bytes to allocate at once. With 0, memory is allocated
-  ///   with the first bytes.
+  /// - Parameter capacity: The number of bytes to allocate in one piece. With 0, memory is
+  ///   allocated with the first bytes.
   init(capacity: Int = 0) {
     if capacity > 0 { resize(to: capacity) }
   }

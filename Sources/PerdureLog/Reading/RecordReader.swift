@@ -70,7 +70,7 @@ struct RecordReader {
 
   /// The value of an id's record, if it can be read in place in a segment.
   ///
-  /// It makes the same checks as `record(at:keyspace:id:)`, but on all fields at once. If it
+  /// It makes the same checks as `record(at:keyspace:id:)`, but on all fields together. If it
   /// returns nil, the caller uses that method, which decodes the record or throws an error with its
   /// offset.
   @inline(__always)

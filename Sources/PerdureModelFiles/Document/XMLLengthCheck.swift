@@ -2,7 +2,7 @@
 /// mistakes for such parts, for example quotes that are not closed.
 enum XMLLengthCheck {
   /// The maximum number of bytes from a tag or comment to the next one. The parser reads at most
-  /// 10,000,000 bytes at once.
+  /// 10,000,000 bytes in one piece.
   static let lengthMaxBytes = 8 << 20
 
   /// - Throws: `ModelFileError` with the line of the first part that is too long.
