@@ -46,7 +46,7 @@ package struct RecordPlaces: Sendable {
   /// The map of a rewritten segment between its present and its original offsets.
   private let map: OffsetMap?
 
-  /// For records whose checksums cover only the record.
+  /// The value for records whose checksums cover only the record.
   package static let unbound = RecordPlaces(segment: nil, start: 0, map: nil)
 
   private init(segment: UInt64?, start: Int, map: OffsetMap?) {

@@ -8,30 +8,31 @@
 ///
 /// String, number and boolean literals can be used as defaults.
 public enum DefaultValue: Sendable, Hashable {
-  /// For `boolean`.
+  /// A value for an attribute of type `boolean`.
   case bool(Bool)
-  /// For `int16`, `int32` and `int64`. The model checks the range. The other number types accept it
-  /// too.
+  /// A value for an attribute of type `int16`, `int32` or `int64`. The model checks the range. The
+  /// other number types accept this case too.
   case integer(Int64)
-  /// For `double` and `float`. NaN is rejected, because a default must equal itself.
+  /// A value for an attribute of type `double` or `float`. NaN is rejected, because a default must
+  /// equal itself.
   case double(Double)
-  /// For `decimal`. NaN is rejected.
+  /// A value for an attribute of type `decimal`. NaN is rejected.
   case decimal(Decimal)
-  /// For `string`.
+  /// A value for an attribute of type `string`.
   case string(String)
-  /// For `date`.
+  /// A value for an attribute of type `date`.
   case date(Date)
-  /// For `uuid`.
+  /// A value for an attribute of type `uuid`.
   case uuid(UUID)
-  /// For `binary`.
+  /// A value for an attribute of type `binary`.
   case data(Data)
-  /// For `uri`.
+  /// A value for an attribute of type `uri`.
   case url(URL)
-  /// For `date`: the time at which an object is inserted. Objects that are older than the attribute
-  /// have no value.
+  /// For an attribute of type `date`: the time at which an object is inserted. Objects that are
+  /// older than the attribute have no value.
   case now
-  /// For `uuid`: a new UUID for each object. Objects that are older than the attribute have no
-  /// value.
+  /// For an attribute of type `uuid`: a new UUID for each object. Objects that are older than the
+  /// attribute have no value.
   case newUUID
 }
 

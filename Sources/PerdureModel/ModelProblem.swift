@@ -85,9 +85,9 @@ public struct ModelProblem: Sendable, Hashable {
     /// The destination of a relationship is outside of a configuration. No store can be opened with
     /// that configuration.
     case configurationSplitsRelationship
-    /// Stores do not maintain an index, or possibly do not maintain it. Either the index contains a
-    /// derived attribute that cannot be indexed in this way. Or the index has several elements, and
-    /// one of them is an end of a one-to-one relationship.
+    /// Stores do not maintain an index, or possibly do not maintain it. There are two causes: the
+    /// index contains a derived attribute that cannot be indexed in this way, or it has several
+    /// elements, and one of them is an end of a one-to-one relationship.
     case indexNotKept
     /// A uniqueness constraint contains a transformable attribute. The constraint compares the
     /// bytes, not the values.

@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// The length of random tests. They are longer if `PERDURE_STEPS` is set, as `make test-long` does.
-/// The tests assert the same in both cases.
+/// The length of random tests. The tests are longer if `PERDURE_STEPS` is set, as `make test-long`
+/// does. They assert the same in both cases.
 package enum LongRun {
   private static let steps = Environment.value(of: "PERDURE_STEPS").flatMap { Int($0) }
 

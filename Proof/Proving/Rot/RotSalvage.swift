@@ -261,7 +261,8 @@ struct RotSalvage: Sendable {
     return layout.names[id]?.name ?? name
   }
 
-  /// Whether a key without its value under its keyspace's name has it under a generated name.
+  /// Whether the value of a key is in a keyspace with a generated name, and not in the keyspace of
+  /// the original name.
   ///
   /// - Throws: `Violation` if the key should have its value and does not.
   private func isAsItWas(

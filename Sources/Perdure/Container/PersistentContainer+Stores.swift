@@ -100,8 +100,8 @@ extension PersistentContainer {
   /// kept until they are saved or rolled back. Meanwhile a request for a context waits until the
   /// store is open.
   ///
-  /// - Throws: `PerdureError`, as `loadPersistentStores()`, and nothing has changed: 134080 also if
-  ///   the container already has the store or a copy of it open.
+  /// - Throws: The errors of `loadPersistentStores()`. Also 134080 if the container already has the
+  ///   store or a copy of it open. After an error, nothing has changed.
   /// - Complexity: as `loadPersistentStores()`.
   @discardableResult
   public func addPersistentStore(
@@ -120,8 +120,8 @@ extension PersistentContainer {
   /// state that they see, even after `close()`. A save with changes for the store throws 134030 and
   /// saves nothing. If it was the last open store, fetches and saves of later contexts throw.
   ///
-  /// - Throws: `PerdureError`: 134070 when it is not open, and nothing has changed; 134030 when the
-  ///   commits could not be made durable.
+  /// - Throws: `PerdureError`: 134070 if the store is not open, and nothing has changed; 134030 if
+  ///   the commits could not be made durable.
   public func removePersistentStore(_ store: LoadedStore) throws(PerdureError) {
     let closing = try loaded.withLock { loaded throws(PerdureError) in
       var members = loaded?.members ?? []

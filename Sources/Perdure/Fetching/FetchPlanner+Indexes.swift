@@ -69,7 +69,8 @@ extension FetchPlanner {
   // MARK: Matching
 
   struct Match {
-    /// Ascending and disjoint, so reading them in turn reads a part of the index in its order.
+    /// The ranges to read. They are ascending and disjoint, so entries are found in the order of
+    /// the index.
     var ranges: [KeyRange] = [.all]
     var settled: Set<Int> = []
     /// The number of components whose bounds the ranges contain.

@@ -104,10 +104,10 @@ final class ProbedReads {
   /// Notes that the code reads a property by its name.
   func noteName() { readsByName = true }
 
-  /// The object of a required relationship that returned none. It is the target if the key path may
-  /// be that of the relationship. Otherwise it is one object for each class, and the probe's own
-  /// object if it has the class. So a loop ends that follows a relationship until an object refers
-  /// to itself.
+  /// The object for a read of a required relationship that has no object. If the key path may be
+  /// that of the relationship, this is the target. Otherwise it is one object for each class: the
+  /// probe's own object, if it has that class. So a loop that follows a relationship ends, if it
+  /// ends at an object that refers to itself.
   func standIn(of type: ManagedObject.Type) -> ManagedObject? {
     if case .relationship(let slot, nil) = onlyRead, let target = question.target,
       Swift.type(of: target) == type

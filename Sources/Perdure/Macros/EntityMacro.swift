@@ -36,10 +36,10 @@ public import PerdureModel
 ///
 /// A to-one relationship may be declared without a question mark (`var order: Order`). Then a save
 /// requires an object (1570). Before it is set, and after a delete rule of this context has cleared
-/// it, the variable reads as a deleted object without values. If another context has removed its
-/// object, it reads as that object with its last values, or as a deleted object without values.
-/// Declare it optional if either end can be deleted, with `@Relationship(optional: false)` if a
-/// save must require a value.
+/// it, the variable reads as a deleted object without values. If another context has removed the
+/// object, the variable reads as that object with its last values, or as a deleted object without
+/// values. Declare it optional if either end can be deleted, with `@Relationship(optional: false)`
+/// if a save must require a value.
 ///
 /// - Parameters:
 ///   - name: The entity's name; by default the class's name.

@@ -218,7 +218,7 @@ extension ManagedObject {
 // MARK: - From names and values to changes
 
 extension ManagedObject {
-  /// The changes that set a property. Throws if one of them is not possible; then none was made.
+  /// The changes that set a property. Throws, without a change, if one of them is not possible.
   func changes(_ value: Any?, _ key: String) throws(KeyedProblem) -> [() -> Void] {
     var changes: [() -> Void] = []
     for (slot, leaf) in try settable(value, key) {

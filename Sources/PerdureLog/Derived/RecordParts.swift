@@ -29,7 +29,7 @@ extension IndexSet {
   /// The indexes over the records of one keyspace. It is a class, because it is passed along with
   /// every record.
   final class KeyspaceIndexes: Sendable {
-    /// For keyspaces without indexes.
+    /// The value for keyspaces without indexes.
     static let none = KeyspaceIndexes([], over: 0)
 
     let all: [RecordIndex]

@@ -30,7 +30,7 @@ import Synchronization
 /// the pointer is used.
 // Unchecked, because of the pointer: its target is constant or atomic.
 struct FileNodes: @unchecked Sendable {
-  /// For trees that have no node in a file.
+  /// The value for trees that have no node in a file.
   static let none = FileNodes(nil)
 
   private let checks: UnsafePointer<NodeChecks>?
@@ -214,9 +214,9 @@ private struct NodeChecks: ~Copyable {
 // Unchecked, because of the pointers: their targets are allocated in init, freed in deinit, and
 // atomic.
 final class MappedNodes: @unchecked Sendable {
-  /// For trees whose entries are addresses of records.
+  /// The nodes of trees whose entries are addresses of records.
   let records: FileNodes
-  /// For trees of derived indexes.
+  /// The nodes of trees of derived indexes.
   let entries: FileNodes
   let damage = NodeDamage()
   let file: UnsafeRawBufferPointer

@@ -16,9 +16,9 @@ import PerdureFormat
 // Extractors are made once, from the values at the end of the log. These values must not change the
 // entries that an extractor makes for older records (`IndexExtractorFactory`).
 //
-// An index is rebuilt from all records in these cases: the checkpoint lacks the index or has it
-// incomplete, the tail redefines it, a value that the update needs can no longer be read, or the
-// index from which it is made is rebuilt.
+// An index is rebuilt from all records if the checkpoint lacks the index or has it incomplete, or
+// if the tail redefines it. It is also rebuilt if its source index is, or if a value that the
+// update needs can no longer be read.
 
 struct TailIndexes {
   private let checkpoint: OpenedCheckpoint

@@ -28,7 +28,7 @@ struct RecordSeals {
   /// The end of the original segment; nil if the segment was certainly not rewritten. RS3
   private let originalEnd: Int?
 
-  /// For segments whose records have checksums that cover only the record.
+  /// The value for segments in which each record's checksum covers only the record.
   static let unbound = RecordSeals(segment: 0, kind: .unbound, map: nil, originalEnd: nil)
 
   private init(segment: UInt64, kind: Kind, map: OffsetMap?, originalEnd: Int?) {

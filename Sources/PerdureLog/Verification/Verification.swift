@@ -72,7 +72,7 @@ struct Verification {
     let name = StoreFileName.superblock.string
     do {
       guard let superblock = state.superblock else { return }
-      // While the two are compared, no other superblock can be written, for example for a
+      // While both superblocks are read, no other superblock can be written, for example for a
       // checkpoint.
       let (found, current) = try superblock.whileStill { (try newestSuperblock(), $0) }
       let isReader = engine.options.isReadOnly

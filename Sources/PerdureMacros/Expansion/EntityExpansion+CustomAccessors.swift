@@ -3,7 +3,7 @@
 // accessors by name.
 
 extension EntityExpansion {
-  /// The members for such attributes; none if there is none.
+  /// The members for such attributes; empty if there are no such attributes.
   ///
   /// - Parameter slot: The expression for the slot of a property, by its spelling.
   func customAccessors(_ slot: (String) -> String) -> [String] {

@@ -43,9 +43,9 @@ struct CodePlan {
   let namespace: String
   let model: ManagedObjectModel
   let options: ModelCodeOptions
-  /// In the order of names.
+  /// The entities, in the order of names.
   let entities: [PlannedEntity]
-  /// In the order of names.
+  /// The composites, in the order of names.
   let composites: [PlannedComposite]
   /// The modules of classes that are not generated, by the names of these classes.
   let importedModules: [String: String]

@@ -37,13 +37,14 @@ public struct ModelElement: Sendable, Hashable {
 
   /// The spaces and line ends of an element (EL1).
   struct Layout: Sendable, Hashable {
-    /// Before the element.
+    /// The characters before the element.
     var before: String?
-    /// Before the end of the start tag.
+    /// The characters before the end of the start tag.
     var tagEnd: String?
-    /// Before the end tag. If the element has no content, nil means that it has no end tag.
+    /// The characters before the end tag. If the element has no content, nil means that it has no
+    /// end tag.
     var closing: String?
-    /// In the end tag, after the name.
+    /// The characters in the end tag, after the name.
     var endTag: String?
   }
 
