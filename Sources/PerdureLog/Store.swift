@@ -6,7 +6,7 @@ import PerdureFormat
 /// A store is a directory. Commits are atomic over any number of keyspaces, checked against
 /// preconditions, and as durable as requested (`Durability`). Snapshots are taken in constant time.
 /// Snapshots never wait, and commits never wait for snapshots. Only one process writes at a time.
-/// Any number of processes can read meanwhile (`StoreOptions.isReadOnly`).
+/// Any number of processes can read at the same time (`StoreOptions.isReadOnly`).
 ///
 /// All methods may be called from any thread.
 ///

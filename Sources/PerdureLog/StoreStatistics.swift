@@ -70,8 +70,9 @@ public struct StoreStatistics: Sendable {
   /// The error of the last attempt to read `READERS`, the file in which readers register; nil if it
   /// succeeded. A store that was opened for reading makes an attempt for these statistics. After an
   /// error the writer assumes readers of every state. So it removes no file of a long value, and
-  /// reuses no space in the index file. The writer does both again when the file can be read again,
-  /// or was removed by hand. Remove it only while no program has the store open for reading.
+  /// reuses no space in the index file. The writer does both again when `READERS` can be read
+  /// again, or was removed by hand. Remove `READERS` only while no program has the store open for
+  /// reading.
   public var lastReadersFailure: String?
   /// The number of bytes reserved on the medium (`StoreOptions.reserveBytes`).
   public var reserveBytes: UInt64

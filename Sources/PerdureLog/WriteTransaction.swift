@@ -1,7 +1,7 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The content of one commit: operations and their conditions.
+/// The content of one commit: operations and preconditions.
 ///
 /// A transaction is filled in by the closure of `Store.write` on the caller's thread, while no lock
 /// is held. It is committed when the closure returns. The operations take effect in order. If

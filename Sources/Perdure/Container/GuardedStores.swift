@@ -4,7 +4,7 @@ internal import PerdureFileIO
 ///
 /// A thread holds the lock while it opens stores, and the process may fork meanwhile. The forked
 /// child does not have that thread, so it does not wait for the lock. The value is one reference,
-/// so the child finds the stores of before or of after a change.
+/// so the child finds the stores from before or from after a change.
 // Unchecked: `stores` is accessed only by `withLock`: under `lock`, or in a child that lacks the
 // thread with the lock.
 final class GuardedStores: @unchecked Sendable {

@@ -1,8 +1,8 @@
 // Opening and closing stores.
 //
-// Contexts are made on a `ContextSource`, which never changes. For a single store, its store is
-// that store. For several stores, it is a `JoinedStore`. Adding or removing a store makes a new
-// source, for contexts that are made later.
+// Contexts are made on a `ContextSource`, which never changes. If the container has one store, the
+// source has that store. If it has several stores, the source has a `JoinedStore`. Adding or
+// removing a store makes a new source, for contexts that are made later.
 
 internal import PerdureFileIO
 internal import PerdureModel

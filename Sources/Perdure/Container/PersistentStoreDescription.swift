@@ -41,8 +41,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// Whether loading the store creates missing folders above it. They are durable before the store
   /// is created. False by default, because a missing folder is often a wrong path.
   public var createsFolders = false
-  /// Changes the options with which the engine opens the store. It is called at each opening, on
-  /// the opening thread.
+  /// Changes the options with which the engine opens the store. The closure is called at each
+  /// opening, on the opening thread.
   ///
   /// With nil, the engine's defaults apply, which suit most graphs. For example, closing writes a
   /// checkpoint if the log has at least 32 KiB after the last one
@@ -53,11 +53,11 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   ///       (options.checkpoints, options.compactsAutomatically) = (.manual, false)
   ///     }
   ///
-  /// It is for crash-recovery suites with their own file system (PerdureTestSupport has one), and
-  /// for stores that the defaults do not suit. `isReadOnly` and `durability` always come from the
-  /// description. Comparisons of descriptions ignore the closure. Functions that take only a path,
-  /// such as `PersistentContainer.destroyPersistentStore(at:)`, ignore the closure and use the file
-  /// system of the operating system.
+  /// The closure is for crash-recovery suites with their own file system (PerdureTestSupport has
+  /// one), and for stores that the defaults do not suit. `isReadOnly` and `durability` always come
+  /// from the description. Comparisons of descriptions ignore the closure. Functions that take only
+  /// a path, such as `PersistentContainer.destroyPersistentStore(at:)`, ignore the closure and use
+  /// the file system of the operating system.
   public var configuresEngine: (@Sendable (inout StoreOptions) -> Void)?
 
   /// Describes a store in a directory.

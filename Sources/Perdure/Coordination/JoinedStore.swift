@@ -7,8 +7,8 @@
 // pass unchanged.
 //
 // If several stores have an entity, the joined schema has one entity for each of them. A fetch
-// queries them in turn (Fetching/FetchParts.swift). Contexts always use one `PersistentStore`. A
-// container with a single store has no joined store.
+// queries these entities one after another (Fetching/FetchParts.swift). Contexts always use one
+// `PersistentStore`. A container with a single store has no joined store.
 //
 // Invariants:
 // JO1. No reference crosses stores: a save that would create such a reference is rejected earlier

@@ -5,7 +5,8 @@ extension ManagedObjectModel {
   /// The request of a template, with its variables; nil if the model has no template with the name.
   ///
   /// A fetch rejects a request with variables. Use
-  /// ``fetchRequestFromTemplate(withName:substitutionVariables:as:)`` for a template with some.
+  /// ``fetchRequestFromTemplate(withName:substitutionVariables:as:)`` for a template with
+  /// variables.
   ///
   /// - Complexity: O(t) for t templates.
   public func fetchRequestTemplate(forName name: String) -> FetchRequest<ManagedObject>? {

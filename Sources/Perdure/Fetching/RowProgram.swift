@@ -1,7 +1,7 @@
 // A predicate, compiled to run on rows.
 //
 // A program is an array of clauses in raw memory. Each clause tests the row and has one next clause
-// for each result. AND, OR and NOT are expressed by these targets only, so evaluation stops at the
+// for each result. AND, OR and NOT are expressed only by these targets, so evaluation stops at the
 // first clause that decides the result. Clauses contain no references. So a run retains no objects,
 // allocates no memory and calls no existential. Clauses that read other rows, count entries or call
 // the reference evaluator (`PredicateEvaluator`) are exceptions.

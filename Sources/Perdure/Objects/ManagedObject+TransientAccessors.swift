@@ -3,7 +3,8 @@
 // The macro does not know types. The compiler selects the overload for a type of the model, which
 // predicates and rules use too, or for any type. It also selects between optional and other types,
 // however the type is written. The type is an argument: if two functions fit, the one for an
-// optional type is more specialized. For results alone, the compiler does not decide.
+// optional type is more specialized. If only the results differed, the compiler could not select a
+// function.
 
 internal import PerdurePredicates
 

@@ -51,7 +51,7 @@ open class ManagedObject {
   /// container must have been made with the class, and its entity must not be abstract.
   ///
   /// Generic code can call it, as in `T(context: context)` where `T: ManagedObject`. If a class
-  /// declares an initializer with these parameters, it must mark it `required`.
+  /// declares an initializer with these parameters, the initializer must be `required`.
   public required convenience init(context: ManagedObjectContext) {
     context.core.checkOwner()
     self.init(context.core.editing.insertion.seed(Self.self))
@@ -177,9 +177,9 @@ open class ManagedObject {
   /// (`isInserted`, `isUpdated`, `isDeleted`). Not called for an object that was inserted and
   /// deleted since the last save.
   ///
-  /// Changes made here are validated and saved. If an object changes after its `willSave` began, it
-  /// is called again, even if `willSave` made the change. So set a value only if it differs, or use
-  /// `setPrimitiveValue(_:forKey:)`. After 1,000 rounds the save throws
+  /// Changes made here are validated and saved. If an object changes after its `willSave` began,
+  /// `willSave` is called again, even if it made the change itself. So set a value only if it
+  /// differs, or use `setPrimitiveValue(_:forKey:)`. After 1,000 rounds the save throws
   /// `PerdureError.Code.endlessChanges`, with the objects that still change. The hook may insert,
   /// delete, refresh, roll back and reset, but must not save.
   open func willSave() {}

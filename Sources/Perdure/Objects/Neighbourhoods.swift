@@ -1,11 +1,11 @@
 // Objects with adjacent ids, read together.
 //
-// A walk from object to object, such as a depth-first search, meets small groups: the three targets
-// of one relationship. Each of its reads would then take few rows, or the relationship of one
-// object. Objects that were inserted together have adjacent ids, and are often used together. So,
-// if the objects of an entity are read in this way, a read takes a *neighbourhood*: all objects
-// with the same upper bits of the id. First it takes their rows, and later their relationships. A
-// neighbourhood is a group of siblings (SiblingGroup.swift).
+// A walk from object to object, such as a depth-first search, finds small groups, for example the
+// three targets of one relationship. Each of its reads would then take few rows, or the
+// relationship of one object. Objects that were inserted together have adjacent ids, and are often
+// used together. So, if the objects of an entity are read in this way, a read takes a
+// *neighbourhood*: all objects with the same upper bits of the id. First it takes their rows, and
+// later their relationships. A neighbourhood is a group of siblings (SiblingGroup.swift).
 //
 // Invariants:
 //   NB1. Each entity has credit, and a neighbourhood reduces it. A read near the last one

@@ -1,10 +1,10 @@
 // A relationship of a block of siblings.
 //
 // After a relationship of one object, a program probably reads the same relationship of the next
-// one. So the relationship is read for a whole block of siblings. One that is stored in a column is
-// read from the rows that are loaded, any other from the index in one request. The targets form a
-// group of their own, and their rows are read together too. So reading a name at the other end from
-// each of n siblings takes as many requests as there are blocks.
+// one. So the relationship is read for a whole block of siblings. If the relationship is stored in
+// a column, it is read from the loaded rows, and otherwise from the index, in one request. The
+// targets form a group of their own, and their rows are read together too. So reading a name at the
+// other end from each of n siblings takes as many requests as there are blocks.
 //
 // Invariants
 //   RG1. A relation from an index has the targets in the store at `epoch`, and is valid until the

@@ -4,8 +4,8 @@
 // change them. The code for a refresh, a reset and a rollback defines what happens to them. After a
 // save, a context does not retain an instance because of its transient values. An object that is
 // gone has lost them, and so has an object of a context that the program no longer retains. The
-// values may refer to other objects, and in a circle, and each object retains its context with its
-// view of the store.
+// values may refer to other objects, even in cycles, and each object retains its context and the
+// context's view of the store.
 //
 // Invariants
 //   TV1. `ObjectHeader.transients` is nil until a value is set, so an object without transient

@@ -7,7 +7,7 @@
 //
 // Keys are made in levels of three bytes. In a run, each member is inserted after (or before) the
 // member that was inserted last. The next key of a run is one step from the previous key, on the
-// same level while that has space. A run is recognized by the lengths: one neighbour's key is
+// same level while the level has space. A run is recognized by the lengths: one neighbour's key is
 // longer than the other's. So at the front, at the end or at a cursor, tens of thousands of
 // insertions fit before keys grow by a level. Any other insertion uses the middle of its
 // neighbours' keys.

@@ -3,7 +3,7 @@
 // Each member of an ordered relationship has an entry in the keyspace `order/P`. Its key is the
 // owner and the member, and its value is the order key. The key of the derived index `ordered/P` is
 // the owner and the order key. So a move writes one short record, and does not write the two rows.
-// It is not a change of attributes. If two contexts insert members at the same time, both are
+// A move is not a change of attributes. If two contexts insert members at the same time, both are
 // present, in the order of keys. Members with equal keys are in the order of references.
 //
 // Invariants

@@ -6,8 +6,8 @@ extension OrderedTree {
   ///
   /// A tree key and its index key compare with a bound in the same way, with one exception. If the
   /// index key is a prefix of the bound, the result would depend on the reference's bytes. No key
-  /// of an index is a prefix of another, so there is at most one such key. It is found at the
-  /// position of the bound.
+  /// of an index is a prefix of another, so there is at most one such key. Such a key is found at
+  /// the position of the bound.
   func treeRange(of range: KeyRange) -> KeyRange {
     guard let lower = treeBound(range.lower) else { return KeyRange(lower: [], upper: []) }
     return KeyRange(lower: lower, upper: range.upper.flatMap { treeBound($0) })

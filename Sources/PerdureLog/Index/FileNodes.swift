@@ -24,10 +24,10 @@ import Synchronization
 //
 // Any thread may call these functions. Two threads that check the same node get the same result.
 
-/// The mapped index file that may contain nodes of a tree, or none.
+/// The mapped index file that may contain nodes of a tree; or no file.
 ///
-/// It is only a pointer, so that trees stay plain values. Its `MappedNodes` must live as long as
-/// the pointer is used.
+/// The value is only a pointer, so that trees stay plain values. The `MappedNodes` to which it
+/// points must live as long as the pointer is used.
 // Unchecked, because of the pointer: its target is constant or atomic.
 struct FileNodes: @unchecked Sendable {
   /// The value for trees that have no node in a file.

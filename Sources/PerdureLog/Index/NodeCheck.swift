@@ -7,8 +7,8 @@ import PerdureFormat
 // number of entries and tag match its parent or the root block. Every offset and length in it stays
 // inside the node, and its children are in the file. The blocks of long keys are complete and
 // covered by its checksum. Entries that are addresses of records are address words of existing
-// segments. The order of keys is not checked here. The checksum protects it from damage, and the
-// verification of the store finds errors of a writer.
+// segments. The order of keys is not checked here. The checksum protects the order from damage, and
+// the verification of the store finds errors of a writer.
 
 /// The data that a parent has about its child, or a root block about its root.
 struct ExpectedNode {

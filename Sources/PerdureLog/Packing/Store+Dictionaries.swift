@@ -24,8 +24,8 @@ extension Store {
   ///   store, the options do not compress its values with dictionaries, or the store already has
   ///   2,047 dictionaries. `.corruption` or `.io` if a value cannot be read. Also the errors of
   ///   `write`.
-  /// - Complexity: Reads at most 8,192 values. About 64 times the dictionary's length of them is
-  ///   used for training, which takes some tenths of a second. Commits continue meanwhile.
+  /// - Complexity: Reads at most 8,192 values. Training uses about 64 times the dictionary's length
+  ///   of these values, and takes some tenths of a second. Commits continue meanwhile.
   @discardableResult
   public func trainDictionary(for keyspace: Keyspace) throws -> TrainedDictionary? {
     try engine.checkWritable()

@@ -4,7 +4,7 @@ import PerdureFormat
 // position. Hostile bytes may look like a header at every 64th offset, and a store has as many
 // sectors as its length allows.
 //
-// The method: in each segment, a header's checksum is valid at one offset only
+// The method: in each segment, a header's checksum is valid at only one offset
 // (`FrameHeader.placeImplied`), and some bits of that offset are known. Sectors are moved as a
 // whole, so the header's offset within its sector is unchanged. The offset is also less than the
 // segment's length. The known bits of the offset determine the same bits of the segment's seed, and

@@ -3,8 +3,8 @@ import PerdureFormat
 /// The newest intact record of each key in the log read so far: its address word, or a word that
 /// marks the key as removed.
 ///
-/// Words are positions in the current files. A state can be marked and restored, because added
-/// records may turn out to belong to an unfinished commit.
+/// The words contain offsets in the current files. A state can be marked and restored, because
+/// added records may turn out to belong to an unfinished commit.
 struct SalvageIndex: ~Copyable {
   /// The newest record of a key whose value is lost: the blob file or the dictionary is missing or
   /// damaged.

@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 
 // The readable parts of a damaged store. They are determined from the superblock's slots and the
-// segments' headers. Frames are used only where these are missing or do not match.
+// segments' headers. Frames are used only if slots or headers are missing or do not match.
 //
 // The order of segments is found as in recovery (FORMAT.md, R4 and R5). Where recovery stops,
 // salvage continues: from a segment with a damaged header, or a missing segment, to the existing
