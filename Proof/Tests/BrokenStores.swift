@@ -18,7 +18,7 @@ struct UncheckedConditions: HistorySubject {
   func filter(_ preconditions: [Precondition]) -> [Precondition] { [] }
 }
 
-/// Refuses every other commit with conditions, even if the conditions are true.
+/// Refuses every other commit with preconditions, even if the preconditions are true.
 final class NeedlessRefusals: HistorySubject {
   private let count = Guarded(0)
 

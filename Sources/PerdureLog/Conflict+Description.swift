@@ -1,8 +1,8 @@
-// Describes conflicts in messages and logs: the failed condition, the keyspace or index, and the
+// Describes conflicts in messages and logs: the failed precondition, the keyspace or index, and the
 // key.
 
 extension Conflict: CustomStringConvertible {
-  /// The failed condition, with the keyspace or index and the key. Long keys are truncated.
+  /// The failed precondition, with the keyspace or index and the key. Long keys are truncated.
   public var description: String {
     switch self {
     case .precondition(_, let precondition): precondition.failure

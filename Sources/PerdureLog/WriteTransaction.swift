@@ -19,8 +19,8 @@ public struct WriteTransaction: ~Copyable {
     packer = ValuePacker(engine.packing)
   }
 
-  /// Adds a condition, which is checked when the commit has its turn. If `precondition` is not met
-  /// at that time, `Store.write` throws `StoreError` with code `.conflict`, and nothing is
+  /// Adds a precondition, which is checked when the commit has its turn. If `precondition` is not
+  /// met at that time, `Store.write` throws `StoreError` with code `.conflict`, and nothing is
   /// committed.
   public mutating func require(_ precondition: Precondition) { preconditions.append(precondition) }
 

@@ -33,8 +33,8 @@ protocol GraphEngine: AnyObject {
   func perform(_ workload: Workload, _ script: Script) throws -> Answer
 
   /// The complete content, read through the engine. It has the workers with their companies,
-  /// managers and projects. It has the companies with the count and the sum of their workers, and
-  /// the projects with the count of their workers.
+  /// managers and projects. It has the companies with the number of their workers and the sum of
+  /// their salaries, and the projects with the number of their workers.
   func content() throws -> Answer
 }
 

@@ -17,7 +17,8 @@ struct Script {
   let salaries: [Int64]
   /// The companies to traverse.
   let companies: [Int]
-  /// The rows of an import: workers of which one half exist, and the others occur twice.
+  /// The rows of an import. Half of the rows have workers that exist. The other half has new
+  /// workers, each in two rows.
   let imports: [WorkerValues]
   let updates: [Int]
   let durableUpdates: [Int]

@@ -19,7 +19,7 @@ extension CrashWriter {
     case .refused:
       let before = store.snapshot()
       let sequence = try write(change, durability)
-      // Every commit changes at least the writer's own name, so each condition is false now.
+      // Every commit changes at least the writer's own name, so each precondition is false now.
       for condition in try conditions(on: change, since: before) {
         try expectConflict { try write([(change[0].key, other)], .powerLoss, requiring: [condition]) }
       }

@@ -155,7 +155,7 @@ struct HistoryModel {
     /// The commit succeeds with this sequence number. If nothing changed, it is the number of the
     /// last commit.
     case committed(UInt64)
-    /// The conditions with these indexes are false.
+    /// The preconditions with these indexes are false.
     case conflict(Set<Int>)
     /// Several rows would have these serial numbers.
     case duplicates(Set<UInt16>)
@@ -165,7 +165,7 @@ struct HistoryModel {
   mutating func advance() { content.sequence += 1 }
   mutating func setSequence(_ sequence: UInt64) { content.sequence = sequence }
 
-  /// - Parameter failing: The indexes of the conditions that are false.
+  /// - Parameter failing: The indexes of the preconditions that are false.
   mutating func commit(_ changes: [HistoryChange], failing: Set<Int> = []) -> Verdict {
     guard failing.isEmpty else { return .conflict(failing) }
     let sequence = content.sequence + 1

@@ -5,7 +5,7 @@
 // - Order. A commit that was acknowledged before a transaction began is in its snapshot. A commit
 //   that began after the snapshot was taken is not in it. A commit has a unique number, which is
 //   greater than that of its snapshot.
-// - Conditions. When a guarded transaction was committed, the keys and index entries that it had
+// - Preconditions. When a guarded transaction was committed, the keys and index entries that it had
 //   read were unchanged. So guarded transactions are serializable, in the order of their numbers.
 //   The keys that a commit needed existed. No two keys of the unique index have the same label.
 // - Refusals. A refusal has one of three reasons. Each is an effect of a transaction that began

@@ -58,7 +58,7 @@ package struct RaceTransaction: Sendable {
   package var entries: [Entries] = []
   package var writes: [Access] = []
   package var outcome = Outcome.readOnly
-  /// Whether all reads of the transaction were conditions of its commit.
+  /// Whether all reads of the transaction were preconditions of its commit.
   package var isGuarded = false
   /// The keys that must exist for the commit, with any value.
   package var needed: [Int] = []

@@ -232,7 +232,7 @@ final class RotBench {
   /// Reads the keys whose lookup reads the part, in a store that was opened with the damage.
   /// Opening reads only the tail and the catalog.
   ///
-  /// - Returns: Whether a read met the damage.
+  /// - Returns: Whether a read found the damage.
   private func readThrough(_ part: RotPart, _ store: Store) throws -> Bool {
     // A torn tail was cut off, so nothing remains to read. A rebuilt index has its nodes in memory.
     let wasRebuilt = store.recoveryReport.indexRebuild != nil

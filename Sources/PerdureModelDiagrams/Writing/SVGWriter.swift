@@ -4,8 +4,9 @@ import PerdureText
 /// and one for dark backgrounds.
 ///
 /// Each relationship is one line together with its inverse. As in Core Data's editor, an end with
-/// one arrow head has one object, and an end with two arrow heads has many. A triangle leads to a
-/// superentity. A line begins and ends at the rows of its relationships, so it needs no label.
+/// one arrow head has one object, and an end with two arrow heads has many. A line with a triangle
+/// at its end refers to a superentity. A line begins and ends at the rows of its relationships, so
+/// it needs no label.
 package enum SVGWriter {
   /// The text of the file. The same diagram gives the same bytes.
   ///

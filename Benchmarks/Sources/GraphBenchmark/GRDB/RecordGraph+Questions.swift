@@ -11,7 +11,7 @@ extension RecordGraph {
     return answer
   }
 
-  /// Finds each worker in an access to the database of its own.
+  /// Finds each worker in a separate access to the database.
   func units(_ emails: [String]) throws -> Answer {
     var answer = Answer()
     for email in emails {

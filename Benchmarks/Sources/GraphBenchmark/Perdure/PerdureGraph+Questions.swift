@@ -19,7 +19,7 @@ extension PerdureGraph {
     return answer
   }
 
-  /// Finds each worker in a context of its own.
+  /// Finds each worker in a separate context.
   func units(_ emails: [String]) throws -> Answer {
     var answer = Answer()
     for email in emails {

@@ -22,7 +22,7 @@ extension SQLGraph {
     return answer
   }
 
-  /// Finds each worker in a transaction of its own.
+  /// Finds each worker in a separate transaction.
   func units(_ emails: [String]) throws -> Answer {
     let statement = try statement("SELECT \(columns) FROM worker WHERE email = ?")
     var answer = Answer()

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// Prints the rows that moved, and makes the command fail if there are any.
+/// Prints the rows whose counts moved (`CountComparison.Move`), and makes the command fail if there
+/// are any.
 private func report(_ comparison: CountComparison, tolerance: Double) throws {
   guard comparison.moves.isEmpty else {
     print(comparison.text)

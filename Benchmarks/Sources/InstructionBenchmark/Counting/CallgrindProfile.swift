@@ -1,4 +1,4 @@
-/// The instructions of one part of a run, read from a file of callgrind.
+/// The number of instructions of one part of a run, read from a file of callgrind.
 struct CallgrindProfile: Equatable {
   /// The number of instructions, of all threads.
   let instructions: Int

@@ -4,13 +4,13 @@ import Measuring
 struct PartCounts: Equatable {
   static let partCount = 3
 
-  /// The instructions of n operations.
+  /// The number of instructions of n operations.
   let once: Int
-  /// The instructions of 2n operations.
+  /// The number of instructions of 2n operations.
   let twice: Int
 
-  /// - Parameter parts: The instructions of each part, in the order of the run. The first part is
-  ///   the warm-up, which is ignored.
+  /// - Parameter parts: The number of instructions of each part, in the order of the run. The first
+  ///   part is the warm-up, which is ignored.
   /// - Throws: `CountingError` if a part is missing or counts nothing.
   init(_ parts: [Int], of operation: String) throws {
     guard parts.count == Self.partCount else {

@@ -17,7 +17,8 @@ struct CountComparison: Equatable {
     }
   }
 
-  /// In the order of the earlier table, then rows that it lacks.
+  /// The moves, in the order of the earlier table, and then those of rows that the earlier table
+  /// lacks.
   let moves: [Move]
   let rowCount: Int
 

@@ -1,10 +1,10 @@
-/// The instructions of one operation.
+/// The number of instructions of one operation.
 struct CountRow: Codable, Equatable {
   /// The name of the operation, such as "equal by index".
   var operation: String
   /// The unsaved changes of its context, such as "100 of another entity", or "none".
   var pending: String
-  /// The instructions of one operation, to a tenth.
+  /// The number of instructions of one operation, rounded to a tenth.
   var instructions: Double
 
   /// The identity of the row, to find it in another table.
