@@ -35,7 +35,7 @@ struct CrashCanaryTests {
   func leftovers(_ ending: String) async throws {
     let shape = ending.contains("segment") ? CrashShape.compactingCanary : .canary
     try await expectCaught(
-      CrashCanary(shape: shape, ending: ending), saying: ["\(ending), but it still exists"])
+      CrashCanary(shape: shape, ending: ending), saying: ["\(ending) is not needed, but it still exists"])
   }
 
   @Test(

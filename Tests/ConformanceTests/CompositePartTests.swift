@@ -229,7 +229,7 @@ struct CompositePartTests {
     #expect(found.count == 1 && found[0].contains("follows from E.c, which may have none"), "\(found)")
     #expect(messages(required, .derived("d", "c.place.city", type: .string, optional: true)) == [])
     let sums = messages(.int64("n"), .derived("s", "all.c.place.n.@sum"))
-    let remedy = "Derive an attribute of the other entity that is c.place.n"
+    let remedy = "Add an attribute with the derivation \"c.place.n\" to the other entity"
     #expect(sums.contains { $0.contains(remedy) }, "\(sums)")
     let whole = messages(required, .derived("d", "c.place", type: .string, optional: true))
     #expect(whole.contains { $0.contains("composite") }, "\(whole)")
