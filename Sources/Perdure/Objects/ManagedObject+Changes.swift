@@ -82,7 +82,7 @@ extension ManagedObject {
   /// The former value of a transient attribute, in the form of `value(forKey:)`.
   private func shown(_ held: TransientValues.Held?, _ slot: Int) -> Any? {
     switch held ?? .value(shape.template[slot]) {
-    case .object(let object): return object
+    case .object(let object): return object.value
     case .value(let value):
       guard case .transient(let type, _) = shape.properties[slot] else { return nil }
       return shown(value, slot, FieldKind(type))

@@ -73,7 +73,7 @@ extension ManagedObject {
   public final func _transient<T>(_ slot: Int, _ type: T.Type, default value: @autoclosure () -> T) -> T {
     if let value: T = object(slot) { return value }
     let made = value()
-    if !isTransientHeld(slot) { holdDefault(.object(made), slot) }
+    if !isTransientHeld(slot) { holdDefault(.newObject(made), slot) }
     return made
   }
 
@@ -86,7 +86,7 @@ extension ManagedObject {
   public final func _transient<T>(_ slot: Int, _ type: T?.Type, default value: @autoclosure () -> T?) -> T? {
     if isTransientHeld(slot) { return object(slot) }
     guard let made = value() else { return nil }
-    holdDefault(.object(made), slot)
+    holdDefault(.newObject(made), slot)
     return made
   }
 

@@ -31,7 +31,10 @@ final class TransientValues {
     /// The value of an attribute with a type. For any attribute, also null.
     case value(Value)
     /// The value of an attribute of undefined type.
-    case object(Any)
+    case object(HeldObject)
+
+    /// A value of an attribute of undefined type that is now being set.
+    static func newObject(_ value: Any) -> Held { .object(HeldObject(value)) }
   }
 
   var bySlot: [Int: Held]
@@ -39,6 +42,14 @@ final class TransientValues {
   var setSince: Set<Int> = []
 
   init(_ bySlot: [Int: Held] = [:]) { self.bySlot = bySlot }
+}
+
+/// A value of any type that was set. Each setting makes an instance, so that a value whose type has
+/// no `==` is known to be equal to itself.
+final class HeldObject {
+  let value: Any
+
+  init(_ value: Any) { self.value = value }
 }
 
 // MARK: - Reading
@@ -60,7 +71,7 @@ extension ManagedObject {
   /// The value of a transient attribute of undefined type.
   func transientObject(_ slot: Int) -> Any? {
     core.checkOwner()
-    if case .object(let object)? = held(slot) { return object }
+    if case .object(let object)? = held(slot) { return object.value }
     return nil
   }
 
@@ -94,20 +105,24 @@ extension TransientValues.Held {
     if case .value(let value) = self { value } else { .null }
   }
 
-  /// Whether both are known to be equal: equal values of a type that can be compared, or the same
-  /// instance of a class.
+  /// Whether both are known to be equal: equal values of a type that can be compared, the same
+  /// instance of a class, or the same setting.
   func isKnown(toEqual other: TransientValues.Held) -> Bool {
     switch (self, other) {
     case (.value(let left), .value(let right)): left == right
-    case (.object(let left), .object(let right)): Self.areEqual(left, right)
+    case (.object(let left), .object(let right)): left.isKnown(toEqual: right)
     case (.value, .object), (.object, .value): false
     }
   }
 
-  private static func areEqual(_ left: Any, _ right: Any) -> Bool {
-    if let left = left as? any Equatable { return left.isEqual(to: right) }
-    guard type(of: left) is AnyClass, type(of: right) is AnyClass else { return false }
-    return left as AnyObject === right as AnyObject
+}
+
+extension HeldObject {
+  func isKnown(toEqual other: HeldObject) -> Bool {
+    if self === other { return true }
+    if let left = value as? any Equatable { return left.isEqual(to: other.value) }
+    guard type(of: value) is AnyClass, type(of: other.value) is AnyClass else { return false }
+    return value as AnyObject === other.value as AnyObject
   }
 }
 
@@ -142,14 +157,14 @@ extension ManagedObject {
   /// Sets a transient attribute of undefined type; nil removes its value.
   func setTransientObject(_ object: Any?, _ slot: Int) {
     core.checkOwner()
-    core.editing.objectEditor.setTransient(of: self, slot, object.map { .object($0) } ?? .value(.null))
+    core.editing.objectEditor.setTransient(of: self, slot, object.map { .newObject($0) } ?? .value(.null))
   }
 
   /// Sets a transient attribute of undefined type without marking the object as changed.
   func setPrimitiveObject(_ object: Any?, _ slot: Int) {
     core.checkOwner()
     if core.editing.refusal.refusesChanges(self) { return core.editing.refusal.refuseChange(of: self, slot) }
-    hold(object.map { .object($0) } ?? .value(.null), slot)
+    hold(object.map { .newObject($0) } ?? .value(.null), slot)
   }
 
   /// Sets a value without marking the object as changed, and without notifying observers.

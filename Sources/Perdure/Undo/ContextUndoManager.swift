@@ -150,10 +150,15 @@ extension ContextUndoManager {
   /// The number of the last completed group. A later group has a greater number.
   var lastGroupNumber: UInt64 { lastNumber }
 
+  /// The groups that can be undone or redone; the last one is the next.
+  func groups(_ direction: UndoHistory.Direction) -> [UndoGroup] { history.groups(direction) }
+
   func attach(to other: UndoApplication, _ memory: UnsafeMutablePointer<ObjectMemory>) {
     if let context, context !== other {
       stop("The undo manager belongs to another context. Make one for each context.")
     }
+    // The groups of a freed context concern objects of its store.
+    if context == nil { change { history.removeAll() } }
     context = other
     madeRecorder = EditRecorder(memory) { [unowned self] in history.rename($0, $1) }
   }
@@ -163,11 +168,12 @@ extension ContextUndoManager {
     change { history.removeAll() }
   }
 
-  /// Detaches the manager from a context whose handle was freed. The groups exist as long as the
-  /// manager, but cannot be undone.
+  /// Detaches the manager from a context whose handle was freed. Its groups exist until the manager
+  /// is freed or gets another context, but cannot be undone.
   func abandon() {
     context = nil
     madeRecorder = nil
+    continued = nil
   }
 
   /// Adds a group that has ended to the history, unless it has no changes.
@@ -175,23 +181,29 @@ extension ContextUndoManager {
     let direction = continued
     continued = nil
     let complete = completed(group, contents)
-    if complete == nil, direction == nil { return }
+    let savedPart = part(group.savedChanges(), of: group)
+    if complete == nil, savedPart == nil, direction == nil { return }
     change {
-      guard let complete else { return }
       if let direction {
-        history.put(complete, direction)
+        if let complete { history.put(complete, direction) }
       } else {
-        history.add(complete, isSaved: group.isSaved)
+        history.add(complete, savedPart: savedPart)
       }
     }
   }
 
   private func completed(_ group: OpenUndoGroup, _ contents: ContentReader) -> UndoGroup? {
     group.settle(contents)
-    let changes = group.changes()
+    return part(group.changes(), of: group)
+  }
+
+  /// Changes of a group; nil if there are none.
+  private func part(_ changes: [UndoGroup.Change], of group: OpenUndoGroup) -> UndoGroup? {
     if changes.isEmpty { return nil }
-    lastNumber += 1
-    return UndoGroup(name: group.name, changes: changes, number: lastNumber)
+    let number = group.number ?? lastNumber + 1
+    group.number = number
+    lastNumber = max(lastNumber, number)
+    return UndoGroup(name: group.name, changes: changes, number: number)
   }
 
   /// Reopens the last group for the next edits of the event, unless a save has ended since.
@@ -205,18 +217,20 @@ extension ContextUndoManager {
   /// other stack.
   func takeBack(_ direction: UndoHistory.Direction, _ contents: ContentReader, _ body: () -> Void) {
     guard let group = history.removeLast(direction) else { return }
+    let recorder = recorder
     recorder.beginClosure(group.name)
     body()
-    guard let inverse = recorder.endClosure() else { return }
+    // A hook may have detached the manager from the context.
+    guard recorder === madeRecorder, let inverse = recorder.endClosure() else { return }
     let complete = completed(inverse, contents)
     change {
       if let complete { history.put(complete, direction == .undo ? .redo : .undo) }
     }
   }
 
-  func didSave() {
+  func didSave(_ contents: ContentReader) {
     change {
-      madeRecorder?.didSave()
+      madeRecorder?.didSave(contents)
       history.didSave()
     }
   }

@@ -189,10 +189,14 @@ final class EditRecorder {
 
   /// Removes the edits from the open groups.
   ///
-  /// - Parameter keepsSaved: Whether groups with saved edits keep all edits. A rollback has
-  ///   reverted the unsaved ones, so the contents of their places have not changed.
+  /// - Parameter keepsSaved: Whether groups keep the edits that were saved. A rollback has reverted
+  ///   the others.
   func forgetEdits(keepsSaved: Bool = false) {
-    let kept = { (group: OpenUndoGroup) in keepsSaved && group.isSaved }
+    let kept = { (group: OpenUndoGroup) in
+      guard keepsSaved, group.isSaved else { return false }
+      group.rollBack()
+      return true
+    }
     eventGroup = nil
     taskGroups = taskGroups.mapValues { kept($0) ? $0 : OpenUndoGroup(name: $0.name) }
     if let group = closureGroup, !kept(group) {
@@ -202,8 +206,9 @@ final class EditRecorder {
   }
 
   /// Marks the open groups that have edits as saved, after a save.
-  func didSave() {
-    for group in openGroups where !group.isEmpty { group.isSaved = true }
+  func didSave(_ reader: some EditedContentReader) {
+    for group in openGroups { group.didSave(reader) }
+    beginInterval()
   }
 
   /// Replaces the reference of an object without links.

@@ -78,7 +78,7 @@ enum EditedContent {
   /// The stored content, which was not read yet. Only open groups have it. It is read when the
   /// group ends, or before the context gets another state of the store.
   case stored
-  /// No object, no link, no position, or the default of a transient attribute.
+  /// No object, no link, no position, or the default of a transient attribute of a type.
   case absent
   case object(EditedObject)
   case value(Value)
@@ -105,7 +105,7 @@ enum HeldTransient {
   /// An instance of another context, while the program retains it.
   case foreign(WeakInstance)
   /// A value of any other type. Managed objects inside it are retained.
-  case any(Any)
+  case any(HeldObject)
 }
 
 /// A weak reference to an instance.
@@ -169,8 +169,7 @@ extension HeldTransient {
     case (.value(let left), .value(let right)): left == right
     case (.instance(let left), .instance(let right)): left == right
     case (.foreign(let left), .foreign(let right)): left.object === right.object
-    case (.any(let left), .any(let right)):
-      TransientValues.Held.object(left).isKnown(toEqual: .object(right))
+    case (.any(let left), .any(let right)): left.isKnown(toEqual: right)
     default: false
     }
   }

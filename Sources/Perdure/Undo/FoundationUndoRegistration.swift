@@ -6,22 +6,18 @@
 
   /// Keeps the groups of a context's undo manager registered with an undo manager of Foundation.
   ///
-  /// Each later group becomes an action of Foundation's manager, with the group's name. The menu
-  /// items of that manager, and gestures of the system, then call `undo` and `redo` of the
-  /// context's manager. Undo these groups only with Foundation's manager. After a direct call of
-  /// `undo`, Foundation's manager keeps that group's action, which then undoes another group. An
-  /// action keeps the name that its group had at its end. Groups that observers make while
-  /// Foundation's manager undoes or redoes are not registered.
+  /// Each later group becomes an action of Foundation's manager, with the name that the group had
+  /// at its end. The menu items of that manager, and gestures of the system, then call `undo` and
+  /// `redo` of the context's manager. If groups disappear, for example by a rollback or a direct
+  /// call of `undo`, their actions are removed. A group that was undone directly has no action to
+  /// redo. After a refused undo, its action is added again, and Foundation's manager removes its
+  /// actions to redo.
   @MainActor public final class FoundationUndoRegistration {
-    private let manager: ContextUndoManager
-    private let target: UndoManager
-    private let onFailure: (PerdureError) -> Void
-    private var observation: ContextObservation?
-    private var lastNumber: UInt64
-    private var isTakingBack = false
+    private let actions: GroupActions
 
     /// Registers the later groups of a manager. Retain the registration as long as its actions are
-    /// needed.
+    /// needed, and call `cancel` before you release it: Foundation's manager does not retain the
+    /// targets of its actions.
     ///
     /// - Parameters:
     ///   - manager: The manager of a context of the main actor.
@@ -32,48 +28,34 @@
       of manager: ContextUndoManager, with target: UndoManager,
       onFailure: @escaping (PerdureError) -> Void = { _ in }
     ) {
-      (self.manager, self.target, self.onFailure) = (manager, target, onFailure)
-      lastNumber = manager.lastGroupNumber
-      observation = manager.observe { [weak self] _ in
-        MainActor.assumeIsolated { self?.noteGroups() }
-      }
+      actions = GroupActions(of: manager, on: FoundationActionStack(target), onFailure: onFailure)
     }
 
     /// Ends the registration, and removes its actions.
-    public func cancel() {
-      observation?.cancel()
-      target.removeAllActions(withTarget: self)
-    }
+    public func cancel() { actions.cancel() }
+  }
 
-    private func noteGroups() {
-      guard !isTakingBack else { return }
-      let number = manager.lastGroupNumber
-      guard number > lastNumber else { return }
-      lastNumber = number
-      register(.undo, manager.undoActionName)
-    }
+  /// An undo manager of Foundation.
+  @MainActor private final class FoundationActionStack: UndoActionStack {
+    private let target: UndoManager
 
-    private func register(_ direction: UndoHistory.Direction, _ name: String) {
-      target.registerUndo(withTarget: self) { registration in
-        MainActor.assumeIsolated { registration.takeBack(direction, name) }
+    init(_ target: UndoManager) { self.target = target }
+
+    func add(_ action: GroupAction, name: String) {
+      // Outside of a group, Foundation's manager throws an exception of Objective-C.
+      let needsGroup = !target.groupsByEvent && target.groupingLevel == 0
+      if needsGroup { target.beginUndoGrouping() }
+      target.registerUndo(withTarget: action) { action in
+        MainActor.assumeIsolated { action.perform() }
       }
       target.setActionName(name)
+      if needsGroup { target.endUndoGrouping() }
     }
 
-    /// Called by Foundation's manager. Foundation's manager pushes actions registered during this
-    /// call onto its opposite stack.
-    private func takeBack(_ direction: UndoHistory.Direction, _ name: String) {
-      isTakingBack = true
-      defer {
-        isTakingBack = false
-        lastNumber = manager.lastGroupNumber
-      }
-      do throws(PerdureError) {
-        if direction == .undo { try manager.undo() } else { try manager.redo() }
-        register(direction == .undo ? .redo : .undo, name)
-      } catch {
-        onFailure(error)
-      }
+    func remove(_ action: GroupAction) { target.removeAllActions(withTarget: action) }
+
+    func callAfterward(_ body: @escaping @MainActor () -> Void) {
+      Task { @MainActor in body() }
     }
   }
 #endif

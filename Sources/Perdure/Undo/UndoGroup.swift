@@ -52,20 +52,24 @@ final class OpenUndoGroup {
   }
 
   var name: String
-  /// Whether a save has saved edits of the group while it was open.
-  var isSaved = false
+  /// The number of the group when it is complete; nil for a new group.
+  var number: UInt64?
   // The exclusivity of accesses to these properties is not checked at run time (see EditRecorder).
   // Accesses do not overlap: contents are read before an array is accessed.
   @exclusivity(unchecked) private var entries: [Entry] = []
   @exclusivity(unchecked) private var positions: [EditedPlace: Int] = [:]
   /// Whether the group has inserted any object.
   @exclusivity(unchecked) private var hasInsertions = false
+  /// The entries as of the last save while the group was open; nil if no save has saved edits of
+  /// the group.
+  private var savedEntries: [Entry]?
 
   init(name: String) { self.name = name }
 
   /// Reopens a complete group for more edits.
   init(continuing group: UndoGroup) {
     name = group.name
+    number = group.number
     for change in group.changes {
       append(Entry(place: change.place, before: change.before, after: change.after))
     }
@@ -78,6 +82,25 @@ final class OpenUndoGroup {
   }
 
   var isEmpty: Bool { entries.isEmpty }
+
+  /// Whether a save has saved edits of the group while it was open.
+  var isSaved: Bool { savedEntries != nil }
+
+  /// Marks the edits as saved, after a save.
+  func didSave(_ reader: some EditedContentReader) {
+    if entries.isEmpty { return }
+    settle(reader)
+    savedEntries = entries
+  }
+
+  /// Removes the edits since the last save, after a rollback has reverted them. The group must be
+  /// saved. Contents that were read after the save are those before the rollback, so they are
+  /// removed too.
+  func rollBack() {
+    guard let savedEntries else { return }
+    (entries, positions, hasInsertions) = ([], [:], false)
+    for entry in savedEntries { append(entry) }
+  }
 
   /// Whether the group has inserted an object.
   func hasInserted(_ reference: ObjectReference) -> Bool {
@@ -121,31 +144,42 @@ final class OpenUndoGroup {
   }
 
   /// The changes of the group (UG2). All contents must have been read (`settle(_:)`).
-  func changes() -> [UndoGroup.Change] {
-    entries.compactMap { entry in
-      guard let after = entry.after, !entry.before.isSame(as: after) || isOfRemoved(entry.place) else {
-        return nil
+  func changes() -> [UndoGroup.Change] { changes(entries) }
+
+  /// The changes that were saved while the group was open.
+  func savedChanges() -> [UndoGroup.Change] { changes(savedEntries ?? []) }
+
+  private func changes(_ entries: [Entry]) -> [UndoGroup.Change] {
+    var removed: Set<ObjectReference> = []
+    for entry in entries {
+      if case .object(let reference) = entry.place, entry.after?.isAbsent == true {
+        removed.insert(reference)
       }
+    }
+    return entries.compactMap { entry in
+      guard let after = entry.after,
+        !entry.before.isSame(as: after) || isColumn(entry.place, ofOneOf: removed)
+      else { return nil }
       return UndoGroup.Change(place: entry.place, before: entry.before, after: after)
     }
   }
 
-  /// Whether a place is a column of an object that the group has removed.
-  private func isOfRemoved(_ place: EditedPlace) -> Bool {
-    guard case .column(let owner, _) = place, let position = positions[.object(owner)] else { return false }
-    return entries[position].after?.isAbsent == true
+  private func isColumn(_ place: EditedPlace, ofOneOf owners: Set<ObjectReference>) -> Bool {
+    guard !owners.isEmpty, case .column(let owner, _) = place else { return false }
+    return owners.contains(owner)
   }
 
   /// Replaces the reference of an object.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
-    positions = [:]
-    for position in entries.indices {
-      let entry = entries[position]
-      let place = entry.place.renamed(old, new)
-      positions[place] = position
-      entries[position] = Entry(
-        place: place, before: entry.before.renamed(old, new), after: entry.after?.renamed(old, new))
+    func renamed(_ entry: Entry) -> Entry {
+      Entry(
+        place: entry.place.renamed(old, new), before: entry.before.renamed(old, new),
+        after: entry.after?.renamed(old, new))
     }
+    entries = entries.map(renamed)
+    savedEntries = savedEntries?.map(renamed)
+    positions = [:]
+    for (position, entry) in entries.enumerated() { positions[entry.place] = position }
   }
 }
 

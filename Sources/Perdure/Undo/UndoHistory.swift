@@ -32,9 +32,11 @@ struct UndoHistory {
     (self.levelsMax, self.byteCountMax) = (levelsMax, byteCountMax)
   }
 
-  func last(_ direction: Direction) -> UndoGroup? {
-    direction == .undo ? stacks.undo.last : stacks.redo.last
+  func groups(_ direction: Direction) -> [UndoGroup] {
+    direction == .undo ? stacks.undo : stacks.redo
   }
+
+  func last(_ direction: Direction) -> UndoGroup? { groups(direction).last }
 
   /// Whether a group has removed an object. Then the undo of that group will restore the object.
   ///
@@ -52,16 +54,18 @@ struct UndoHistory {
 
   /// Adds a group of new edits, and removes the groups that could be redone.
   ///
-  /// - Parameter isSaved: Whether a save has saved edits of the group. Then a rollback keeps the
-  ///   group.
-  mutating func add(_ group: UndoGroup, isSaved: Bool) {
+  /// - Parameters:
+  ///   - group: The group; nil if its edits together have changed nothing.
+  ///   - savedPart: The edits of the group that were saved while it was open; nil if there are
+  ///     none. A rollback keeps them.
+  mutating func add(_ group: UndoGroup?, savedPart: UndoGroup?) {
     byteCount -= stacks.redo.reduce(0) { $0 + $1.byteCount }
     stacks.redo = []
-    if isSaved {
-      saved.undo.append(group)
+    if let savedPart {
+      saved.undo.append(savedPart)
       saved.redo = []
     }
-    put(group, .undo)
+    if let group { put(group, .undo) }
   }
 
   /// Adds a group to a stack, such as the group that reverses an undo.
@@ -82,7 +86,8 @@ struct UndoHistory {
     stacks.undo[stacks.undo.count - 1] = named
     byteCount += named.byteCount - group.byteCount
     if let position = saved.undo.lastIndex(where: { $0.number == group.number }) {
-      saved.undo[position] = named
+      let part = saved.undo[position]
+      saved.undo[position] = UndoGroup(name: name, changes: part.changes, number: part.number)
     }
     keepBounds()
   }

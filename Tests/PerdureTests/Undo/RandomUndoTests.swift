@@ -1,6 +1,8 @@
 // One context on a random model makes random edits, and undoes and redoes them at random. The test
-// compares it with plain values that were copied at the end of each group. Children of the context
-// save groups into it, and another context saves changes of other objects.
+// compares it with plain values that were copied at the end of each group. The objects of the
+// context are in two parts without links between them, so that the groups of two tasks can overlap
+// and each can be undone alone. Children of the context save groups into it, and another context
+// saves changes of objects of a third part.
 
 import PerdureTestSupport
 import Testing
@@ -23,12 +25,30 @@ struct RandomUndoTests {
   }
 }
 
+/// The two parts of the objects of a context.
+private struct Halves {
+  var states: [PartState]
+
+  /// The pending deletions of both parts.
+  var hasDeletions: Bool { states.contains { $0.hasDeletions } }
+
+  func isEqual(to other: Halves) -> Bool {
+    zip(states, other.states).allSatisfy { $0.difference($1) == nil }
+  }
+}
+
+/// Thrown by the closures of groups that fail.
+private struct ClosureFailure: Error {}
+
 private final class UndoWorld {
-  /// The states before and after a group.
-  private struct Group {
+  /// The state of a part before and after a group.
+  private struct Change {
     let before: PartState
     let after: PartState
   }
+
+  /// The changes of a group by part. A group of one task contains one part.
+  private typealias Group = [Int: Change]
 
   private struct Stacks {
     var undo: [Group] = []
@@ -39,12 +59,14 @@ private final class UndoWorld {
   private let directory: TemporaryDirectory
   private let container: PersistentContainer
   private let kind: StoreKind
-  private let editor: PartEditor
+  private let context: ManagedObjectContext
+  /// The editors of the context, one for each part.
+  private let editors: [PartEditor]
   /// A context that changes other objects.
   private let other: PartEditor
   private var othersStored: PartState
   private let manager = ContextUndoManager(levelsOfUndo: 0, byteLimit: 0)
-  private var stored: PartState
+  private var stored: Halves
   private var stacks = Stacks()
   private var savedStacks = Stacks()
 
@@ -56,23 +78,30 @@ private final class UndoWorld {
     self.kind = kind
     directory = try TemporaryDirectory()
     container = try kind.container(model, in: directory)
-    stored = PartState(model)
-    editor = PartEditor(run, "context", container.newContext(), 0, stored)
-    editor.context.undoManager = manager
-    editor.context.automaticallyMergesChangesFromParent = run.random.chance(50)
-    othersStored = stored
-    other = PartEditor(run, "another", container.newContext(), 1, stored)
+    context = container.newContext()
+    let empty = PartState(model)
+    stored = Halves(states: [empty, empty])
+    editors = [
+      PartEditor(run, "context", context, 0, empty), PartEditor(run, "context", context, 1, empty),
+    ]
+    context.undoManager = manager
+    context.automaticallyMergesChangesFromParent = run.random.chance(50)
+    othersStored = empty
+    other = PartEditor(run, "another", container.newContext(), 2, empty)
   }
 
-  private var context: ManagedObjectContext { editor.context }
+  private var halves: Halves {
+    get { Halves(states: editors.map(\.state)) }
+    set { for (editor, state) in zip(editors, newValue.states) { editor.state = state } }
+  }
 
   func step() {
     do {
       try makeStep()
       try run.check(
         Showing(
-          context: context, name: "the context", shown: { [self.editor.state, self.othersStored] },
-          stored: { [self.stored, self.othersStored] }))
+          context: context, name: "the context", shown: { self.halves.states + [self.othersStored] },
+          stored: { self.stored.states + [self.othersStored] }))
       checkCounts()
     } catch {
       run.expect(false, "\(error)")
@@ -81,7 +110,8 @@ private final class UndoWorld {
 
   private func makeStep() throws {
     switch Int.random(in: 0..<100, using: &run.random) {
-    case 0..<36: try edit(Int.random(in: 1...4, using: &run.random))
+    case 0..<28: try edit(Int.random(in: 1...4, using: &run.random))
+    case 28..<36: try editInTasks()
     case 36..<56: try takeBack(.undo)
     case 56..<73: try takeBack(.redo)
     case 73..<83: try save()
@@ -92,27 +122,29 @@ private final class UndoWorld {
     case 95..<97:
       run.note("refreshes all")
       context.refreshAllObjects()
-    default: editor.held.removeAll { _ in run.random.chance(50) }
+    default: for editor in editors { editor.held.removeAll { _ in run.random.chance(50) } }
     }
   }
 
+  // MARK: Groups
+
   private func edit(_ count: Int) throws {
-    let before = editor.state
+    let before = halves
     let undoCount = manager.undoCount
     run.note("a group begins")
     if run.random.chance(70) {
-      try context.undoGroup("group") { for _ in 0..<count { try editor.edit() } }
+      try editInClosure(count)
     } else {
-      for _ in 0..<count { try editor.edit() }
+      for _ in 0..<count { try makeEdit() }
       context.processPendingChanges()
     }
     let made = manager.undoCount - undoCount
     run.note("the edits made \(made) groups")
-    if made == 0 { return run.expect(editor.state.difference(before) == nil, "edits recorded no group") }
+    if made == 0 { return run.expect(halves.isEqual(to: before), "edits recorded no group") }
     // New edits remove the groups that could be redone.
     stacks.redo = []
     if made == 1 {
-      stacks.undo.append(Group(before: before, after: editor.state))
+      stacks.undo.append(group(since: before))
     } else {
       // Outside of a closure, a deletion processes pending changes, which ends the group of the
       // event (`PartEditor`). The states between these groups are unknown, so all of them are
@@ -121,8 +153,70 @@ private final class UndoWorld {
       manager.removeAllActions()
       stacks = Stacks()
       savedStacks = Stacks()
-      editor.state = before
+      halves = before
     }
+  }
+
+  private func makeEdit() throws { try run.random.pick(editors).edit() }
+
+  private func group(since before: Halves) -> Group {
+    Dictionary(
+      uniqueKeysWithValues: zip(before.states, halves.states).enumerated().map { part, states in
+        (part, Change(before: states.0, after: states.1))
+      })
+  }
+
+  /// Edits in a closure of a group. A part of the edits may be in an inner closure, and the outer
+  /// one may throw at its end.
+  private func editInClosure(_ count: Int) throws {
+    let innerCount = run.random.chance(40) ? Int.random(in: 0...count, using: &run.random) : 0
+    let fails = run.random.chance(20)
+    do {
+      try context.undoGroup("group") {
+        for _ in innerCount..<count { try makeEdit() }
+        if innerCount > 0 {
+          run.note("an inner group begins")
+          try context.undoGroup("inner") { for _ in 0..<innerCount { try makeEdit() } }
+        }
+        if fails { throw ClosureFailure() }
+      }
+    } catch is ClosureFailure {
+      run.note("the closure of the group throws")
+    }
+  }
+
+  /// Groups of two tasks overlap. Each task edits another part. The tasks take turns by their
+  /// tokens, so that the test is the same in each run.
+  private func editInTasks() throws {
+    run.note("two tasks begin groups")
+    let before = halves.states
+    var tasks: [(part: Int, token: UndoTask)] = []
+    for part in editors.indices.shuffled(using: &run.random) {
+      tasks.append((part, try #require(context.core.editing.undoGroups.beginTask("task \(part)"))))
+    }
+    while !tasks.isEmpty {
+      let place = run.random.pick(tasks.indices)
+      let (part, token) = tasks[place]
+      if run.random.chance(70) {
+        run.note("task \(part)")
+        try UndoTask.$token.withValue(token) { try editors[part].edit() }
+      } else {
+        tasks.remove(at: place)
+        endTask(part, token, before[part])
+      }
+    }
+  }
+
+  private func endTask(_ part: Int, _ token: UndoTask, _ before: PartState) {
+    let undoCount = manager.undoCount
+    context.core.operations.eventEnd.endTask(token)
+    let made = manager.undoCount - undoCount
+    run.note("task \(part) ends with \(made) groups")
+    let after = editors[part].state
+    if made == 0 { return run.expect(after.difference(before) == nil, "edits of a task recorded no group") }
+    run.expect(made == 1, "the end of a task made \(made) groups")
+    stacks.redo = []
+    stacks.undo.append([part: Change(before: before, after: after)])
   }
 
   private func takeBack(_ direction: UndoHistory.Direction) throws {
@@ -130,25 +224,28 @@ private final class UndoWorld {
     run.note("\(direction) of \(group == nil ? "nothing" : "a group")")
     direction == .undo ? try context.undo() : try context.redo()
     guard let group else { return }
-    editor.state = settled(direction == .undo ? group.before : group.after)
+    for (part, change) in group {
+      editors[part].state = settled(direction == .undo ? change.before : change.after, part)
+    }
     if direction == .undo { stacks.redo.append(group) } else { stacks.undo.append(group) }
   }
 
-  /// An earlier or later state after the saves since then. A stored object that the state lacks is
-  /// a pending deletion; a deleted object that is not stored does not exist.
-  private func settled(_ state: PartState) -> PartState {
+  /// An earlier or later state of a part after the saves since then. A stored object that the state
+  /// lacks is a pending deletion; a deleted object that is not stored does not exist.
+  private func settled(_ state: PartState, _ part: Int) -> PartState {
+    let stored = stored.states[part].graph.objects
     var state = state
-    state.graph.objects = state.graph.objects.filter {
-      !$0.value.isDeleted || stored.graph.objects[$0.key] != nil
-    }
-    for (number, object) in stored.graph.objects where state.graph.objects[number] == nil {
+    state.graph.objects = state.graph.objects.filter { !$0.value.isDeleted || stored[$0.key] != nil }
+    for (number, object) in stored where state.graph.objects[number] == nil {
       state.graph.objects[number] = GraphTwin.Object(entity: object.entity, isDeleted: true)
     }
     return state
   }
 
+  // MARK: Saves
+
   private func save() throws {
-    let violations = editor.state.graph.violations
+    let violations = editors.flatMap { $0.state.graph.violations }
     do {
       try context.save()
     } catch {
@@ -158,11 +255,11 @@ private final class UndoWorld {
     }
     run.note("is saved")
     run.expect(violations.isEmpty, "saved in spite of \(violations)")
-    editor.state.save()
-    stored = editor.state
+    for editor in editors { editor.state.save() }
+    stored = halves
     savedStacks = stacks
-    run.noteSaved(stored)
-    let states = [stored, othersStored]
+    for state in stored.states { run.noteSaved(state) }
+    let states = stored.states + [othersStored]
     try run.check(
       Showing(
         context: container.newContext(), name: "a fresh one", shown: { states }, stored: { states }))
@@ -170,10 +267,11 @@ private final class UndoWorld {
 
   /// A child's save is one group.
   private func editInChild() throws {
-    guard kind != .joined, !editor.state.hasDeletions else { return }
+    guard kind != .joined, !halves.hasDeletions else { return }
     run.note("gets a child")
-    let child = PartEditor(run, "child", context.newChildContext(), 0, editor.state)
-    let before = editor.state
+    let part = run.random.pick(editors.indices)
+    let before = halves
+    let child = PartEditor(run, "child", context.newChildContext(), part, before.states[part])
     for _ in 0..<Int.random(in: 1...4, using: &run.random) { try child.edit() }
     do {
       try child.context.save()
@@ -181,11 +279,10 @@ private final class UndoWorld {
       return run.note("the child is not saved")
     }
     run.note("the child is saved")
-    editor.state = child.state
-    let undoCount = stacks.undo.count
-    if manager.undoCount == undoCount, editor.state.difference(before) == nil { return }
+    editors[part].state = child.state
+    if manager.undoCount == stacks.undo.count, halves.isEqual(to: before) { return }
     stacks.redo = []
-    stacks.undo.append(Group(before: before, after: editor.state))
+    stacks.undo.append(group(since: before))
   }
 
   /// Saves changes in another context, to objects that the undo groups never contain.
@@ -211,15 +308,15 @@ private final class UndoWorld {
   private func rollBack() {
     run.note("rolls back")
     context.rollback()
-    editor.revert(to: stored)
+    halves = stored
     stacks = savedStacks
   }
 
   private func reset() {
     run.note("is reset")
     context.reset()
-    editor.held = []
-    editor.revert(to: stored)
+    for editor in editors { editor.held = [] }
+    halves = stored
     stacks = Stacks()
     savedStacks = Stacks()
   }

@@ -26,7 +26,7 @@ struct UndoHistoryTests {
   @Test("Above the maximum number, the oldest undo groups are removed first, then redo groups")
   func levels() {
     var history = UndoHistory(levelsMax: 3, byteCountMax: 0)
-    for number in 1...4 { history.add(group(UInt64(number)), isSaved: false) }
+    for number in 1...4 { history.add(group(UInt64(number)), savedPart: nil) }
     #expect(numbers(history, .undo) == [2, 3, 4])
     for number in 5...6 {
       _ = history.removeLast(.undo)
@@ -41,12 +41,12 @@ struct UndoHistoryTests {
   func bytes() {
     let size = group(1, length: 1000).byteCount
     var history = UndoHistory(levelsMax: 0, byteCountMax: 3 * size)
-    for number in 1...3 { history.add(group(UInt64(number), length: 1000), isSaved: false) }
+    for number in 1...3 { history.add(group(UInt64(number), length: 1000), savedPart: nil) }
     _ = history.removeLast(.undo)
     history.put(group(4, length: 1000), .redo)
-    history.add(group(5, length: 1000), isSaved: false)
+    history.add(group(5, length: 1000), savedPart: nil)
     #expect(numbers(history, .undo) == [1, 2, 5] && numbers(history, .redo) == [])
-    history.add(group(6, length: 1000), isSaved: false)
+    history.add(group(6, length: 1000), savedPart: nil)
     #expect(numbers(history, .undo) == [2, 5, 6])
     history.byteCountMax = size
     #expect(numbers(history, .undo) == [6])
@@ -55,14 +55,14 @@ struct UndoHistoryTests {
   @Test("A rollback restores the stacks of the last save, without groups that the limits removed")
   func rollback() {
     var history = UndoHistory(levelsMax: 3, byteCountMax: 0)
-    for number in 1...2 { history.add(group(UInt64(number)), isSaved: false) }
+    for number in 1...2 { history.add(group(UInt64(number)), savedPart: nil) }
     _ = history.removeLast(.undo)
     history.put(group(3), .redo)
     history.didSave()
-    history.add(group(4), isSaved: false)
+    history.add(group(4), savedPart: nil)
     history.rollBack()
     #expect(numbers(history, .undo) == [1] && numbers(history, .redo) == [3])
-    for number in 5...8 { history.add(group(UInt64(number)), isSaved: false) }
+    for number in 5...8 { history.add(group(UInt64(number)), savedPart: nil) }
     history.rollBack()
     #expect(numbers(history, .undo) == [] && numbers(history, .redo) == [3])
   }
@@ -70,10 +70,10 @@ struct UndoHistoryTests {
   @Test("A rollback keeps a group that was saved inside its closure")
   func saved() {
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
-    history.add(group(1), isSaved: false)
+    history.add(group(1), savedPart: nil)
     history.didSave()
-    history.add(group(2), isSaved: true)
-    history.add(group(3), isSaved: false)
+    history.add(group(2), savedPart: group(2))
+    history.add(group(3), savedPart: nil)
     history.rollBack()
     #expect(numbers(history, .undo) == [1, 2])
   }
@@ -81,7 +81,7 @@ struct UndoHistoryTests {
   @Test("Only the last group is reopened for edits of hooks, until a save ends or the stacks change")
   func lastDirection() {
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
-    history.add(group(1), isSaved: false)
+    history.add(group(1), savedPart: nil)
     #expect(history.lastDirection == .undo)
     history.didSave()
     #expect(history.lastDirection == nil)
@@ -90,7 +90,7 @@ struct UndoHistoryTests {
     #expect(history.lastDirection == .redo)
     history.rollBack()
     #expect(history.lastDirection == nil)
-    history.add(group(3), isSaved: false)
+    history.add(group(3), savedPart: nil)
     _ = history.removeLast(.undo)
     #expect(history.lastDirection == nil)
   }
@@ -99,7 +99,7 @@ struct UndoHistoryTests {
   func renamed() {
     let other = ObjectReference(entity: 2, id: 7)
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
-    history.add(group(1), isSaved: false)
+    history.add(group(1), savedPart: nil)
     history.didSave()
     history.rename(Self.reference, other)
     #expect(history.last(.undo)?.changes[0].place == .column(other, slot: 0))
@@ -110,27 +110,27 @@ struct UndoHistoryTests {
   func sizes() {
     let size = group(1, length: 1000).byteCount
     var history = UndoHistory(levelsMax: 0, byteCountMax: 3 * size)
-    history.add(group(1, length: 1000), isSaved: false)
+    history.add(group(1, length: 1000), savedPart: nil)
     history.didSave()
-    for number in 2...3 { history.add(group(UInt64(number), length: 1000), isSaved: false) }
+    for number in 2...3 { history.add(group(UInt64(number), length: 1000), savedPart: nil) }
     history.rollBack()
-    for number in 4...5 { history.add(group(UInt64(number), length: 1000), isSaved: false) }
+    for number in 4...5 { history.add(group(UInt64(number), length: 1000), savedPart: nil) }
     #expect(numbers(history, .undo) == [1, 4, 5])
     history.removeAll()
-    for number in 6...8 { history.add(group(UInt64(number), length: 1000), isSaved: false) }
+    for number in 6...8 { history.add(group(UInt64(number), length: 1000), savedPart: nil) }
     #expect(numbers(history, .undo) == [6, 7, 8])
   }
 
   @Test("A rollback applies limits that were lowered since the save")
   func lowered() {
     var history = UndoHistory(levelsMax: 3, byteCountMax: 0)
-    for number in 1...3 { history.add(group(UInt64(number)), isSaved: false) }
+    for number in 1...3 { history.add(group(UInt64(number)), savedPart: nil) }
     history.didSave()
     for number in 4...6 {
       _ = history.removeLast(.undo)
       history.put(group(UInt64(number)), .redo)
     }
-    history.add(group(7), isSaved: false)
+    history.add(group(7), savedPart: nil)
     history.levelsMax = 2
     history.rollBack()
     #expect(numbers(history, .undo) == [2, 3])

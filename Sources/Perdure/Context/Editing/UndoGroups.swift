@@ -107,6 +107,9 @@ final class UndoGroups {
     return true
   }
 
+  /// Marks all edits as saved, after a save.
+  func didSave() { manager?.didSave(contents) }
+
   /// Undoes or redoes the last group of a direction by `body`.
   func takeBack(_ direction: UndoHistory.Direction, _ body: () -> Void) {
     manager?.takeBack(direction, contents, body)

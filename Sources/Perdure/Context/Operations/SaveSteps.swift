@@ -63,7 +63,7 @@ final class SaveSteps {
     if pending.containsEntity(where: \.hasSaveHooks) || eventHub.isObserved { eventEnd.endEvent() }
     try viewState.throwReadFailure()
     guard !pending.isEmpty else {
-      undoGroups.manager?.didSave()
+      undoGroups.didSave()
       return nil
     }
     try checkMayWrite()
@@ -77,7 +77,7 @@ final class SaveSteps {
     }
     if pending.isEmpty {
       undoGroups.endGroupOfEvent()
-      undoGroups.manager?.didSave()
+      undoGroups.didSave()
       return nil
     }
     saveHooks.setSaveTimes()

@@ -94,9 +94,11 @@ final class ContentReader: EditedContentReader {
       let held = object.header.pointee.transients?.takeUnretainedValue().bySlot[slot]
     else { return .absent }
     switch held {
-    case .value(let value): return .transient(.value(value))
-    case .object(let value):
-      guard let other = value as? ManagedObject else { return .transient(.any(value)) }
+    // An undo sets the default, and the release of the instance removes the value. Both have the
+    // same content.
+    case .value(let value): return value == object.shape.template[slot] ? .absent : .transient(.value(value))
+    case .object(let set):
+      guard let other = set.value as? ManagedObject else { return .transient(.any(set)) }
       return .transient(
         other.header.pointee.memory == registry.memory
           ? .instance(other.reference) : .foreign(WeakInstance(other)))

@@ -235,11 +235,11 @@ final class ChildIntake {
 
   /// Converts a value of the child: an object becomes this context's instance of it.
   func own(_ held: TransientValues.Held) -> TransientValues.Held {
-    guard case .object(let value) = held, let object = value as? ManagedObject,
+    guard case .object(let set) = held, let object = set.value as? ManagedObject,
       object.header.pointee.memory != registry.memory
     else {
       return held
     }
-    return .object(registry.instance(of: object.reference))
+    return .newObject(registry.instance(of: object.reference))
   }
 }

@@ -90,7 +90,7 @@ final class SaveCommit {
   ///
   /// - Parameter rows: The saved rows, if the new view is the state right after the commit.
   func follow(_ newView: any StoreView, _ rows: WrittenRows?) {
-    undoGroups.manager?.didSave()
+    undoGroups.didSave()
     viewState.view = newView
     reading.layerFollower.dropLayer()
     viewState.vanished = []

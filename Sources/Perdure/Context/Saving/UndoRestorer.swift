@@ -113,8 +113,8 @@ final class UndoRestorer {
     let held: TransientValues.Held
     switch change.before {
     case .transient(.value(let value)): held = .value(value)
-    case .transient(.instance(let other)): held = .object(registry.instance(of: other))
-    case .transient(.foreign(let other)): held = other.object.map { .object($0) } ?? .value(.null)
+    case .transient(.instance(let other)): held = .newObject(registry.instance(of: other))
+    case .transient(.foreign(let other)): held = other.object.map { .newObject($0) } ?? .value(.null)
     case .transient(.any(let value)): held = .object(value)
     default: held = .value(object.shape.template[slot])
     }
