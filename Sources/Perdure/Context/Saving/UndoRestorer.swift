@@ -146,7 +146,8 @@ final class UndoRestorer {
     }
   }
 
-  /// Cancels a pending deletion, and restores the attributes that the object had at the deletion.
+  /// Cancels a pending deletion. Restores the attributes that this context has changed since. The
+  /// others have the values of the row: another context may have saved them since the deletion.
   private func takeBackDeletion(_ overlay: ObjectOverlay, _ object: EditedObject) {
     editing.objectEditor.unmarkDeleted(overlay)
     if !overlay.isNew, !overlay.changesRow { overlay.baseVersion = nil }
@@ -155,12 +156,12 @@ final class UndoRestorer {
     if pending[overlay.reference] == nil, overlay.toldState != nil {
       pending.eventStarts[overlay.reference] = EventStart()
     }
-    // A child context may have changed the attributes since the deletion.
+    // A child or a hook may have changed the attributes since the deletion.
     for (slot, value) in object.columns.enumerated()
-    where overlay.shape.isColumn(slot) && !overlay.shape.isRelationship(slot)
-      && reading.rows.columnValue(overlay.reference, slot) != value
-    {
-      editing.objectEditor.setColumn(overlay.reference, slot, value)
+    where overlay.shape.isColumn(slot) && !overlay.shape.isRelationship(slot) {
+      if let current = overlay.value(slot), current != value {
+        editing.objectEditor.setColumn(overlay.reference, slot, value)
+      }
     }
   }
 
