@@ -38,7 +38,8 @@ final class UndoConflictFinder {
   func conflicts(
     of group: UndoGroup, _ isToReturn: (ObjectReference) -> Bool
   ) -> [FoundConflict] {
-    let (returning, added) = (group.objects { !$0.isAbsent }, group.objects { $0.isAbsent })
+    let returning = Set(returning(group.changes).map(\.reference))
+    let added = group.objects { $0.isAbsent }
     let places = Set(group.changes.map(\.place))
     var gone: Set<ObjectReference> = []
     var found: [FoundConflict] = []
@@ -58,6 +59,17 @@ final class UndoConflictFinder {
       }
     }
     return found
+  }
+
+  /// The objects that an undo restores: those that the group has removed and that do not exist now.
+  /// The others exist again, for example after a refresh has discarded their deletion.
+  func returning(_ changes: [UndoGroup.Change]) -> [(reference: ObjectReference, object: EditedObject)] {
+    changes.compactMap { change in
+      guard case (.object(let reference), .object(let object)) = (change.place, change.before),
+        !reading.contents.exists(reference)
+      else { return nil }
+      return (reference, object)
+    }
   }
 
   /// Whether a place can be read. Columns can be read even if the deletion of the object is

@@ -26,20 +26,13 @@ final class UndoRestorer {
 
   /// - Parameter kept: The places that are not changed.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
-    let returned = changes.filter { change in
-      guard case .object(let object) = change.before, !reading.contents.exists(change.place.owner) else {
-        return false
-      }
-      bringBack(change.place.owner, object)
-      return true
-    }
+    let returned = conflictFinder.returning(changes)
+    for (reference, object) in returned { bringBack(reference, object) }
     // Rows of other objects may refer to objects that are inserted again (CX3).
-    if returned.contains(where: { pending[$0.place.owner]?.isInsertedAgain == true }) {
+    if returned.contains(where: { pending[$0.reference]?.isInsertedAgain == true }) {
       editing.rebase.rebaseDeltas()
     }
-    for case (let change, .object(let object)) in returned.map({ ($0, $0.before) }) {
-      connect(change.place.owner, object, kept)
-    }
+    for (reference, object) in returned { connect(reference, object, kept) }
     for change in changes { restoreColumn(change) }
     for change in changes { restoreLink(change) }
     for change in changes { restorePosition(change) }
@@ -50,7 +43,7 @@ final class UndoRestorer {
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
         return reference
       })
-    tellRestored(changes, returned: Set(returned.map(\.place.owner)))
+    tellRestored(changes, returned: Set(returned.map(\.reference)))
   }
 
   /// Calls `awake(fromSnapshotEvents:)` of the instances whose values the undo has changed.
