@@ -33,10 +33,9 @@ final class UndoConflictFinder {
 
   /// Finds the conflicts of a group (UN1).
   ///
-  /// - Parameter isToReturn: Whether the undo of an earlier group will restore a missing object.
-  ///   Then this group has changed the object after its deletion, perhaps in `willSave()`.
+  /// - Parameter isRemovedEarlier: Whether an earlier group has removed an object.
   func conflicts(
-    of group: UndoGroup, _ isToReturn: (ObjectReference) -> Bool
+    of group: UndoGroup, _ isRemovedEarlier: (ObjectReference) -> Bool
   ) -> [FoundConflict] {
     let returning = Set(returning(group.changes).map(\.reference))
     let added = group.objects { $0.isAbsent }
@@ -50,7 +49,7 @@ final class UndoConflictFinder {
       } else if isHere(change.place) || returning.contains(owner) {
         if let conflict = conflict(of: change, returning, places) { found.append(conflict) }
       } else if needsOwner(change), !added.contains(owner), gone.insert(owner).inserted,
-        !isToReturn(owner)
+        !isToReturn(owner, isRemovedEarlier)
       {
         found.append(
           FoundConflict(
@@ -70,6 +69,15 @@ final class UndoConflictFinder {
       else { return nil }
       return (reference, object)
     }
+  }
+
+  /// Whether the undo of an earlier group will restore a missing object. Then the current group has
+  /// changed the object after its deletion, perhaps in `willSave()`. But if another context has
+  /// removed an object with unsaved changes, the object existed after the earlier group.
+  private func isToReturn(
+    _ reference: ObjectReference, _ isRemovedEarlier: (ObjectReference) -> Bool
+  ) -> Bool {
+    (pending[reference] == nil || pending.isDeleted(reference)) && isRemovedEarlier(reference)
   }
 
   /// Whether a place can be read. Columns can be read even if the deletion of the object is

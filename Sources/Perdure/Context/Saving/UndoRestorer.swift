@@ -26,12 +26,7 @@ final class UndoRestorer {
 
   /// - Parameter kept: The places that are not changed.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
-    let returned = conflictFinder.returning(changes)
-    for (reference, object) in returned { bringBack(reference, object) }
-    // Rows of other objects may refer to objects that are inserted again (CX3).
-    if returned.contains(where: { pending[$0.reference]?.isInsertedAgain == true }) {
-      editing.rebase.rebaseDeltas()
-    }
+    let returned = bringBack(conflictFinder.returning(changes))
     for (reference, object) in returned { connect(reference, object, kept) }
     for change in changes { restoreColumn(change) }
     for change in changes { restoreLink(change) }
@@ -114,29 +109,44 @@ final class UndoRestorer {
     editing.objectEditor.setTransient(of: object, slot, held)
   }
 
-  /// Restores a removed object with its attributes.
+  /// Restores removed objects with their attributes.
+  ///
+  /// - Returns: The same objects, in the order of the group.
+  private func bringBack(
+    _ objects: [(reference: ObjectReference, object: EditedObject)]
+  ) -> [(reference: ObjectReference, object: EditedObject)] {
+    for (reference, object) in objects { bringBack(reference, object) }
+    // Rows of other objects may refer to objects that are inserted again (CX3).
+    viewState.vanished.subtract(objects.map(\.reference))
+    if objects.contains(where: { pending[$0.reference]?.isInsertedAgain == true }) {
+      editing.rebase.rebaseDeltas()
+    }
+    return objects
+  }
+
   private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
-    if let overlay = pending[reference], overlay.isDeleted {
-      // If the store cannot be read, the object probably exists; the next fetch or save throws.
-      let mayExist = reading.rows.viewVersion(of: reference) != nil || viewState.readFailure != nil
-      if overlay.isNew || mayExist { return takeBackDeletion(overlay, object) }
-      // Another context has deleted the object too. Completes the deletion, so that the object is
-      // inserted again.
-      editing.rebase.rebase(overlay)
+    if let overlay = pending[reference] {
+      if isDeletionPending(overlay) { return takeBackDeletion(overlay, object) }
+      // Another context has removed the object. Completes the deletion, or removes the unsaved
+      // links, so that the object is inserted again.
+      editing.recording.excludingFromUndo { editing.rebase.rebase(overlay) }
       // The rebase reads the store too. If its read fails, the deletion is still pending.
-      if pending[reference] != nil { return takeBackDeletion(overlay, object) }
+      if pending.isDeleted(reference) { return takeBackDeletion(overlay, object) }
     }
-    let shape = graph.shape(of: reference)
-    let overlay = ObjectOverlay(reference, shape, isNew: true, in: registry.memory)
-    overlay.isInsertedAgain = object.wasStored
-    overlay.hasPermanentID = object.hasPermanentID
-    editing.recording.recordInsertion(overlay)
-    pending.insert(overlay)
+    let overlay = editing.insertion.insertAgain(
+      reference, wasStored: object.wasStored, hasPermanentID: object.hasPermanentID)
     revive(overlay)
-    viewState.vanished.remove(reference)
-    for slot in object.columns.indices where shape.isColumn(slot) {
-      overlay.setValue(shape.isRelationship(slot) ? .null : object.columns[slot], slot)
+    for slot in object.columns.indices where overlay.shape.isColumn(slot) {
+      overlay.setValue(overlay.shape.isRelationship(slot) ? .null : object.columns[slot], slot)
     }
+  }
+
+  /// Whether the deletion of an object can be cancelled: no other context has removed the object.
+  private func isDeletionPending(_ overlay: ObjectOverlay) -> Bool {
+    // If the store cannot be read, the object probably exists; the next fetch or save throws.
+    overlay.isDeleted
+      && (overlay.isNew || reading.rows.viewVersion(of: overlay.reference) != nil
+        || viewState.readFailure != nil)
   }
 
   /// Cancels a pending deletion. Restores the attributes that this context has changed since. The
