@@ -36,14 +36,19 @@ struct UndoHistory {
     direction == .undo ? stacks.undo.last : stacks.redo.last
   }
 
-  /// Whether a group has removed an object. Then the undo of that group will restore the object.
+  /// The last group that has removed each object. The undo of that group will restore the object.
   ///
+  /// - Parameter direction: The stack; nil for both.
   /// - Complexity: O(n) for n changes in the groups.
-  func brings(back reference: ObjectReference, _ direction: Direction) -> Bool {
-    let groups = direction == .undo ? stacks.undo : stacks.redo
-    return groups.contains { group in
-      group.changes.contains { $0.place == .object(reference) && $0.after.isAbsent }
+  func groupsOfDeletions(_ direction: Direction? = nil) -> [ObjectReference: UndoGroup] {
+    var groups: [ObjectReference: UndoGroup] = [:]
+    let stacks = (direction == .redo ? [] : stacks.undo) + (direction == .undo ? [] : stacks.redo)
+    for group in stacks.sorted(by: { $0.number < $1.number }) {
+      for change in group.changes where change.after.isAbsent {
+        if case .object(let reference) = change.place { groups[reference] = group }
+      }
     }
+    return groups
   }
 
   func count(_ direction: Direction) -> Int {

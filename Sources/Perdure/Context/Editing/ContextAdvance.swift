@@ -1,10 +1,11 @@
 // Advances of a context's view.
 //
-// An advance replaces the view and begins an epoch. It visits no object. At its next access, an
-// instance compares the version of its row with the view, and becomes a fault only if the row has
-// changed. Unsaved changes stay, and are shown over the newest row. If other contexts have changed
-// the same columns, the changes keep the version on which they are based, until a refresh changes
-// it. So a save detects conflicts with earlier saves of other contexts.
+// An advance replaces the view and begins an epoch. It visits the objects with unsaved changes, and
+// no others. At its next access, an instance compares the version of its row with the view, and
+// becomes a fault only if the row has changed. Unsaved changes stay, and are shown over the newest
+// row. If other contexts have changed the same columns, the changes keep the version on which they
+// are based, until a refresh changes it. So a save detects conflicts with earlier saves of other
+// contexts.
 
 internal import PerdurePredicates
 

@@ -74,7 +74,8 @@ final class DeleteRules {
       for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
       forgetTransient(overlay.reference)
     }
-    forgetPending()
+    // Only these objects may have one-way links to them that were not removed before.
+    if visited.contains(where: { !$0.shape.incoming.isEmpty }) { forgetPending() }
     retireSettled(visited.filter(\.isNew))
   }
 

@@ -80,7 +80,7 @@ final class UndoApplication {
     defer { eventEnd.endEvent { undoRestorer.dropStoredValues(of: restored) } }
     guard let group = undoManager.history.last(direction) else { return }
     let conflicts = conflictFinder.conflicts(of: group) {
-      undoManager.history.brings(back: $0, direction)
+      undoManager.history.groupsOfDeletions(direction)
     }
     try viewState.throwReadFailure()
     if policy == .refuse, !conflicts.isEmpty {

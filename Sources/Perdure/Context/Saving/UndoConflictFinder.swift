@@ -33,13 +33,15 @@ final class UndoConflictFinder {
 
   /// Finds the conflicts of a group (UN1).
   ///
-  /// - Parameter isRemovedEarlier: Whether an earlier group has removed an object.
+  /// - Parameter deletions: The earlier groups, by the objects that they have removed. Called at
+  ///   the first missing object.
   func conflicts(
-    of group: UndoGroup, _ isRemovedEarlier: (ObjectReference) -> Bool
+    of group: UndoGroup, _ deletions: () -> [ObjectReference: UndoGroup]
   ) -> [FoundConflict] {
     let returning = Set(returning(group.changes).map(\.reference))
     let added = group.objects { $0.isAbsent }
     let places = Set(group.changes.map(\.place))
+    lazy var earlier = deletions()
     var gone: Set<ObjectReference> = []
     var found: [FoundConflict] = []
     for change in group.changes {
@@ -49,7 +51,7 @@ final class UndoConflictFinder {
       } else if isHere(change.place) || returning.contains(owner) {
         if let conflict = conflict(of: change, returning, places) { found.append(conflict) }
       } else if needsOwner(change), !added.contains(owner), gone.insert(owner).inserted,
-        !isToReturn(owner, isRemovedEarlier)
+        !isToReturn(owner, earlier)
       {
         found.append(
           FoundConflict(
@@ -75,9 +77,9 @@ final class UndoConflictFinder {
   /// changed the object after its deletion, perhaps in `willSave()`. But if another context has
   /// removed an object with unsaved changes, the object existed after the earlier group.
   private func isToReturn(
-    _ reference: ObjectReference, _ isRemovedEarlier: (ObjectReference) -> Bool
+    _ reference: ObjectReference, _ earlier: [ObjectReference: UndoGroup]
   ) -> Bool {
-    (pending[reference] == nil || pending.isDeleted(reference)) && isRemovedEarlier(reference)
+    earlier[reference] != nil && (pending[reference] == nil || pending.isDeleted(reference))
   }
 
   /// Whether a place can be read. Columns can be read even if the deletion of the object is

@@ -117,9 +117,15 @@ final class UndoRestorer {
   ) -> [(reference: ObjectReference, object: EditedObject)] {
     for (reference, object) in objects { bringBack(reference, object) }
     // Rows of other objects may refer to objects that are inserted again (CX3).
+    let insertedAgain = objects.map(\.reference).filter { pending[$0]?.isInsertedAgain == true }
+    let haveVanished = insertedAgain.contains(where: viewState.hasVanished)
     viewState.vanished.subtract(objects.map(\.reference))
-    if objects.contains(where: { pending[$0.reference]?.isInsertedAgain == true }) {
+    // Unsaved links can refer to an object that another context has removed. No unsaved change
+    // refers to an object whose deletion this context has saved.
+    if haveVanished {
       editing.rebase.rebaseDeltas()
+    } else {
+      editing.rebase.rebaseReferences(to: insertedAgain)
     }
     return objects
   }
