@@ -155,7 +155,7 @@ extension ContextUndoManager {
       stop("The undo manager belongs to another context. Make one for each context.")
     }
     context = other
-    madeRecorder = EditRecorder(memory) { [unowned self] in history.rename($0, $1) }
+    madeRecorder = EditRecorder(memory) { [unowned self] change in change(&history) }
   }
 
   func detach() {

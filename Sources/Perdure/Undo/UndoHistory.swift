@@ -92,6 +92,18 @@ struct UndoHistory {
     keepBounds()
   }
 
+  /// Replaces the changes of a group. Does nothing if the group has been removed. The copies in
+  /// `saved` stay, because a rollback reverts the new changes.
+  mutating func setChanges(_ changes: [UndoGroup.Change], ofGroup number: UInt64) {
+    func replaced(_ group: UndoGroup) -> UndoGroup {
+      if group.number != number { return group }
+      return UndoGroup(name: group.name, changes: changes, number: number)
+    }
+    stacks = Stacks(undo: stacks.undo.map(replaced), redo: stacks.redo.map(replaced))
+    byteCount = stacks.byteCount
+    keepBounds()
+  }
+
   mutating func removeLast(_ direction: Direction) -> UndoGroup? {
     let group = direction == .undo ? stacks.undo.popLast() : stacks.redo.popLast()
     byteCount -= group?.byteCount ?? 0

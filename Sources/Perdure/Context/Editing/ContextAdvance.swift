@@ -58,8 +58,10 @@ final class ContextAdvance {
     viewState.beginEpoch()
     linkEditor.findVanished()
     rebase.rebaseDeltas()
-    // Delete rules must also be applied to objects that other contexts have connected since.
-    for overlay in pending.ordered.joined() where overlay.isDeleted { pending.propagateLater(overlay) }
+    // Delete rules must also be applied to objects that other contexts have connected since. They
+    // run at the end of the event or before a fetch. Their changes belong to the undo group of the
+    // deletion (DeletionGroups.swift).
+    for overlay in pending.ordered.joined() where overlay.isDeleted { pending.propagateAgain(overlay) }
   }
 
   /// Shows a newer state of the store that does not differ in any object that unsaved changes

@@ -1,7 +1,9 @@
 // Begins and ends the undo groups of a context.
 //
 // Overlays report edits of columns, and EditRecording reports all others. Merges, refreshes and
-// rollbacks are not edits: they are excluded.
+// rollbacks are not edits: they are excluded. Delete rules that are applied again after a merge
+// make no group of their own either. Their changes belong to the group of the deletion
+// (DeletionGroups.swift), so one undo restores all that the deletion has removed.
 
 internal import PerdurePredicates
 

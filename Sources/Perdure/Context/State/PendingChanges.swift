@@ -128,6 +128,13 @@ final class PendingChanges {
     unpropagated.append(overlay.reference)
   }
 
+  /// Schedules the delete rules of an object after a merge. If they were applied before, their
+  /// changes belong to the undo group of the deletion (DeletionGroups.swift).
+  func propagateAgain(_ overlay: ObjectOverlay) {
+    if overlay.isPropagated { overlay.isPropagatedAgain = true }
+    propagateLater(overlay)
+  }
+
   /// Whether there are unsaved changes of an entity for which `holds` is true.
   func containsEntity(where holds: (EntityShape) -> Bool) -> Bool {
     groups.contains { $0.overlays.first.map { holds($0.shape) } ?? false }
