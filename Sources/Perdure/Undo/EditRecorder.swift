@@ -198,6 +198,9 @@ final class EditRecorder {
 
   // MARK: Exclusion
 
+  /// Whether edits of the current code cannot be undone.
+  var isExcluding: Bool { exclusionDepth > 0 }
+
   func beginExclusion() {
     exclusionDepth += 1
     beginInterval()

@@ -98,6 +98,11 @@ final class UndoApplication {
     if undoManager.recorder.isInGroup {
       stop("undo() or redo() was called inside undoGroup. Call it after the closure has returned.")
     }
+    if undoManager.recorder.isExcluding {
+      stop(
+        "undo() or redo() was called inside withoutUndo, or by a hook of a refresh or a merge. Call it afterwards."
+      )
+    }
     if !activity.isIdle {
       stop("undo() or redo() was called by a hook of a save or of a deletion. Call it afterwards.")
     }
