@@ -136,6 +136,14 @@ struct UndoHistory {
     saved = Stacks(undo: renamed(saved.undo), redo: renamed(saved.redo))
   }
 
+  /// Replaces new objects that a save has merged into others.
+  mutating func replace(_ merged: MergedReferences) {
+    stacks = Stacks(
+      undo: stacks.undo.map(merged.replaced(in:)), redo: stacks.redo.map(merged.replaced(in:)))
+    saved = Stacks(undo: saved.undo.map(merged.replaced(in:)), redo: saved.redo.map(merged.replaced(in:)))
+    byteCount = stacks.byteCount
+  }
+
   private mutating func keepBounds() {
     func isOver() -> Bool {
       levelsMax > 0 && stacks.undo.count + stacks.redo.count > levelsMax

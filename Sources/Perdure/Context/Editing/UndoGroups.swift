@@ -109,6 +109,15 @@ final class UndoGroups {
     return true
   }
 
+  /// Replaces the new objects that a save has merged into others, in the complete groups. Called
+  /// after the commit, because a save that fails separates them again.
+  func replaceMergedObjects(_ pending: PendingChanges) {
+    guard let manager, !pending.mergedObjects.isEmpty else { return }
+    let survivors = pending.mergedObjects.keys.map { ($0, pending.survivor(of: $0)) }
+    manager.history.replace(
+      MergedReferences(Dictionary(uniqueKeysWithValues: survivors), registry.graph))
+  }
+
   /// Undoes or redoes the last group of a direction by `body`.
   func takeBack(_ direction: UndoHistory.Direction, _ body: () -> Void) {
     manager?.takeBack(direction, contents, body)
