@@ -38,12 +38,15 @@ final class DeletionGroups {
     return open
   }
 
-  /// Puts the reopened groups back into the history, with the new changes.
-  func close(_ reader: some EditedContentReader) {
+  /// Puts the reopened groups back into the history, with the new changes. All contents must have
+  /// been read.
+  ///
+  /// - Parameter later: The other open groups. They are later than all complete groups.
+  func close(before later: [OpenUndoGroup]) {
     complete = nil
+    let later = later.flatMap { $0.changes() }
     for (number, group) in reopened {
-      group.settle(reader)
-      changeHistory { $0.setChanges(group.changes(), ofGroup: number) }
+      changeHistory { $0.setChanges(group.changes(), ofGroup: number, before: later) }
     }
     reopened = [:]
   }
@@ -52,5 +55,28 @@ final class DeletionGroups {
   func forget() {
     complete = nil
     reopened = [:]
+  }
+}
+
+extension UndoGroup {
+  /// The group with other changes. An object that was added to the group gets its values before the
+  /// later changes, because these are undone first.
+  func with(_ changes: [Change], before later: [Change]) -> UndoGroup {
+    let known = Set(self.changes.map(\.place))
+    var earlier: [EditedPlace: Value] = [:]
+    for case (let place, .value(let value)) in later.map({ ($0.place, $0.before) })
+    where earlier[place] == nil {
+      earlier[place] = value
+    }
+    let dated = changes.map { change in
+      guard case .object(let object) = change.before, !known.contains(change.place) else { return change }
+      let columns = object.columns.enumerated().map { slot, value in
+        earlier[.column(change.place.owner, slot: slot)] ?? value
+      }
+      let before = EditedObject(
+        columns: columns, wasStored: object.wasStored, hasPermanentID: object.hasPermanentID)
+      return Change(place: change.place, before: .object(before), after: change.after)
+    }
+    return UndoGroup(name: name, changes: dated, number: number)
   }
 }

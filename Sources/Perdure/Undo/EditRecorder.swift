@@ -131,7 +131,11 @@ final class EditRecorder {
   }
 
   /// Completes the groups to which delete rules have added changes.
-  func closeDeletionGroups(_ reader: some EditedContentReader) { deletionGroups.close(reader) }
+  func closeDeletionGroups(_ reader: some EditedContentReader) {
+    if deletionGroups.open.isEmpty { return deletionGroups.forget() }
+    settle(reader)
+    deletionGroups.close(before: openGroups)
+  }
 
   /// Begins a new interval (ER1).
   private func beginInterval() {

@@ -94,12 +94,19 @@ struct UndoHistory {
 
   /// Replaces the changes of a group. Does nothing if the group has been removed. The copies in
   /// `saved` stay, because a rollback reverts the new changes.
-  mutating func setChanges(_ changes: [UndoGroup.Change], ofGroup number: UInt64) {
-    func replaced(_ group: UndoGroup) -> UndoGroup {
-      if group.number != number { return group }
-      return UndoGroup(name: group.name, changes: changes, number: number)
+  ///
+  /// - Parameter later: Changes after all groups.
+  mutating func setChanges(
+    _ changes: [UndoGroup.Change], ofGroup number: UInt64, before later: [UndoGroup.Change]
+  ) {
+    func replaced(_ groups: [UndoGroup]) -> [UndoGroup] {
+      guard let position = groups.lastIndex(where: { $0.number == number }) else { return groups }
+      var groups = groups
+      groups[position] = groups[position].with(
+        changes, before: groups[(position + 1)...].flatMap(\.changes) + later)
+      return groups
     }
-    stacks = Stacks(undo: stacks.undo.map(replaced), redo: stacks.redo.map(replaced))
+    stacks = Stacks(undo: replaced(stacks.undo), redo: replaced(stacks.redo))
     byteCount = stacks.byteCount
     keepBounds()
   }

@@ -133,4 +133,56 @@ struct UndoRulesAfterMergeTests {
     try context.save()
     #expect(try scene.container.newContext().count(for: FetchRequest<UndoVolume>()) == 0)
   }
+
+  @Test("A group that is open during the merge has the changes of the rules", arguments: [false, true])
+  func openGroup(_ isEvent: Bool) throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    if isEvent {
+      context.delete(shelf)
+      try addElsewhere(shelf, scene)
+      context.refreshAllObjects()
+    } else {
+      try context.undoGroup("Delete") {
+        context.delete(shelf)
+        #expect(try context.count(for: FetchRequest<UndoVolume>()) == 0)
+        try addElsewhere(shelf, scene)
+        context.refreshAllObjects()
+      }
+    }
+    try context.undo()
+    #expect(!scene.manager.canUndo && shelf.volumes.map(\.title).sorted() == ["a", "new"])
+    #expect(!context.hasChanges)
+  }
+
+  @Test(
+    "Later groups are undone before the deletion to which a merge has added changes",
+    arguments: [false, true], [false, true])
+  func laterGroup(_ isEvent: Bool, _ isSaved: Bool) throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    let volume = try scene.volume("One")
+    context.undoGroup("Delete") { context.delete(shelf) }
+    context.withoutUndo { volume.title = "Three" }
+    if isEvent { volume.title = "Two" } else { context.undoGroup("Rename") { volume.title = "Two" } }
+    try addElsewhere(shelf, scene)
+    let other = scene.container.newContext()
+    let theirs = try other.existingObject(with: shelf.objectID)
+    try other.existingObject(with: volume.objectID).setValue(theirs, forKey: "shelf")
+    try other.save()
+    context.refreshAllObjects()
+    context.processPendingChanges()
+    #expect(volume.isDeleted && scene.manager.undoCount == 2)
+    if isSaved {
+      context.mergePolicy = .mergeByPropertyObjectTrump
+      try context.save()
+    }
+    try context.undo()
+    try context.undo()
+    #expect(shelf.volumes.map(\.title).sorted() == ["Three", "a", "new"])
+    try context.redo()
+    try context.redo()
+    try context.save()
+    #expect(try scene.container.newContext().count(for: FetchRequest<UndoVolume>()) == 0)
+  }
 }
