@@ -27,6 +27,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var isTouched = true
   /// Whether the delete rules have been applied to the objects that are linked with the object now.
   @exclusivity(unchecked) var isPropagated = false
+  /// Whether a merge has scheduled the delete rules again (`PendingChanges.propagateAgain`).
+  @exclusivity(unchecked) var isPropagatedAgain = false
   /// The columns by slot, and after them one byte for each column: whether it has changed. An
   /// unchanged column has the value null. Nil if no column has changed.
   @exclusivity(unchecked) private var values: UnsafeMutablePointer<Value>?
@@ -35,9 +37,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var orders: [(slot: Int, delta: OrderDelta)] = []
   /// The version of the row that was changed; nil for new objects, and if only links have changed.
   @exclusivity(unchecked) var baseVersion: RowVersion?
-  /// A copy of the row with the version `baseVersion`. It is kept if the view advances past this
-  /// version, and other contexts have changed the same columns or removed the object
-  /// (`PendingRebase.keepBase`).
+  /// A copy of the row with the version `baseVersion`, if other contexts have changed the same
+  /// columns or removed the object (`PendingRebase.keepBase`).
   @exclusivity(unchecked) var keptBase: KeptRow?
   /// The object whose delete rule has deleted this object; nil if it was deleted directly.
   @exclusivity(unchecked) var deletedWith: ObjectReference?

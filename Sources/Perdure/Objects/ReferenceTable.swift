@@ -66,7 +66,8 @@ struct ReferenceTable<Instance: AnyObject> {
     return nil
   }
 
-  /// Adds an object whose reference is not in the map.
+  /// Adds an object. Stops the program if the reference is in the map: an object with two instances
+  /// or two overlays would be saved wrongly (CX1, PC1).
   @inline(__always)
   mutating func insert(_ object: Instance, _ reference: ObjectReference) {
     count &+= 1
@@ -77,7 +78,10 @@ struct ReferenceTable<Instance: AnyObject> {
   @inline(__always)
   private func place(_ entry: Entry) {
     var place = home(entry.key)
-    while entries[place].key != 0 { place = after(place) }
+    while entries[place].key != 0 {
+      precondition(entries[place].key != entry.key, "The reference is in the map.")
+      place = after(place)
+    }
     entries[place] = entry
   }
 

@@ -160,7 +160,7 @@ extension ContextUndoManager {
     // The groups of a freed context concern objects of its store.
     if context == nil { change { history.removeAll() } }
     context = other
-    madeRecorder = EditRecorder(memory) { [unowned self] in history.rename($0, $1) }
+    madeRecorder = EditRecorder(memory) { [unowned self] change in change(&history) }
   }
 
   func detach() {

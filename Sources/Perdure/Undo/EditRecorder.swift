@@ -7,6 +7,9 @@
 //   2. otherwise the group of the current task, if an asynchronous closure is running in it;
 //   3. otherwise the group of the event. It begins with the first edit outside of closures.
 //
+// Changes by delete rules that are applied again, after a merge, belong to the group that has
+// deleted the object (DeletionGroups.swift).
+//
 // Edits inside `withoutUndo`, and those of merges, refreshes and rollbacks, do not belong to any
 // group. Before such an edit, an open group that has changed the place reads its content
 // (`OpenUndoGroup.seal`).
@@ -33,15 +36,19 @@ final class EditRecorder {
   @exclusivity(unchecked) private var taskGroups: [ObjectIdentifier: OpenUndoGroup] = [:]
   @exclusivity(unchecked) private var exclusionDepth = 0
 
-  /// Renames a new object in the completed groups.
-  private let renameInHistory: (_ old: ObjectReference, _ new: ObjectReference) -> Void
+  /// The deleted object whose delete rules are applied again; nil if there is none.
+  @exclusivity(unchecked) private var deletion: ObjectReference?
+  private let deletionGroups: DeletionGroups
+  /// Changes the completed groups.
+  private let changeHistory: (_ change: (inout UndoHistory) -> Void) -> Void
 
   init(
     _ memory: UnsafeMutablePointer<ObjectMemory>,
-    renameInHistory: @escaping (_ old: ObjectReference, _ new: ObjectReference) -> Void
+    changeHistory: @escaping (_ change: (inout UndoHistory) -> Void) -> Void
   ) {
     self.memory = memory
-    self.renameInHistory = renameInHistory
+    self.changeHistory = changeHistory
+    deletionGroups = DeletionGroups(changeHistory: changeHistory)
     beginInterval()
   }
 
@@ -65,8 +72,10 @@ final class EditRecorder {
     let group = currentGroup()
     // Usually no other group is open, because the group of the event ends when a closure begins.
     // But an observer of the manager may edit the context at that time.
-    if !taskGroups.isEmpty || exclusionDepth > 0 || closureGroup != nil && eventGroup != nil {
-      for other in openGroups where other !== group { other.seal(place, before) }
+    if !taskGroups.isEmpty || exclusionDepth > 0 || deletion != nil
+      || closureGroup != nil && eventGroup != nil
+    {
+      for other in openGroups + deletionGroups.open where other !== group { other.seal(place, before) }
     }
     group?.note(place, before)
   }
@@ -96,11 +105,36 @@ final class EditRecorder {
 
   private func currentGroup() -> OpenUndoGroup? {
     if exclusionDepth > 0 { return nil }
+    if let deletion { return deletionGroups.group(ofDeleted: deletion, among: openGroups) }
     if let group = closureGroup ?? taskGroup { return group }
     if let eventGroup { return eventGroup }
     let group = OpenUndoGroup(name: "")
     eventGroup = group
     return group
+  }
+
+  /// Whether the changes of delete rules belong to the group of an earlier deletion.
+  var isApplyingRulesAgain: Bool { deletion != nil }
+
+  /// Whether edits belong to a group of the program's edits.
+  var recordsNewEdits: Bool { exclusionDepth == 0 && deletion == nil }
+
+  /// Runs a closure that applies the delete rules of an object again. Its changes belong to the
+  /// group that has deleted the object, also inside `withoutUndo`.
+  func applyRulesAgain(ofDeleted reference: ObjectReference, _ body: () -> Void) {
+    let outer = (deletion, exclusionDepth)
+    (deletion, exclusionDepth) = (reference, 0)
+    beginInterval()
+    body()
+    (deletion, exclusionDepth) = outer
+    beginInterval()
+  }
+
+  /// Completes the groups to which delete rules have added changes.
+  func closeDeletionGroups(_ reader: some EditedContentReader) {
+    if deletionGroups.open.isEmpty { return deletionGroups.forget() }
+    settle(reader)
+    deletionGroups.close(before: openGroups)
   }
 
   /// Begins a new interval (ER1).
@@ -168,6 +202,9 @@ final class EditRecorder {
 
   // MARK: Exclusion
 
+  /// Whether edits of the current code cannot be undone.
+  var isExcluding: Bool { exclusionDepth > 0 }
+
   func beginExclusion() {
     exclusionDepth += 1
     beginInterval()
@@ -183,7 +220,7 @@ final class EditRecorder {
   /// Reads the contents that open groups have not read yet. Called before the context gets another
   /// state of the store.
   func settle(_ reader: some EditedContentReader) {
-    for group in openGroups { group.settle(reader) }
+    for group in openGroups + deletionGroups.open { group.settle(reader) }
     beginInterval()
   }
 
@@ -198,6 +235,7 @@ final class EditRecorder {
       return true
     }
     eventGroup = nil
+    deletionGroups.forget()
     taskGroups = taskGroups.mapValues { kept($0) ? $0 : OpenUndoGroup(name: $0.name) }
     if let group = closureGroup, !kept(group) {
       closureGroup = taskGroup ?? OpenUndoGroup(name: group.name)
@@ -214,7 +252,7 @@ final class EditRecorder {
   /// Replaces the reference of an object without links.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }
-    renameInHistory(old, new)
+    changeHistory { $0.rename(old, new) }
   }
 }
 

@@ -70,7 +70,8 @@ extension ManagedObjectContext {
   /// Runs a closure whose edits cannot be undone, for example to set the time of the last visit.
   ///
   /// An undo of an earlier edit of the same property is then a conflict. Changes by the delete
-  /// rules of the closure's deletions cannot be undone either.
+  /// rules of the closure's deletions cannot be undone either. The closure must not call `undo` or
+  /// `redo`.
   public func withoutUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     core.checkOwner()
     return try core.editing.undoGroups.excluding(body)

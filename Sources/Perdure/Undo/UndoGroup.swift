@@ -107,6 +107,11 @@ final class OpenUndoGroup {
     positions[.object(reference)].map { entries[$0].before.isAbsent } ?? false
   }
 
+  /// Whether the group has deleted an object.
+  func hasRemoved(_ reference: ObjectReference) -> Bool {
+    positions[.object(reference)].map { !entries[$0].before.isAbsent } ?? false
+  }
+
   /// Records that an edit of the group will change a place (UG1, UG3).
   ///
   /// - Parameter before: Reads the current content of the place.

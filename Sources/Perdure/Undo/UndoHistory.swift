@@ -38,14 +38,19 @@ struct UndoHistory {
 
   func last(_ direction: Direction) -> UndoGroup? { groups(direction).last }
 
-  /// Whether a group has removed an object. Then the undo of that group will restore the object.
+  /// The last group that has removed each object. The undo of that group will restore the object.
   ///
+  /// - Parameter direction: The stack; nil for both.
   /// - Complexity: O(n) for n changes in the groups.
-  func brings(back reference: ObjectReference, _ direction: Direction) -> Bool {
-    let groups = direction == .undo ? stacks.undo : stacks.redo
-    return groups.contains { group in
-      group.changes.contains { $0.place == .object(reference) && $0.after.isAbsent }
+  func groupsOfDeletions(_ direction: Direction? = nil) -> [ObjectReference: UndoGroup] {
+    var groups: [ObjectReference: UndoGroup] = [:]
+    let stacks = (direction == .redo ? [] : stacks.undo) + (direction == .undo ? [] : stacks.redo)
+    for group in stacks.sorted(by: { $0.number < $1.number }) {
+      for change in group.changes where change.after.isAbsent {
+        if case .object(let reference) = change.place { groups[reference] = group }
+      }
     }
+    return groups
   }
 
   func count(_ direction: Direction) -> Int {
@@ -69,10 +74,18 @@ struct UndoHistory {
   }
 
   /// Adds a group to a stack, such as the group that reverses an undo.
-  mutating func put(_ group: UndoGroup, _ direction: Direction) {
+  ///
+  /// - Parameter isSaved: As for `add`.
+  mutating func put(_ group: UndoGroup, _ direction: Direction, isSaved: Bool = false) {
     switch direction {
     case .undo: stacks.undo.append(group)
     case .redo: stacks.redo.append(group)
+    }
+    if isSaved {
+      switch direction {
+      case .undo: saved.undo.append(group)
+      case .redo: saved.redo.append(group)
+      }
     }
     byteCount += group.byteCount
     lastDirection = direction
@@ -89,6 +102,25 @@ struct UndoHistory {
       let part = saved.undo[position]
       saved.undo[position] = UndoGroup(name: name, changes: part.changes, number: part.number)
     }
+    keepBounds()
+  }
+
+  /// Replaces the changes of a group. Does nothing if the group has been removed. The copies in
+  /// `saved` stay, because a rollback reverts the new changes.
+  ///
+  /// - Parameter later: Changes after all groups.
+  mutating func setChanges(
+    _ changes: [UndoGroup.Change], ofGroup number: UInt64, before later: [UndoGroup.Change]
+  ) {
+    func replaced(_ groups: [UndoGroup]) -> [UndoGroup] {
+      guard let position = groups.lastIndex(where: { $0.number == number }) else { return groups }
+      var groups = groups
+      groups[position] = groups[position].with(
+        changes, before: groups[(position + 1)...].flatMap(\.changes) + later)
+      return groups
+    }
+    stacks = Stacks(undo: replaced(stacks.undo), redo: replaced(stacks.redo))
+    byteCount = stacks.byteCount
     keepBounds()
   }
 
@@ -117,11 +149,26 @@ struct UndoHistory {
     keepBounds()
   }
 
+  /// Restores the stacks of an earlier time. The limits stay.
+  mutating func restore(_ earlier: UndoHistory) {
+    (stacks, saved) = (earlier.stacks, earlier.saved)
+    (byteCount, lastDirection) = (earlier.byteCount, earlier.lastDirection)
+    keepBounds()
+  }
+
   /// Replaces the reference of an object.
   mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
     func renamed(_ groups: [UndoGroup]) -> [UndoGroup] { groups.map { $0.renamed(old, new) } }
     stacks = Stacks(undo: renamed(stacks.undo), redo: renamed(stacks.redo))
     saved = Stacks(undo: renamed(saved.undo), redo: renamed(saved.redo))
+  }
+
+  /// Replaces new objects that a save has merged into others.
+  mutating func replace(_ merged: MergedReferences) {
+    stacks = Stacks(
+      undo: stacks.undo.map(merged.replaced(in:)), redo: stacks.redo.map(merged.replaced(in:)))
+    saved = Stacks(undo: saved.undo.map(merged.replaced(in:)), redo: saved.redo.map(merged.replaced(in:)))
+    byteCount = stacks.byteCount
   }
 
   private mutating func keepBounds() {

@@ -1,10 +1,11 @@
 // Advances of a context's view.
 //
-// An advance replaces the view and begins an epoch. It visits no object. At its next access, an
-// instance compares the version of its row with the view, and becomes a fault only if the row has
-// changed. Unsaved changes stay, and are shown over the newest row. If other contexts have changed
-// the same columns, the changes keep the version on which they are based, until a refresh changes
-// it. So a save detects conflicts with earlier saves of other contexts.
+// An advance replaces the view and begins an epoch. It visits the objects with unsaved changes, and
+// no others. At its next access, an instance compares the version of its row with the view, and
+// becomes a fault only if the row has changed. Unsaved changes stay, and are shown over the newest
+// row. If other contexts have changed the same columns, the changes keep the version on which they
+// are based, until a refresh changes it. So a save detects conflicts with earlier saves of other
+// contexts.
 
 internal import PerdurePredicates
 
@@ -57,8 +58,10 @@ final class ContextAdvance {
     viewState.beginEpoch()
     linkEditor.findVanished()
     rebase.rebaseDeltas()
-    // Delete rules must also be applied to objects that other contexts have connected since.
-    for overlay in pending.ordered.joined() where overlay.isDeleted { pending.propagateLater(overlay) }
+    // Delete rules must also be applied to objects that other contexts have connected since. They
+    // run at the end of the event or before a fetch. Their changes belong to the undo group of the
+    // deletion (DeletionGroups.swift).
+    for overlay in pending.ordered.joined() where overlay.isDeleted { pending.propagateAgain(overlay) }
   }
 
   /// Shows a newer state of the store that does not differ in any object that unsaved changes

@@ -29,7 +29,8 @@ struct ContextEditing {
       refusal: refusal)
     advancing = ContextAdvance(reading, recording: recording, linkEditor: linkEditor, rebase: rebase)
     deleteRules = DeleteRules(
-      reading: shared, objectEditor: objectEditor, linkEditor: linkEditor, activity: activity)
+      reading: shared, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
+      activity: activity)
     removal = ObjectRemoval(
       reading: shared, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
       deleteRules: deleteRules, activity: activity)

@@ -11,6 +11,9 @@
 //   no action rows of targets keep their references. Link entries belong to the object and are
 //             removed
 //
+// A merge may connect other objects with an object whose deletion is pending. Then its delete rules
+// are applied again. Their changes belong to the undo group of the deletion (DeletionGroups).
+//
 // One-way relationships to a deleted object lose their link to it. An index finds the sources of a
 // target. So every reference to the deleted object can be removed.
 
@@ -25,13 +28,14 @@ final class DeleteRules {
   private let pending: PendingChanges
   private let transientState: TransientState
   @Shared private var reading: ContextReading
+  private let recording: EditRecording
   private let objectEditor: ObjectEditor
   private let linkEditor: LinkEditor
   private let activity: ContextActivity
 
   init(
-    reading: Shared<ContextReading>, objectEditor: ObjectEditor, linkEditor: LinkEditor,
-    activity: ContextActivity
+    reading: Shared<ContextReading>, recording: EditRecording, objectEditor: ObjectEditor,
+    linkEditor: LinkEditor, activity: ContextActivity
   ) {
     graph = reading.graph
     registry = reading.registry
@@ -39,6 +43,7 @@ final class DeleteRules {
     pending = reading.pending
     transientState = reading.transientState
     _reading = reading
+    self.recording = recording
     self.objectEditor = objectEditor
     self.linkEditor = linkEditor
     self.activity = activity
@@ -61,21 +66,41 @@ final class DeleteRules {
         readAhead.formUnion(all)
       }
       overlay.isPropagated = true
-      let stored = storedReferences(overlay)
-      for relationship in overlay.shape.relationships
-      where overlay.isDeleted && pending[reference] === overlay {
-        propagate(overlay, relationship, stored)
-      }
+      inGroup(of: overlay.reference) { propagate(overlay) }
       visited.append(overlay)
     }
     // A `prepareForDeletion` may have cancelled deletions.
     for overlay in visited where !overlay.isNew && overlay.isDeleted && pending[overlay.reference] === overlay
     {
-      for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
-      forgetTransient(overlay.reference)
+      inGroup(of: overlay.reference) { forgetSettled(overlay) }
     }
-    forgetPending()
+    // Only these objects may have one-way links to them that were not removed before.
+    if visited.contains(where: { !$0.shape.incoming.isEmpty }) { forgetPending() }
     retireSettled(visited.filter(\.isNew))
+    for overlay in visited { overlay.isPropagatedAgain = false }
+    recording.closeDeletionGroups()
+  }
+
+  /// Runs a closure that applies rules of a deletion. If a merge has scheduled them again, or if
+  /// such rules have deleted the object, the changes belong to the undo group of the deletion.
+  /// Otherwise they belong to the current group.
+  private func inGroup(of deleted: ObjectReference, _ body: () -> Void) {
+    guard pending[deleted]?.isPropagatedAgain == true else { return body() }
+    recording.applyingRulesAgain(of: deleted, body)
+  }
+
+  private func propagate(_ overlay: ObjectOverlay) {
+    let stored = storedReferences(overlay)
+    for relationship in overlay.shape.relationships
+    where overlay.isDeleted && pending[overlay.reference] === overlay {
+      propagate(overlay, relationship, stored)
+    }
+  }
+
+  /// Removes the settled one-way links to a deleted object.
+  private func forgetSettled(_ overlay: ObjectOverlay) {
+    for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
+    forgetTransient(overlay.reference)
   }
 
   /// The references in the columns of an object's row, read once for all rules. Reads nothing if
@@ -199,10 +224,12 @@ final class DeleteRules {
       }
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         if case .reference(let target) = overlay.value(relationship.slot), isForgotten(target) {
-          objectEditor.setColumn(overlay.reference, relationship.slot, .null)
+          inGroup(of: target) {
+            objectEditor.setColumn(overlay.reference, relationship.slot, .null)
+          }
         }
         for target in overlay.delta(relationship.slot)?.added.ordered ?? [] where isForgotten(target) {
-          linkEditor.disconnect(overlay.reference, relationship, target)
+          inGroup(of: target) { linkEditor.disconnect(overlay.reference, relationship, target) }
         }
       }
     }
@@ -219,7 +246,7 @@ final class DeleteRules {
     let rows = settled.map {
       registry.identityMap.object($0.reference) == nil ? nil : reading.layerFollower.lastRow(of: $0)
     }
-    for overlay in settled { disconnectTargets(of: overlay) }
+    for overlay in settled { inGroup(of: overlay.reference) { disconnectTargets(of: overlay) } }
     for (overlay, row) in zip(settled, rows) { reading.retirement.retireNew(overlay, row) }
   }
 

@@ -67,6 +67,15 @@ final class EditRecording {
     return try body()
   }
 
+  /// Runs a closure that applies delete rules of a deletion again (DeletionGroups.swift).
+  func applyingRulesAgain(of deleted: ObjectReference, _ body: () -> Void) {
+    guard let recorder else { return body() }
+    recorder.applyRulesAgain(ofDeleted: deleted, body)
+  }
+
+  /// Completes the groups to which delete rules have added changes.
+  func closeDeletionGroups() { recorder?.closeDeletionGroups(reading.contents) }
+
   /// Reads the contents that open groups have not read yet. Called before the view advances.
   func settleUndoGroups() { recorder?.settle(reading.contents) }
 

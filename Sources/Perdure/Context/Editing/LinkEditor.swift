@@ -89,10 +89,15 @@ final class LinkEditor {
     disconnect(owner, relationship, target)
   }
 
-  /// Schedules the delete rules of a deleted object again, after it was linked.
+  /// Schedules the delete rules of a deleted object again, after it was linked by an edit or by a
+  /// merge. The changes of a merge are not recorded.
   func propagateAgain(_ reference: ObjectReference) {
     guard pending.isDeleted(reference), let overlay = pending[reference] else { return }
-    pending.propagateLater(overlay)
+    if recording.recorder?.recordsNewEdits == false {
+      pending.propagateAgain(overlay)
+    } else {
+      pending.propagateLater(overlay)
+    }
   }
 
   /// Changes the delta of a relationship by one target.

@@ -161,6 +161,7 @@ final class ObjectEditor {
     let overlay = pending.overlay(for: reference)
     overlay.isDeleted = true
     overlay.deletedWith = nil
+    overlay.isPropagatedAgain = recording.recorder?.isApplyingRulesAgain == true
     overlay.isTouched = true
     if !overlay.isNew, overlay.baseVersion == nil {
       overlay.baseVersion = loadedVersion(object) ?? reading.rows.viewVersion(of: reference)

@@ -8,7 +8,8 @@ final class ObjectInsertion {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
   private let pending: PendingChanges
-  private let store: any PersistentStore
+  private let viewState: ViewState
+  private let transientState: TransientState
   private let recording: EditRecording
   private let activity: ContextActivity
 
@@ -16,7 +17,8 @@ final class ObjectInsertion {
     graph = reading.graph
     registry = reading.registry
     pending = reading.pending
-    store = reading.viewState.store
+    viewState = reading.viewState
+    transientState = reading.transientState
     self.recording = recording
     self.activity = activity
   }
@@ -36,6 +38,30 @@ final class ObjectInsertion {
     let object = shape.objectClass.init(seed(shape, file, line))
     didInsert(object)
     return object
+  }
+
+  /// Inserts an object again under its reference. The object has initial values, and the caller
+  /// attaches an instance.
+  ///
+  /// Drops the unsaved changes that the context has kept after another context has removed the
+  /// object: an object has one overlay (PC1).
+  ///
+  /// - Parameter wasStored: Whether the object has had a row.
+  func insertAgain(
+    _ reference: ObjectReference, wasStored: Bool, hasPermanentID: Bool
+  ) -> ObjectOverlay {
+    if let kept = pending[reference] {
+      transientState.dropTransientsBefore(kept)
+      registry.identityMap.object(reference)?.header.pointee.overlay = nil
+      pending.remove(reference)
+      viewState.linksChanged()
+    }
+    let overlay = ObjectOverlay(reference, graph.shape(of: reference), isNew: true, in: registry.memory)
+    overlay.isInsertedAgain = wasStored
+    overlay.hasPermanentID = hasPermanentID
+    recording.recordInsertion(overlay)
+    pending.insert(overlay)
+    return overlay
   }
 
   // MARK: Called by ManagedObject
@@ -73,7 +99,7 @@ final class ObjectInsertion {
   /// (StoreAssignment.swift). Other objects are not affected.
   private func newReference(_ entity: UInt16) -> ObjectReference {
     do {
-      return try pending.allocator.next(entity, from: store)
+      return try pending.allocator.next(entity, from: viewState.store)
     } catch {
       return pending.allocator.provisional(entity, because: error)
     }

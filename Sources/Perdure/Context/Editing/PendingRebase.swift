@@ -1,7 +1,7 @@
 // Moves unsaved changes to a newer state of the store, or discards them.
 //
 // Invariants:
-//   CX3. Deltas of relationships agree with the changed columns (see `rebaseDeltas`).
+//   CX3. Deltas of relationships agree with the changed columns (PendingRebase+Deltas.swift).
 //
 // While the view has the state in which a change was made, the original row can be read. When the
 // view advances, for example by a refresh of another object, the row is lost. Therefore each change
@@ -12,15 +12,15 @@ internal import PerdurePredicates
 
 /// Moves unsaved changes to a newer state, and discards them.
 final class PendingRebase {
-  private let graph: GraphSchema
+  let graph: GraphSchema
   private let registry: ObjectRegistry
-  private let viewState: ViewState
-  private let pending: PendingChanges
+  let viewState: ViewState
+  let pending: PendingChanges
   private let transientState: TransientState
-  @Shared private var reading: ContextReading
-  private let objectEditor: ObjectEditor
-  private let orderEditor: OrderEditor
-  private let linkEditor: LinkEditor
+  @Shared var reading: ContextReading
+  let objectEditor: ObjectEditor
+  let orderEditor: OrderEditor
+  let linkEditor: LinkEditor
   private let refusal: ChangeRefusal
 
   init(
@@ -238,76 +238,6 @@ final class PendingRebase {
     for relationship in overlay.shape.relationships {
       linkEditor.letGoOfVanishedTargets(overlay.reference, relationship)
     }
-  }
-
-  /// Restores CX3 after the view has advanced. Deltas of columns are computed again from the
-  /// changed columns and the new rows. Deltas of links are compared with the new links.
-  func rebaseDeltas() {
-    guard !pending.isEmpty else { return }
-    let overlays = pending.ordered.joined()
-    for overlay in overlays {
-      for relationship in overlay.shape.relationships {
-        guard !relationship.isInColumn, overlay.delta(relationship.slot) != nil else { continue }
-        overlay.changeDelta(relationship.slot) { delta in
-          delta.rebase { reading.settledLinks.isSettledLink(overlay.reference, relationship, $0) }
-        }
-      }
-      overlay.removeDeltas { overlay.shape.relationship($0).isInColumn }
-    }
-    for overlay in overlays where overlay.changesRow || overlay.isDeleted { rebaseColumns(overlay) }
-    for overlay in overlays where overlay.changesRow { rebasePairs(overlay) }
-    for overlay in pending.ordered.joined() { orderEditor.reconcileOrders(overlay) }
-    for overlay in overlays { pending.dropIfUnchanged(overlay) }
-  }
-
-  private func rebaseColumns(_ overlay: ObjectOverlay) {
-    for relationship in overlay.shape.relationships where relationship.form == .column {
-      guard relationship.inverseSlot != nil, let value = overlay.value(relationship.slot) else { continue }
-      if viewState.hasVanished(overlay.reference) { continue }
-      let stored =
-        overlay.isUnknownToStore ? nil : viewState.storedColumn(overlay.reference, relationship.slot)
-      var current: ObjectReference?
-      if case .reference(let target) = value { current = target }
-      guard stored != current else { continue }
-      if let stored, let inverse = graph.inverse(of: relationship, at: stored), inverse.form != .column {
-        linkEditor.forgetDangling(stored, inverse)
-        if !viewState.hasVanished(stored) {
-          linkEditor.changeDelta(stored, inverse.slot, of: overlay.reference) { $0.remove($1) }
-        }
-      }
-      if let current, !viewState.hasVanished(current), let slot = deltaSlot(relationship, at: current) {
-        linkEditor.changeDelta(current, slot, of: overlay.reference) { $0.add($1) }
-      }
-    }
-  }
-
-  /// Restores one-to-one relationships that another context has changed too. Unsaved changes
-  /// override the saved pairs, so the previous partner of the target is disconnected.
-  private func rebasePairs(_ overlay: ObjectOverlay) {
-    if viewState.hasVanished(overlay.reference) { return }
-    for relationship in overlay.shape.columns where relationship.inverseIsToOne {
-      guard let value = overlay.value(relationship.slot) else { continue }
-      var current: ObjectReference?
-      if case .reference(let target) = value { current = target }
-      if let current, graph.inverse(of: relationship, at: current)?.form == .inverseToOne {
-        linkEditor.leaveAll(current, relationship, but: overlay.reference)
-      } else if let inverseSlot = relationship.inverseSlot,
-        graph.shape(numbered: relationship.destination).isColumn(inverseSlot)
-      {
-        for other in reading.settledLinks.storedSources(of: overlay.reference, relationship)
-        where other != current && reading.rows.column(other, inverseSlot) == overlay.reference {
-          objectEditor.setColumn(other, inverseSlot, .null)
-        }
-      }
-    }
-  }
-
-  /// The slot of the delta that a column has at its target; nil if the target has a column itself.
-  private func deltaSlot(_ relationship: RelationshipShape, at target: ObjectReference) -> Int? {
-    guard let inverse = graph.inverse(of: relationship, at: target), inverse.form != .column else {
-      return nil
-    }
-    return inverse.slot
   }
 
   // MARK: Discarding

@@ -1,7 +1,9 @@
 // Begins and ends the undo groups of a context.
 //
 // Overlays report edits of columns, and EditRecording reports all others. Merges, refreshes and
-// rollbacks are not edits: they are excluded.
+// rollbacks are not edits: they are excluded. Delete rules that are applied again after a merge
+// make no group of their own either. Their changes belong to the group of the deletion
+// (DeletionGroups.swift), so one undo restores all that the deletion has removed.
 
 internal import PerdurePredicates
 
@@ -109,6 +111,15 @@ final class UndoGroups {
 
   /// Marks all edits as saved, after a save.
   func didSave() { manager?.didSave(contents) }
+
+  /// Replaces the new objects that a save has merged into others, in the complete groups. Called
+  /// after the commit, because a save that fails separates them again.
+  func replaceMergedObjects(_ pending: PendingChanges) {
+    guard let manager, !pending.mergedObjects.isEmpty else { return }
+    let survivors = pending.mergedObjects.keys.map { ($0, pending.survivor(of: $0)) }
+    manager.history.replace(
+      MergedReferences(Dictionary(uniqueKeysWithValues: survivors), registry.graph))
+  }
 
   /// Undoes or redoes the last group of a direction by `body`.
   func takeBack(_ direction: UndoHistory.Direction, _ body: () -> Void) {

@@ -80,7 +80,7 @@ final class UndoApplication {
     defer { eventEnd.endEvent { undoRestorer.dropStoredValues(of: restored) } }
     guard let group = undoManager.history.last(direction) else { return }
     let conflicts = conflictFinder.conflicts(of: group) {
-      undoManager.history.brings(back: $0, direction)
+      undoManager.history.groupsOfDeletions(direction)
     }
     try viewState.throwReadFailure()
     if policy == .refuse, !conflicts.isEmpty {
@@ -97,6 +97,11 @@ final class UndoApplication {
   private func checkUndoIsPossible(_ undoManager: ContextUndoManager) {
     if undoManager.recorder.isInGroup {
       stop("undo() or redo() was called inside undoGroup. Call it after the closure has returned.")
+    }
+    if undoManager.recorder.isExcluding {
+      stop(
+        "undo() or redo() was called inside withoutUndo, or by a hook of a refresh or a merge. Call it afterwards."
+      )
     }
     if !activity.isIdle {
       stop("undo() or redo() was called by a hook of a save or of a deletion. Call it afterwards.")

@@ -110,28 +110,17 @@ final class ChildIntake {
       if old.isDeleted, !old.isNew, !viewState.hasVanished(old.reference) {
         return editing.objectEditor.unmarkDeleted(old)
       }
-      forget(old)
     }
     let object = registry.instance(of: change.reference)
-    let overlay = ObjectOverlay(change.reference, object.shape, isNew: true, in: registry.memory)
-    overlay.isInsertedAgain = isAgain
-    overlay.hasPermanentID = isAgain
-    editing.recording.recordInsertion(overlay)
-    pending.insert(overlay)
+    // The child's changes replace those that were kept of a removed object.
+    let overlay = editing.insertion.insertAgain(
+      change.reference, wasStored: isAgain, hasPermanentID: isAgain)
     registry.attach(overlay, to: object)
     viewState.vanished.remove(change.reference)
     if object.shape.followsRow { object.header.pointee.wakefulness = .awake }
     for slot in object.shape.properties.indices where object.shape.isColumn(slot) {
       overlay.setValue(.null, slot)
     }
-  }
-
-  /// Drops the changes of an object that no longer exists. The child's changes replace them.
-  func forget(_ overlay: ObjectOverlay) {
-    transientState.dropTransientsBefore(overlay)
-    registry.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
-    pending.remove(overlay.reference)
-    viewState.linksChanged()
   }
 
   func set(_ change: ChildChange) {

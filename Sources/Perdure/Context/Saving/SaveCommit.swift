@@ -90,6 +90,7 @@ final class SaveCommit {
   ///
   /// - Parameter rows: The saved rows, if the new view is the state right after the commit.
   func follow(_ newView: any StoreView, _ rows: WrittenRows?) {
+    undoGroups.replaceMergedObjects(pending)
     undoGroups.didSave()
     viewState.view = newView
     reading.layerFollower.dropLayer()
@@ -103,6 +104,7 @@ final class SaveCommit {
   /// Moves the context to the state of an incomplete commit. Drops the saved changes and keeps the
   /// others.
   private func follow(_ incomplete: IncompleteCommit) {
+    undoGroups.replaceMergedObjects(pending)
     viewState.view = incomplete.view
     pending.eventStarts = pending.eventStarts.filter {
       !isCommitted($0.key, by: incomplete)

@@ -33,13 +33,15 @@ final class UndoConflictFinder {
 
   /// Finds the conflicts of a group (UN1).
   ///
-  /// - Parameter isToReturn: Whether the undo of an earlier group will restore a missing object.
-  ///   Then this group has changed the object after its deletion, perhaps in `willSave()`.
+  /// - Parameter deletions: The earlier groups, by the objects that they have removed. Called at
+  ///   the first missing object.
   func conflicts(
-    of group: UndoGroup, _ isToReturn: (ObjectReference) -> Bool
+    of group: UndoGroup, _ deletions: () -> [ObjectReference: UndoGroup]
   ) -> [FoundConflict] {
-    let (returning, added) = (group.objects { !$0.isAbsent }, group.objects { $0.isAbsent })
+    let returning = Set(returning(group.changes).map(\.reference))
+    let added = group.objects { $0.isAbsent }
     let places = Set(group.changes.map(\.place))
+    lazy var earlier = deletions()
     var gone: Set<ObjectReference> = []
     var found: [FoundConflict] = []
     for change in group.changes {
@@ -49,7 +51,7 @@ final class UndoConflictFinder {
       } else if isHere(change.place) || returning.contains(owner) {
         if let conflict = conflict(of: change, returning, places) { found.append(conflict) }
       } else if needsOwner(change), !added.contains(owner), gone.insert(owner).inserted,
-        !isToReturn(owner)
+        !isToReturn(owner, earlier)
       {
         found.append(
           FoundConflict(
@@ -58,6 +60,26 @@ final class UndoConflictFinder {
       }
     }
     return found
+  }
+
+  /// The objects that an undo restores: those that the group has removed and that do not exist now.
+  /// The others exist again, for example after a refresh has discarded their deletion.
+  func returning(_ changes: [UndoGroup.Change]) -> [(reference: ObjectReference, object: EditedObject)] {
+    changes.compactMap { change in
+      guard case (.object(let reference), .object(let object)) = (change.place, change.before),
+        !reading.contents.exists(reference)
+      else { return nil }
+      return (reference, object)
+    }
+  }
+
+  /// Whether the undo of an earlier group will restore a missing object. Then the current group has
+  /// changed the object after its deletion, perhaps in `willSave()`. But if another context has
+  /// removed an object with unsaved changes, the object existed after the earlier group.
+  private func isToReturn(
+    _ reference: ObjectReference, _ earlier: [ObjectReference: UndoGroup]
+  ) -> Bool {
+    earlier[reference] != nil && (pending[reference] == nil || pending.isDeleted(reference))
   }
 
   /// Whether a place can be read. Columns can be read even if the deletion of the object is

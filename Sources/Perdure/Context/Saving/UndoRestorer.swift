@@ -26,20 +26,8 @@ final class UndoRestorer {
 
   /// - Parameter kept: The places that are not changed.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
-    let returned = changes.filter { change in
-      guard case .object(let object) = change.before, !reading.contents.exists(change.place.owner) else {
-        return false
-      }
-      bringBack(change.place.owner, object)
-      return true
-    }
-    // Rows of other objects may refer to objects that are inserted again (CX3).
-    if returned.contains(where: { pending[$0.place.owner]?.isInsertedAgain == true }) {
-      editing.rebase.rebaseDeltas()
-    }
-    for case (let change, .object(let object)) in returned.map({ ($0, $0.before) }) {
-      connect(change.place.owner, object, kept)
-    }
+    let returned = bringBack(conflictFinder.returning(changes))
+    for (reference, object) in returned { connect(reference, object, kept) }
     for change in changes { restoreColumn(change) }
     for change in changes { restoreLink(change) }
     for change in changes { restorePosition(change) }
@@ -50,7 +38,7 @@ final class UndoRestorer {
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
         return reference
       })
-    tellRestored(changes, returned: Set(returned.map(\.place.owner)))
+    tellRestored(changes, returned: Set(returned.map(\.reference)))
   }
 
   /// Calls `awake(fromSnapshotEvents:)` of the instances whose values the undo has changed.
@@ -121,32 +109,54 @@ final class UndoRestorer {
     editing.objectEditor.setTransient(of: object, slot, held)
   }
 
-  /// Restores a removed object with its attributes.
-  private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
-    if let overlay = pending[reference], overlay.isDeleted {
-      // If the store cannot be read, the object probably exists; the next fetch or save throws.
-      let mayExist = reading.rows.viewVersion(of: reference) != nil || viewState.readFailure != nil
-      if overlay.isNew || mayExist { return takeBackDeletion(overlay, object) }
-      // Another context has deleted the object too. Completes the deletion, so that the object is
-      // inserted again.
-      editing.rebase.rebase(overlay)
-      // The rebase reads the store too. If its read fails, the deletion is still pending.
-      if pending[reference] != nil { return takeBackDeletion(overlay, object) }
+  /// Restores removed objects with their attributes.
+  ///
+  /// - Returns: The same objects, in the order of the group.
+  private func bringBack(
+    _ objects: [(reference: ObjectReference, object: EditedObject)]
+  ) -> [(reference: ObjectReference, object: EditedObject)] {
+    for (reference, object) in objects { bringBack(reference, object) }
+    // Rows of other objects may refer to objects that are inserted again (CX3).
+    let insertedAgain = objects.map(\.reference).filter { pending[$0]?.isInsertedAgain == true }
+    let haveVanished = insertedAgain.contains(where: viewState.hasVanished)
+    viewState.vanished.subtract(objects.map(\.reference))
+    // Unsaved links can refer to an object that another context has removed. No unsaved change
+    // refers to an object whose deletion this context has saved.
+    if haveVanished {
+      editing.rebase.rebaseDeltas()
+    } else {
+      editing.rebase.rebaseReferences(to: insertedAgain)
     }
-    let shape = graph.shape(of: reference)
-    let overlay = ObjectOverlay(reference, shape, isNew: true, in: registry.memory)
-    overlay.isInsertedAgain = object.wasStored
-    overlay.hasPermanentID = object.hasPermanentID
-    editing.recording.recordInsertion(overlay)
-    pending.insert(overlay)
+    return objects
+  }
+
+  private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
+    if let overlay = pending[reference] {
+      if isDeletionPending(overlay) { return takeBackDeletion(overlay, object) }
+      // Another context has removed the object. Completes the deletion, or removes the unsaved
+      // links, so that the object is inserted again.
+      editing.recording.excludingFromUndo { editing.rebase.rebase(overlay) }
+      // The rebase reads the store too. If its read fails, the deletion is still pending.
+      if pending.isDeleted(reference) { return takeBackDeletion(overlay, object) }
+    }
+    let overlay = editing.insertion.insertAgain(
+      reference, wasStored: object.wasStored, hasPermanentID: object.hasPermanentID)
     revive(overlay)
-    viewState.vanished.remove(reference)
-    for slot in object.columns.indices where shape.isColumn(slot) {
-      overlay.setValue(shape.isRelationship(slot) ? .null : object.columns[slot], slot)
+    for slot in object.columns.indices where overlay.shape.isColumn(slot) {
+      overlay.setValue(overlay.shape.isRelationship(slot) ? .null : object.columns[slot], slot)
     }
   }
 
-  /// Cancels a pending deletion, and restores the attributes that the object had at the deletion.
+  /// Whether the deletion of an object can be cancelled: no other context has removed the object.
+  private func isDeletionPending(_ overlay: ObjectOverlay) -> Bool {
+    // If the store cannot be read, the object probably exists; the next fetch or save throws.
+    overlay.isDeleted
+      && (overlay.isNew || reading.rows.viewVersion(of: overlay.reference) != nil
+        || viewState.readFailure != nil)
+  }
+
+  /// Cancels a pending deletion. Restores the attributes that this context has changed since. The
+  /// others have the values of the row: another context may have saved them since the deletion.
   private func takeBackDeletion(_ overlay: ObjectOverlay, _ object: EditedObject) {
     editing.objectEditor.unmarkDeleted(overlay)
     if !overlay.isNew, !overlay.changesRow { overlay.baseVersion = nil }
@@ -155,12 +165,12 @@ final class UndoRestorer {
     if pending[overlay.reference] == nil, overlay.toldState != nil {
       pending.eventStarts[overlay.reference] = EventStart()
     }
-    // A child context may have changed the attributes since the deletion.
+    // A child or a hook may have changed the attributes since the deletion.
     for (slot, value) in object.columns.enumerated()
-    where overlay.shape.isColumn(slot) && !overlay.shape.isRelationship(slot)
-      && reading.rows.columnValue(overlay.reference, slot) != value
-    {
-      editing.objectEditor.setColumn(overlay.reference, slot, value)
+    where overlay.shape.isColumn(slot) && !overlay.shape.isRelationship(slot) {
+      if let current = overlay.value(slot), current != value {
+        editing.objectEditor.setColumn(overlay.reference, slot, value)
+      }
     }
   }
 

@@ -54,7 +54,7 @@ final class PendingChanges {
   @inline(__always)
   subscript(reference: ObjectReference) -> ObjectOverlay? { table.object(reference) }
 
-  /// Adds the changes of an object that has none.
+  /// Adds the changes of an object that has none. The table stops the program if it has some (PC1).
   func insert(_ overlay: ObjectOverlay) {
     let entity = Int(overlay.reference.entityNumber)
     while groups.count <= entity { groups.append(Group()) }
@@ -128,6 +128,13 @@ final class PendingChanges {
     unpropagated.append(overlay.reference)
   }
 
+  /// Schedules the delete rules of an object after a merge. If they were applied before, their
+  /// changes belong to the undo group of the deletion (DeletionGroups.swift).
+  func propagateAgain(_ overlay: ObjectOverlay) {
+    if overlay.isPropagated { overlay.isPropagatedAgain = true }
+    propagateLater(overlay)
+  }
+
   /// Whether there are unsaved changes of an entity for which `holds` is true.
   func containsEntity(where holds: (EntityShape) -> Bool) -> Bool {
     groups.contains { $0.overlays.first.map { holds($0.shape) } ?? false }
@@ -193,6 +200,8 @@ final class PendingChanges {
   /// Removes an overlay that contains no changes.
   func dropIfUnchanged(_ overlay: ObjectOverlay) {
     if overlay.hasDeltas || overlay.isToBeWritten || overlay.changesTransients { return }
+    // An edit of the caller may have dropped the overlay, and the object may have another one (PC1).
+    guard self[overlay.reference] === overlay else { return }
     if !overlay.isBeforeEvent, let start = overlay.eventStart { eventStarts[overlay.reference] = start }
     // `overlay.object` is not used here: after the handle is freed, the overlay has no instance.
     registry.identityMap.object(overlay.reference)?.header.pointee.overlay = nil

@@ -1,0 +1,32 @@
+import Perdure
+import Testing
+
+@Suite("Undo of deletions that were dropped")
+struct UndoDroppedDeletionTests {
+  @Test(
+    "The undo of a dropped deletion does not move the object back from where another context has moved it",
+    arguments: [false, true])
+  func moved(_ isDroppedByPolicy: Bool) throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    let (later, volume) = (UndoShelf(context: context), shelf.volumes[0])
+    try context.save()
+    scene.manager.removeAllActions()
+    context.undoGroup("Delete") { context.delete(volume) }
+    let other = scene.container.newContext()
+    let theirs = try other.existingObject(with: later.objectID)
+    try other.existingObject(with: volume.objectID).setValue(theirs, forKey: "shelf")
+    try other.save()
+    if isDroppedByPolicy {
+      context.mergePolicy = .mergeByPropertyStoreTrump
+      try context.save()
+    } else {
+      context.refresh(volume, mergeChanges: false)
+    }
+    #expect(!volume.isDeleted && volume.shelf === later)
+    _ = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(volume.shelf === later && shelf.volumes.isEmpty)
+    try context.save()
+    #expect(later.volumes.map(\.title) == ["a"])
+  }
+}

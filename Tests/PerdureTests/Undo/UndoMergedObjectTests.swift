@@ -1,0 +1,47 @@
+import Perdure
+import Testing
+
+@Suite("Undo of edits of a new object that a save has merged into another one")
+struct UndoMergedObjectTests {
+  /// A context whose new mark was merged into the mark of another context, with the groups "Insert"
+  /// and "Edit".
+  private func merged(_ edit: (UndoMark) -> Void) throws -> (UndoScene, UndoMark) {
+    let scene = try UndoScene()
+    let context = scene.context
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let mark = context.undoGroup("Insert") {
+      let mark = UndoMark(context: context)
+      mark.label = "x"
+      return mark
+    }
+    context.undoGroup("Edit") { edit(mark) }
+    let other = scene.container.newContext()
+    UndoMark(context: other).label = "x"
+    try other.save()
+    try context.save()
+    #expect(context.mergedObjectIDs.count == 1)
+    let found = try context.fetch(FetchRequest<UndoMark>())
+    return (scene, try #require(found.first))
+  }
+
+  @Test("A link that a group has added is removed, and the object of the other context stays")
+  func link() throws {
+    var volume: UndoVolume?
+    let (scene, mark) = try merged { mark in
+      let new = UndoVolume(context: mark.managedObjectContext!)
+      mark.volumes.insert(new)
+      mark.favourite = new
+      volume = new
+    }
+    #expect(mark.volumes.count == 1 && mark.favourite === volume)
+    try scene.context.undo()
+    #expect(mark.volumes.isEmpty && mark.favourite == nil && volume?.isDeleted == true)
+    try scene.context.redo()
+    #expect(mark.volumes.map(\.objectID) == [volume?.objectID] && mark.favourite === volume)
+    try scene.context.undo()
+    try scene.context.undo()
+    #expect(!scene.manager.canUndo && !mark.isDeleted && mark.label == "x")
+    try scene.context.save()
+    #expect(try scene.container.newContext().count(for: FetchRequest<UndoMark>()) == 1)
+  }
+}
