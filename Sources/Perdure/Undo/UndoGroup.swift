@@ -7,6 +7,10 @@
 //        objects that it has removed, because an undo restores their values.
 //   UG3. A group has no columns of objects that it has inserted, because an undo removes these
 //        objects.
+//   UG4. A content that could not be read stays `.stored`, and a complete group omits its place. The
+//        context then demands a rollback, which reverts the edit, or the operation is reverted. A
+//        save cannot write such an edit, because it reads the contents before it checks for failed
+//        reads (SaveSteps).
 
 /// The changes of a complete undo group.
 struct UndoGroup {
@@ -37,8 +41,8 @@ struct UndoGroup {
 protocol EditedContentReader {
   /// The current content of a place, including unsaved changes.
   func content(of place: EditedPlace) -> EditedContent
-  /// The content of a place in the store's state that the context sees.
-  func storedContent(of place: EditedPlace) -> EditedContent
+  /// The content of a place in the store's state that the context sees; nil if it cannot be read.
+  func storedContent(of place: EditedPlace) -> EditedContent?
 }
 
 /// An undo group that records edits.
@@ -114,18 +118,20 @@ final class OpenUndoGroup {
   func settle(_ reader: some EditedContentReader) {
     for position in entries.indices {
       let entry = entries[position]
-      if entry.before.isStored { entries[position].before = reader.storedContent(of: entry.place) }
+      if entry.before.isStored, let stored = reader.storedContent(of: entry.place) {
+        entries[position].before = stored
+      }
       let after = entry.after ?? reader.content(of: entry.place)
-      entries[position].after = after.isStored ? reader.storedContent(of: entry.place) : after
+      entries[position].after = after.isStored ? reader.storedContent(of: entry.place) ?? after : after
     }
   }
 
-  /// The changes of the group (UG2). All contents must have been read (`settle(_:)`).
+  /// The changes of the group (UG2, UG4). All contents must have been read (`settle(_:)`).
   func changes() -> [UndoGroup.Change] {
     entries.compactMap { entry in
-      guard let after = entry.after, !entry.before.isSame(as: after) || isOfRemoved(entry.place) else {
-        return nil
-      }
+      guard let after = entry.after, !entry.before.isStored, !after.isStored,
+        !entry.before.isSame(as: after) || isOfRemoved(entry.place)
+      else { return nil }
       return UndoGroup.Change(place: entry.place, before: entry.before, after: after)
     }
   }

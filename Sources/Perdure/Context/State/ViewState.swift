@@ -170,14 +170,17 @@ final class ViewState {
 
   /// Passes the row of an object in the view to `body`, even if the instance has another row.
   func withStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) -> R? {
-    do {
-      return try view.withRow(reference) { stored in
-        guard let stored else { return nil }
-        return body(try rows.view(stored.bytes, of: reference))
-      }
-    } catch {
+    do { return try readStoredRow(reference, body) } catch {
       noteReadFailure(error, reference)
       return nil
+    }
+  }
+
+  /// As `withStoredRow`, but throws if the store cannot be read.
+  func readStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) throws -> R? {
+    try view.withRow(reference) { stored in
+      guard let stored else { return nil }
+      return body(try rows.view(stored.bytes, of: reference))
     }
   }
 
