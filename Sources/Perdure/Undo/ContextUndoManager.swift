@@ -229,6 +229,23 @@ extension ContextUndoManager {
     }
   }
 
+  /// The groups at one time.
+  struct Copy {
+    fileprivate let history: UndoHistory
+    fileprivate let open: EditRecorder.Copy?
+    fileprivate let continued: UndoHistory.Direction?
+  }
+
+  var copy: Copy { Copy(history: history, open: madeRecorder?.copy, continued: continued) }
+
+  func restore(_ copy: Copy) {
+    change {
+      history.restore(copy.history)
+      if let open = copy.open { madeRecorder?.restore(open) }
+      continued = copy.continued
+    }
+  }
+
   private func change(_ body: () -> Void) {
     body()
     observers.call(self)

@@ -47,7 +47,7 @@ protocol EditedContentReader {
 
 /// An undo group that records edits.
 final class OpenUndoGroup {
-  private struct Entry {
+  fileprivate struct Entry {
     let place: EditedPlace
     var before: EditedContent
     /// Nil until a change that does not belong to the group. Then it is the content before that
@@ -140,6 +140,24 @@ final class OpenUndoGroup {
   private func isOfRemoved(_ place: EditedPlace) -> Bool {
     guard case .column(let owner, _) = place, let position = positions[.object(owner)] else { return false }
     return entries[position].after?.isAbsent == true
+  }
+
+  /// The edits of the group at one time.
+  struct Copy {
+    fileprivate let (name, isSaved): (String, Bool)
+    fileprivate let entries: [Entry]
+    fileprivate let positions: [EditedPlace: Int]
+    fileprivate let hasInsertions: Bool
+  }
+
+  var copy: Copy {
+    Copy(
+      name: name, isSaved: isSaved, entries: entries, positions: positions, hasInsertions: hasInsertions)
+  }
+
+  func restore(_ copy: Copy) {
+    (name, isSaved) = (copy.name, copy.isSaved)
+    (entries, positions, hasInsertions) = (copy.entries, copy.positions, copy.hasInsertions)
   }
 
   /// Replaces the reference of an object.

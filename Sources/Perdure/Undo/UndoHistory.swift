@@ -112,6 +112,13 @@ struct UndoHistory {
     keepBounds()
   }
 
+  /// Restores the stacks of an earlier time. The limits stay.
+  mutating func restore(_ earlier: UndoHistory) {
+    (stacks, saved) = (earlier.stacks, earlier.saved)
+    (byteCount, lastDirection) = (earlier.byteCount, earlier.lastDirection)
+    keepBounds()
+  }
+
   /// Replaces the reference of an object.
   mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
     func renamed(_ groups: [UndoGroup]) -> [UndoGroup] { groups.map { $0.renamed(old, new) } }
