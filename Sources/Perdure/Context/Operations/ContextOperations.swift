@@ -22,8 +22,8 @@ final class ContextOperations {
       registry: reading.registry, viewState: reading.viewState,
       transientState: reading.transientState, deleteRules: editing.deleteRules,
       undoGroups: editing.undoGroups, conflictFinder: saving.conflictFinder,
-      undoRestorer: saving.undoRestorer, eventHub: eventHub, eventEnd: eventEnd, activity: activity,
-      ownership: ownership)
+      undoRestorer: saving.undoRestorer, eventHub: eventHub, reversal: reversal, eventEnd: eventEnd,
+      activity: activity, ownership: ownership)
     discard = ChangeDiscard(reading, eventHub, hooks: editing.hooks, undoGroups: editing.undoGroups)
     steps = SaveSteps(
       viewState: reading.viewState, pending: reading.pending, deleteRules: editing.deleteRules,
