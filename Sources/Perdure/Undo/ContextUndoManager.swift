@@ -213,7 +213,9 @@ extension ContextUndoManager {
     let complete = completed(inverse, contents)
     if contents.hasFailed { return }
     change {
-      if let complete { history.put(complete, direction == .undo ? .redo : .undo) }
+      guard let complete else { return }
+      // If a hook has saved, the stacks of that save have neither of the two groups.
+      history.put(complete, direction == .undo ? .redo : .undo, isSaved: inverse.isSaved)
     }
   }
 

@@ -65,10 +65,18 @@ struct UndoHistory {
   }
 
   /// Adds a group to a stack, such as the group that reverses an undo.
-  mutating func put(_ group: UndoGroup, _ direction: Direction) {
+  ///
+  /// - Parameter isSaved: As for `add`.
+  mutating func put(_ group: UndoGroup, _ direction: Direction, isSaved: Bool = false) {
     switch direction {
     case .undo: stacks.undo.append(group)
     case .redo: stacks.redo.append(group)
+    }
+    if isSaved {
+      switch direction {
+      case .undo: saved.undo.append(group)
+      case .redo: saved.redo.append(group)
+      }
     }
     byteCount += group.byteCount
     lastDirection = direction

@@ -81,4 +81,18 @@ struct UndoSaveInterplayTests {
     try context.redo()
     #expect(entry.text == "b")
   }
+
+  @Test("If a hook of an undo saves, a rollback keeps the group to redo")
+  func saveInHook() throws {
+    context.undoGroup("Text") { entry.text = "a" }
+    try context.save()
+    entry.afterUndo = { [context] in #expect(throws: Never.self) { try context.save() } }
+    try context.undo()
+    entry.afterUndo = nil
+    #expect(entry.text == "" && !context.hasChanges && manager.redoCount == 1)
+    context.rollback()
+    #expect(manager.undoCount == 0 && manager.redoActionName == "Text")
+    try context.redo()
+    #expect(entry.text == "a")
+  }
 }
