@@ -46,13 +46,19 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   package func commit(_ change: StoreChange) throws -> any StoreView { try commit(change, []) }
 
-  /// Applies a child's save to the parent context.
+  /// Applies a child's save to the parent context, completely or not at all.
   ///
   /// - Parameter transients: The transient values that the child has set.
   func commit(_ change: StoreChange, _ transients: [ChangedTransients]) throws -> any StoreView {
     let core = try parentCore()
-    try judge(change)
-    try Self.take(change, transients, core)
+    core.transientState.keepDropped()
+    defer { core.transientState.releaseDropped() }
+    // Merges waiting saves, whose observers may edit the parent, before the checks.
+    _ = view()
+    try core.operations.eventEnd.runSaveOfChild {
+      try judge(change, core)
+      try Self.take(change, transients, core)
+    }
     return view()
   }
 
@@ -62,16 +68,19 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
   private static func take(
     _ change: StoreChange, _ transients: [ChangedTransients], _ core: ContextCore
   ) throws {
-    core.transientState.keepDropped()
-    defer { core.transientState.releaseDropped() }
     let intake = core.saving.childIntake
     let changes = try intake.changes(change)
-    core.operations.eventEnd.runSaveOfChild { intake.apply(changes, of: change, transients) }
+    try core.operations.reversal.run(.save) {
+      intake.apply(changes, of: change, transients)
+      // The child's next view. Its layer is cached, so `view()` does not read the same again.
+      _ = try core.reading.layerFollower.currentLayer()
+    }
   }
 
   package func check(_ change: StoreChange) throws {
-    _ = try parentCore()
-    try judge(change)
+    let core = try parentCore()
+    _ = view()
+    try judge(change, core)
   }
 
   package func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
@@ -98,8 +107,12 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   // MARK: Checks
 
-  private func judge(_ change: StoreChange) throws {
-    let now = view()
+  /// - Throws: A conflict with the parent's state, or the error of a store that cannot be read.
+  private func judge(_ change: StoreChange, _ core: ContextCore) throws {
+    // The parent demands a rollback, which would discard the child's changes too.
+    try core.viewState.throwReadFailure()
+    let now = core.reading.layerFollower.layeredView(after: newest)
+    newest = now
     let failed = try change.preconditions.filter { try !holds($0, now, since: change.view) }
     if !failed.isEmpty { throw StoreConflict(failed: failed) }
     let duplicates = try change.duplicates(in: now)

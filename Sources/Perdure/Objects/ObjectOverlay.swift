@@ -391,7 +391,7 @@ extension ObjectOverlay {
     noteEdit()
     dropValues()
     isBeforeEvent = false
-    for (slot, value) in content.columns ?? [:] { setValue(value, slot) }
+    for (slot, value) in content.columns ?? [] { setValue(value, slot) }
     deltas = content.deltas
     orders = content.orders
     (isDeleted, isTouched, isPropagated) = (content.isDeleted, content.isTouched, content.isPropagated)

@@ -100,9 +100,11 @@ public final class ContextUndoManager {
   ///
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: `PerdureError` 139003 with all `undoConflicts`, if the policy is `.refuse` and
-  ///   values have changed; 134060 if a row could not be read. Then nothing is undone, and the
-  ///   group stays.
-  /// - Complexity: O(k log n) for k changes in a store of n objects.
+  ///   values have changed; 134060 if the store could not be read. Then nothing is undone, and the
+  ///   group stays. So `undo` can be called again. Exception: after 134060, a context that demanded
+  ///   a rollback before, or whose hooks have saved during the undo, demands a rollback.
+  /// - Complexity: O(k log n + u) for k changes in a store of n objects and u objects with unsaved
+  ///   changes, which are copied in case that a read fails.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try context?.takeBack(.undo, policy)
   }
@@ -214,7 +216,7 @@ extension ContextUndoManager {
   }
 
   /// Undoes or redoes the last group by `body`, and adds the group of the reverse edits to the
-  /// other stack.
+  /// other stack. If a read has failed, adds no group: the caller restores the groups.
   func takeBack(_ direction: UndoHistory.Direction, _ contents: ContentReader, _ body: () -> Void) {
     guard let group = history.removeLast(direction) else { return }
     let recorder = recorder
@@ -223,8 +225,11 @@ extension ContextUndoManager {
     // A hook may have detached the manager from the context.
     guard recorder === madeRecorder, let inverse = recorder.endClosure() else { return }
     let complete = completed(inverse, contents)
+    if contents.hasFailed { return }
     change {
-      if let complete { history.put(complete, direction == .undo ? .redo : .undo) }
+      guard let complete else { return }
+      // If a hook has saved, the stacks of that save have neither of the two groups.
+      history.put(complete, direction == .undo ? .redo : .undo, isSaved: inverse.isSaved)
     }
   }
 
@@ -240,6 +245,23 @@ extension ContextUndoManager {
       continued = nil
       madeRecorder?.forgetEdits(keepsSaved: true)
       history.rollBack()
+    }
+  }
+
+  /// The groups at one time.
+  struct Copy {
+    fileprivate let history: UndoHistory
+    fileprivate let open: EditRecorder.Copy?
+    fileprivate let continued: UndoHistory.Direction?
+  }
+
+  var copy: Copy { Copy(history: history, open: madeRecorder?.copy, continued: continued) }
+
+  func restore(_ copy: Copy) {
+    change {
+      history.restore(copy.history)
+      if let open = copy.open { madeRecorder?.restore(open) }
+      continued = copy.continued
     }
   }
 

@@ -243,6 +243,24 @@ final class EditRecorder {
     beginInterval()
   }
 
+  /// The open groups with their edits at one time.
+  struct Copy {
+    fileprivate let (event, closure): (OpenUndoGroup?, OpenUndoGroup?)
+    fileprivate let tasks: [ObjectIdentifier: OpenUndoGroup]
+    fileprivate let edits: [(group: OpenUndoGroup, copy: OpenUndoGroup.Copy)]
+  }
+
+  var copy: Copy {
+    Copy(event: eventGroup, closure: closureGroup, tasks: taskGroups, edits: openGroups.map { ($0, $0.copy) })
+  }
+
+  /// Restores the open groups. The same closures must be running as when they were copied.
+  func restore(_ copy: Copy) {
+    (eventGroup, closureGroup, taskGroups) = (copy.event, copy.closure, copy.tasks)
+    for (group, edits) in copy.edits { group.restore(edits) }
+    beginInterval()
+  }
+
   /// Marks the open groups that have edits as saved, after a save.
   func didSave(_ reader: some EditedContentReader) {
     for group in openGroups { group.didSave(reader) }

@@ -3,10 +3,15 @@
 // Invariants:
 //   UG1. A group has a place at most once. `before` is the content of the place before the group's
 //        first edit of it. `after` is its content after the last edit.
-//   UG2. A complete group omits places whose content did not change. It keeps all columns of
-//        objects that it has removed, because an undo restores their values.
+//   UG2. A complete group omits places whose content did not change. It keeps all columns
+//        and transient attributes of objects that it has removed, because an undo restores their
+//        values.
 //   UG3. A group has no columns of objects that it has inserted, because an undo removes these
 //        objects.
+//   UG4. A content that could not be read stays `.stored`, and a complete group omits its place. The
+//        context then demands a rollback, which reverts the edit, or the operation is reverted. A
+//        save cannot write such an edit, because it reads the contents before it checks for failed
+//        reads (SaveSteps).
 
 /// The changes of a complete undo group.
 struct UndoGroup {
@@ -37,13 +42,13 @@ struct UndoGroup {
 protocol EditedContentReader {
   /// The current content of a place, including unsaved changes.
   func content(of place: EditedPlace) -> EditedContent
-  /// The content of a place in the store's state that the context sees.
-  func storedContent(of place: EditedPlace) -> EditedContent
+  /// The content of a place in the store's state that the context sees; nil if it cannot be read.
+  func storedContent(of place: EditedPlace) -> EditedContent?
 }
 
 /// An undo group that records edits.
 final class OpenUndoGroup {
-  private struct Entry {
+  fileprivate struct Entry {
     let place: EditedPlace
     var before: EditedContent
     /// Nil until a change that does not belong to the group. Then it is the content before that
@@ -142,13 +147,15 @@ final class OpenUndoGroup {
   func settle(_ reader: some EditedContentReader) {
     for position in entries.indices {
       let entry = entries[position]
-      if entry.before.isStored { entries[position].before = reader.storedContent(of: entry.place) }
+      if entry.before.isStored, let stored = reader.storedContent(of: entry.place) {
+        entries[position].before = stored
+      }
       let after = entry.after ?? reader.content(of: entry.place)
-      entries[position].after = after.isStored ? reader.storedContent(of: entry.place) : after
+      entries[position].after = after.isStored ? reader.storedContent(of: entry.place) ?? after : after
     }
   }
 
-  /// The changes of the group (UG2). All contents must have been read (`settle(_:)`).
+  /// The changes of the group (UG2, UG4). All contents must have been read (`settle(_:)`).
   func changes() -> [UndoGroup.Change] { changes(entries) }
 
   /// The changes that were saved while the group was open.
@@ -156,22 +163,44 @@ final class OpenUndoGroup {
 
   private func changes(_ entries: [Entry]) -> [UndoGroup.Change] {
     var removed: Set<ObjectReference> = []
-    for entry in entries {
-      if case .object(let reference) = entry.place, entry.after?.isAbsent == true {
-        removed.insert(reference)
-      }
+    for entry in entries where !entry.before.isAbsent && entry.after?.isAbsent == true {
+      if case .object(let reference) = entry.place { removed.insert(reference) }
     }
     return entries.compactMap { entry in
-      guard let after = entry.after,
-        !entry.before.isSame(as: after) || isColumn(entry.place, ofOneOf: removed)
+      guard let after = entry.after, !entry.before.isStored, !after.isStored,
+        !entry.before.isSame(as: after) || isValue(entry.place, ofOneOf: removed)
       else { return nil }
       return UndoGroup.Change(place: entry.place, before: entry.before, after: after)
     }
   }
 
-  private func isColumn(_ place: EditedPlace, ofOneOf owners: Set<ObjectReference>) -> Bool {
-    guard !owners.isEmpty, case .column(let owner, _) = place else { return false }
-    return owners.contains(owner)
+  private func isValue(_ place: EditedPlace, ofOneOf owners: Set<ObjectReference>) -> Bool {
+    if owners.isEmpty { return false }
+    return switch place {
+    case .column(let owner, _), .transient(let owner, _): owners.contains(owner)
+    case .object, .link, .position: false
+    }
+  }
+
+  /// The edits of the group at one time.
+  struct Copy {
+    fileprivate let name: String
+    fileprivate let number: UInt64?
+    fileprivate let entries: [Entry]
+    fileprivate let savedEntries: [Entry]?
+    fileprivate let positions: [EditedPlace: Int]
+    fileprivate let hasInsertions: Bool
+  }
+
+  var copy: Copy {
+    Copy(
+      name: name, number: number, entries: entries, savedEntries: savedEntries, positions: positions,
+      hasInsertions: hasInsertions)
+  }
+
+  func restore(_ copy: Copy) {
+    (name, number, savedEntries) = (copy.name, copy.number, copy.savedEntries)
+    (entries, positions, hasInsertions) = (copy.entries, copy.positions, copy.hasInsertions)
   }
 
   /// Replaces the reference of an object.

@@ -1,6 +1,7 @@
 // A store whose parts can be temporarily unreadable, like an index file with a damaged node.
 
 import Perdure
+import PerdureModel
 import PerdurePredicates
 import Synchronization
 
@@ -22,16 +23,23 @@ final class UnreadableStore: PersistentStore {
 
   /// The unreadable parts. A store and its views share them.
   final class Switch: Sendable {
-    private let state = Mutex<(parts: Set<Part>, readsLeft: Int)>(([], 0))
+    private let state = Mutex<(parts: Set<Part>, readsLeft: Int, isPassing: Bool)>(([], 0, false))
 
-    /// - Parameter reads: The number of reads of these parts that succeed before the first failure.
-    func set(_ unreadable: Set<Part>, after reads: Int = 0) { state.withLock { $0 = (unreadable, reads) } }
+    /// - Parameters:
+    ///   - reads: The number of reads of these parts that succeed before the first failure.
+    ///   - isPassing: Whether only one read fails. Otherwise all later ones fail too.
+    func set(_ unreadable: Set<Part>, after reads: Int = 0, isPassing: Bool = false) {
+      state.withLock { $0 = (unreadable, reads, isPassing) }
+    }
+
+    /// Whether a read has failed since the last call of `set`.
+    var hasFailed: Bool { state.withLock { $0.readsLeft < 0 } }
 
     func check(_ part: Part) throws {
       let isReadable = state.withLock { state in
         guard state.parts.contains(part) else { return true }
         state.readsLeft -= 1
-        return state.readsLeft >= 0
+        return state.isPassing ? state.readsLeft != -1 : state.readsLeft >= 0
       }
       if !isReadable { throw Failure() }
     }
@@ -66,12 +74,24 @@ final class UnreadableStore: PersistentStore {
 
   /// Returns a container with the model of `Staff` on an unreadable store.
   static func container(isReadOnly: Bool = false) throws -> (PersistentContainer, Switch) {
-    let model = try Staff.container().managedObjectModel
+    try container(
+      of: try Staff.container().managedObjectModel, classes: Staff.classes, isReadOnly: isReadOnly)
+  }
+
+  /// Returns a container of classes on an unreadable store.
+  static func container(classes: [ManagedObject.Type]) throws -> (PersistentContainer, Switch) {
+    let described = try PersistentContainer(name: "Classes", classes: classes, description: .inMemory)
+    return try container(of: described.managedObjectModel, classes: classes, isReadOnly: false)
+  }
+
+  private static func container(
+    of model: ManagedObjectModel, classes: [ManagedObject.Type], isReadOnly: Bool
+  ) throws -> (PersistentContainer, Switch) {
     let store = UnreadableStore(try StoreKind.current.factory.open(.inMemory, model))
     var description = PersistentStoreDescription.inMemory
     description.isReadOnly = isReadOnly
     let container = PersistentContainer(
-      name: "Staff", model: model, classes: Staff.classes, description: description,
+      name: "Unreadable", model: model, classes: classes, description: description,
       factory: StoreFactory { _, _ in store })
     try container.loadPersistentStores()
     return (container, store.failing)

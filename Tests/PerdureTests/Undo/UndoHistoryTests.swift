@@ -177,7 +177,7 @@ struct OpenUndoGroupTests {
     func content(of place: EditedPlace) -> EditedContent {
       now[place].map { .value(.integer($0)) } ?? .absent
     }
-    func storedContent(of place: EditedPlace) -> EditedContent {
+    func storedContent(of place: EditedPlace) -> EditedContent? {
       stored[place].map { .value(.integer($0)) } ?? .absent
     }
   }

@@ -152,15 +152,18 @@ final class PendingRebase {
   /// Unmarks changed columns whose values equal the original row. They cannot conflict with saves
   /// of other contexts. Reads the original row from the current view, which is about to advance.
   func forgetSetBack(_ overlay: ObjectOverlay) {
-    do {
-      guard let version = overlay.baseVersion, let base = try baseRow(of: overlay, version) else { return }
-      base.withRow { forgetSetBack(overlay, to: $0, version) }
-    } catch {
-      viewState.noteReadFailure(error, overlay.reference)
-    }
+    guard let base = originalRow(of: overlay) else { return }
+    base.withRow { forgetSetBack(overlay, to: $0, base.version) }
   }
 
-  private func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
+  /// The row on which the changes are based, if the view has it.
+  func originalRow(of overlay: ObjectOverlay) -> KeptRow? {
+    guard let version = overlay.baseVersion else { return nil }
+    return viewState.reading(overlay.reference, or: nil) { try baseRow(of: overlay, version) }
+  }
+
+  /// As the function above, for a row that was read.
+  func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
     // Keeps a change if `awakeFromFetch` has put another value into the instance's row: without the
     // change, the instance would show that value.
     let header = registry.identityMap.object(overlay.reference)?.header

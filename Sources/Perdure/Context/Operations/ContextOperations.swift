@@ -1,6 +1,7 @@
 /// The parts that end events, undo, discard and save. Each uses only those before it, and the parts
 /// of all other groups. A context creates them at their first use.
 final class ContextOperations {
+  let reversal: EditReversal
   let eventEnd: EventEnd
   let undoing: UndoApplication
   let discard: ChangeDiscard
@@ -11,6 +12,9 @@ final class ContextOperations {
     reading: ContextReading, editing: ContextEditing, saving: ContextSaving, eventHub: EventHub,
     activity: ContextActivity, ownership: ContextOwnership
   ) {
+    reversal = EditReversal(
+      reading, eventHub, stores: saving.stores, recording: editing.recording,
+      undoGroups: editing.undoGroups)
     eventEnd = EventEnd(
       registry: reading.registry, pending: reading.pending, transientState: reading.transientState,
       eventHub: eventHub, undoGroups: editing.undoGroups, activity: activity)
@@ -18,15 +22,15 @@ final class ContextOperations {
       registry: reading.registry, viewState: reading.viewState,
       transientState: reading.transientState, deleteRules: editing.deleteRules,
       undoGroups: editing.undoGroups, conflictFinder: saving.conflictFinder,
-      undoRestorer: saving.undoRestorer, eventHub: eventHub, eventEnd: eventEnd, activity: activity,
-      ownership: ownership)
+      undoRestorer: saving.undoRestorer, eventHub: eventHub, reversal: reversal, eventEnd: eventEnd,
+      activity: activity, ownership: ownership)
     discard = ChangeDiscard(reading, eventHub, hooks: editing.hooks, undoGroups: editing.undoGroups)
     steps = SaveSteps(
       viewState: reading.viewState, pending: reading.pending, deleteRules: editing.deleteRules,
       recording: editing.recording, undoGroups: editing.undoGroups, saving: saving,
       eventHub: eventHub, eventEnd: eventEnd)
     save = SaveRun(
-      reading: Shared(reading), refusal: editing.refusal, recording: editing.recording,
-      rebase: editing.rebase, saving: saving, eventHub: eventHub, steps: steps, activity: activity)
+      reading: Shared(reading), refusal: editing.refusal, rebase: editing.rebase, saving: saving,
+      reversal: reversal, steps: steps, activity: activity)
   }
 }

@@ -68,9 +68,15 @@ final class EventEnd {
   }
 
   /// Runs the save of a child as one undo group, and ends the event.
-  func runSaveOfChild(_ body: () -> Void) {
+  ///
+  /// - Parameter body: Checks the save and applies it. The group of the event has ended before, so
+  ///   no observer of the undo manager is called in between. If it throws, it has changed nothing.
+  func runSaveOfChild(_ body: () throws -> Void) throws {
     undoGroups.begin("")
-    body()
+    do { try body() } catch {
+      undoGroups.end()
+      throw error
+    }
     // Observers are called afterwards, because their edits do not belong to the child's save.
     undoGroups.end()
     endEventOfOperation()

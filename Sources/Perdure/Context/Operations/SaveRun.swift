@@ -7,8 +7,9 @@
 //   MG2. Then the context advances to that state and applies the decisions (MergeStep). The save
 //        begins again with the delete rules, so hooks and validation see the values that will be
 //        saved.
-//   MG3. If the save fails for any reason, the context is restored to its state before the first
-//        attempt (PendingCopy). So a save that fails changes nothing, and can be repeated.
+//   MG3. If the save fails for any reason, the context and its undo groups are restored to their
+//        state before the first merge (PendingCopy), also if a read has failed (RV1). So a save that
+//        fails changes nothing, and can be repeated.
 //   MG4. No lock is held meanwhile, so other contexts may save again. After `mergeRoundsMax`
 //        rounds, the save throws.
 
@@ -18,31 +19,26 @@ internal import PerdurePredicates
 /// context if the save fails.
 final class SaveRun {
   @Shared private var reading: ContextReading
-  private let eventHub: EventHub
   private let refusal: ChangeRefusal
-  private let recording: EditRecording
   private let rebase: PendingRebase
-  private let stores: StoreAssignment
   private let mergeRules: MergeRules
   private let mergeApplication: MergeApplication
   private let saveHooks: SaveHookCaller
+  private let reversal: EditReversal
   private let steps: SaveSteps
   private let activity: ContextActivity
 
   init(
-    reading: Shared<ContextReading>, refusal: ChangeRefusal, recording: EditRecording,
-    rebase: PendingRebase, saving: ContextSaving, eventHub: EventHub, steps: SaveSteps,
-    activity: ContextActivity
+    reading: Shared<ContextReading>, refusal: ChangeRefusal, rebase: PendingRebase,
+    saving: ContextSaving, reversal: EditReversal, steps: SaveSteps, activity: ContextActivity
   ) {
     _reading = reading
-    self.eventHub = eventHub
     self.refusal = refusal
-    self.recording = recording
     self.rebase = rebase
-    stores = saving.stores
     mergeRules = saving.mergeRules
     mergeApplication = saving.mergeApplication
     saveHooks = saving.saveHooks
+    self.reversal = reversal
     self.steps = steps
     self.activity = activity
   }
@@ -66,17 +62,19 @@ final class SaveRun {
   /// - Throws: The reason why it cannot be merged; then all changes are pending as before.
   private func merge(_ first: StoreConflict) throws(PerdureError) {
     // An error here needs no restoration: nothing has changed yet (MG1).
-    let round = try judge(first)
-    let before = PendingCopy(reading, eventHub, stores)
+    let round = try reversal.check(.save) { () throws(PerdureError) in try judge(first) }
+    let before = reversal.copy()
     do {
       try mergeAndSave(round)
     } catch {
       if error.code == .incompleteSave {
         before.forget()
-      } else {
-        let news = recording.excludingFromUndo { before.restore() }
-        if eventHub.isObserved { eventHub.tell(news) }
+        throw error
       }
+      // A failed read is the reason of other errors too. The restored changes do not depend on it.
+      let failure = reading.viewState.readFailure
+      reversal.restore(before)
+      if let failure { throw failure.ofReverted(.save) }
       throw error.isBrokenRule ? refusal(of: first, for: error) : error
     }
     before.forget()

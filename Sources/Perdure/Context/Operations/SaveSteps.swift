@@ -83,13 +83,14 @@ final class SaveSteps {
     saveHooks.setSaveTimes()
     undoGroups.endGroupOfEvent()
     try checkMayWrite()
+    // Before the last check for failed reads, so that no saved group lacks a content (UG4).
+    recording.settleUndoGroups()
     let plan = try saveCommit.plan(refusals)
     // Conflicts are reported first: an object that was removed would violate every rule.
     if let conflict = plan.conflict { return conflict }
     let saved = saveHooks.objectsToTell()
     var news = eventHub.pendingNews(.didSave, isSaved: true)
     let before = viewState.view.sequence
-    recording.settleUndoGroups()
     if plan.isEmpty, !childIntake.changesTransientsOfParent {
       saveCommit.follow(viewState.view, WrittenRows(viewState.graph.store))
     } else if let conflict = try commit(plan.change, saved, news) {

@@ -16,6 +16,7 @@
 //        group.
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
+//   UN3. If a read fails, nothing is undone, and all groups stay (RV1 in EditReversal.swift).
 
 internal import PerdurePredicates
 
@@ -29,6 +30,7 @@ final class UndoApplication {
   private let conflictFinder: UndoConflictFinder
   private let undoRestorer: UndoRestorer
   private let eventHub: EventHub
+  private let reversal: EditReversal
   private let eventEnd: EventEnd
   private let activity: ContextActivity
   private let ownership: ContextOwnership
@@ -36,8 +38,8 @@ final class UndoApplication {
   init(
     registry: ObjectRegistry, viewState: ViewState, transientState: TransientState,
     deleteRules: DeleteRules, undoGroups: UndoGroups, conflictFinder: UndoConflictFinder,
-    undoRestorer: UndoRestorer, eventHub: EventHub, eventEnd: EventEnd, activity: ContextActivity,
-    ownership: ContextOwnership
+    undoRestorer: UndoRestorer, eventHub: EventHub, reversal: EditReversal, eventEnd: EventEnd,
+    activity: ContextActivity, ownership: ContextOwnership
   ) {
     self.registry = registry
     self.viewState = viewState
@@ -47,6 +49,7 @@ final class UndoApplication {
     self.conflictFinder = conflictFinder
     self.undoRestorer = undoRestorer
     self.eventHub = eventHub
+    self.reversal = reversal
     self.eventEnd = eventEnd
     self.activity = activity
     self.ownership = ownership
@@ -75,23 +78,28 @@ final class UndoApplication {
     defer { transientState.releaseDropped() }
     deleteRules.propagateDeletes()
     undoGroups.endGroupOfEvent()
-    var restored: [UndoGroup.Change] = []
+    var stored: [(overlay: ObjectOverlay, row: KeptRow)] = []
     // Observers receive earlier edits and those of the undo in one report.
-    defer { eventEnd.endEvent { undoRestorer.dropStoredValues(of: restored) } }
+    defer { eventEnd.endEvent { undoRestorer.dropStoredValues(stored) } }
     guard let group = undoManager.history.last(direction) else { return }
-    let conflicts = conflictFinder.conflicts(of: group) {
-      undoManager.history.groupsOfDeletions(direction)
-    }
     try viewState.throwReadFailure()
+    let conflicts = try reversal.check(.edit) {
+      conflictFinder.conflicts(of: group) { undoManager.history.groupsOfDeletions(direction) }
+    }
     if policy == .refuse, !conflicts.isEmpty {
       throw .undo(conflicts.map { conflictFinder.shown($0) }, direction)
     }
     let kept = policy == .keepCurrent ? Set(conflicts.map(\.place)) : []
-    restored = group.changes.filter { !conflictFinder.isKept($0, kept) }
-    undoGroups.takeBack(direction) {
-      undoRestorer.restore(restored, kept)
-      deleteRules.propagateDeletes()
+    let changes = group.changes.filter { !conflictFinder.isKept($0, kept) }
+    var rows: [(overlay: ObjectOverlay, row: KeptRow)] = []
+    try reversal.run(.edit) {
+      undoGroups.takeBack(direction) {
+        undoRestorer.restore(changes, kept)
+        deleteRules.propagateDeletes()
+      }
+      rows = undoRestorer.storedRows(of: changes)
     }
+    stored = rows
   }
 
   private func checkUndoIsPossible(_ undoManager: ContextUndoManager) {

@@ -37,16 +37,21 @@ final class ContentReader: EditedContentReader {
     }
   }
 
-  func storedContent(of place: EditedPlace) -> EditedContent {
-    switch place {
-    case .column(let reference, let slot):
-      return .value(viewState.withStoredRow(reference) { $0.value(slot) } ?? .null)
-    case .position(let member, let owner, let slot):
-      guard let order = graph.shape(of: owner).relationship(slot).order else { return .absent }
-      return settledLinks.storedKey(of: member, under: owner, order).map { .key($0) } ?? .absent
-    case .object, .link, .transient: preconditionFailure("\(place) must be recorded with its content.")
+  func storedContent(of place: EditedPlace) -> EditedContent? {
+    viewState.reading(place.owner, or: nil) { () -> EditedContent? in
+      switch place {
+      case .column(let reference, let slot):
+        return .value(try viewState.readStoredRow(reference) { $0.value(slot) } ?? .null)
+      case .position(let member, let owner, let slot):
+        guard let order = graph.shape(of: owner).relationship(slot).order else { return .absent }
+        return try settledLinks.readStoredKey(of: member, under: owner, order).map { .key($0) } ?? .absent
+      case .object, .link, .transient: preconditionFailure("\(place) must be recorded with its content.")
+      }
     }
   }
+
+  /// Whether a read has failed. Then contents may be wrong.
+  var hasFailed: Bool { viewState.readFailure != nil }
 
   /// Whether an object exists: it is new or has a row, and is not deleted.
   func exists(_ reference: ObjectReference) -> Bool {
@@ -56,7 +61,9 @@ final class ContentReader: EditedContentReader {
 
   /// The content of an object: its columns, or absent if it does not exist.
   func objectContent(_ reference: ObjectReference) -> EditedContent {
-    guard exists(reference) else { return .absent }
+    // If the store cannot be read, the object probably exists. The undo of a group with a wrong
+    // `.absent` would remove it.
+    guard exists(reference) || hasFailed else { return .absent }
     let (shape, overlay) = (graph.shape(of: reference), pending[reference])
     var columns = [Value](repeating: .null, count: shape.properties.count)
     if overlay?.isNew != true {
@@ -82,11 +89,11 @@ final class ContentReader: EditedContentReader {
     _ member: ObjectReference, _ owner: ObjectReference, _ slot: Int
   ) -> EditedContent {
     guard let delta = pending[owner]?.order(slot) else {
-      return storedContent(of: .position(of: member, in: owner, slot: slot))
+      return storedContent(of: .position(of: member, in: owner, slot: slot)) ?? .absent
     }
     if let placement = delta.placed[member] { return .key(placement.key) }
     if delta.hidden[member] != nil { return .absent }
-    return storedContent(of: .position(of: member, in: owner, slot: slot))
+    return storedContent(of: .position(of: member, in: owner, slot: slot)) ?? .absent
   }
 
   private func transientContent(_ reference: ObjectReference, _ slot: Int) -> EditedContent {

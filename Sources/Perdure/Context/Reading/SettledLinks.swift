@@ -170,10 +170,14 @@ final class SettledLinks {
   func storedKey(
     of member: ObjectReference, under owner: ObjectReference, _ order: OrderIndexes
   ) -> OrderKey? {
+    viewState.reading(owner, or: nil) { try readStoredKey(of: member, under: owner, order) }
+  }
+
+  func readStoredKey(
+    of member: ObjectReference, under owner: ObjectReference, _ order: OrderIndexes
+  ) throws -> OrderKey? {
     if pending.isUnknownToStore(owner) || pending.isUnknownToStore(member) { return nil }
-    return viewState.reading(owner, or: nil) {
-      try viewState.view.orderKey(of: member, under: owner, in: order)
-    }
+    return try viewState.view.orderKey(of: member, under: owner, in: order)
   }
 
   func storedPlaces(of owner: ObjectReference, _ order: OrderIndexes) throws -> [OrderPlace] {

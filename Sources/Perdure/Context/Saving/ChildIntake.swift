@@ -7,8 +7,10 @@
 //   5. transient values in the instances, and transient links
 //   6. deletions, with the delete rules; the child has applied most of them itself
 //
-// No change is made before everything has been read (CX4). No hook of the objects is called,
-// because the hooks of the child's instances were called.
+// The steps after the first read the store too: the former targets of relationships, positions,
+// and what delete rules need. If such a read fails, the caller reverts all changes (CX4; RV1 in
+// EditReversal.swift). No hook of the objects is called, because the hooks of the child's instances
+// were called.
 
 internal import PerdurePredicates
 
@@ -41,7 +43,8 @@ final class ChildIntake {
     _editing = editing
   }
 
-  /// Applies the changes of a child, after all checks. Calls no hook.
+  /// Applies the changes of a child, after all checks. Calls no hook. If a read fails, notes it and
+  /// applies only a part.
   func apply(_ changes: [ChildChange], of change: StoreChange, _ transients: [ChangedTransients]) {
     let insertedAgain = Set(
       change.preconditions.compactMap {

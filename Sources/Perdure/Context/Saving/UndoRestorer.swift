@@ -201,14 +201,21 @@ final class UndoRestorer {
     }
   }
 
+  /// The restored objects with changed columns, and their stored rows.
+  func storedRows(of changes: [UndoGroup.Change]) -> [(overlay: ObjectOverlay, row: KeptRow)] {
+    Set(changes.map(\.place.owner)).compactMap { reference in
+      guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted,
+        let row = editing.rebase.originalRow(of: overlay)
+      else { return nil }
+      return (overlay, row)
+    }
+  }
+
   /// Drops the changes of restored objects whose columns have their stored values again. A save
-  /// would write the same values.
-  func dropStoredValues(of changes: [UndoGroup.Change]) {
-    for reference in Set(changes.map(\.place.owner)) {
-      guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted else {
-        continue
-      }
-      editing.rebase.forgetSetBack(overlay)
+  /// would write the same values. Reads nothing.
+  func dropStoredValues(_ stored: [(overlay: ObjectOverlay, row: KeptRow)]) {
+    for (overlay, row) in stored where pending[overlay.reference] === overlay {
+      row.withRow { editing.rebase.forgetSetBack(overlay, to: $0, row.version) }
       if !overlay.changesRow { pending.dropIfUnchanged(overlay) }
     }
   }

@@ -120,7 +120,9 @@ final class ViewState {
   // MARK: Failed reads
 
   /// Records the error of a read in an accessor, which cannot throw.
-  func noteReadFailure(_ error: any Error, _ reference: ObjectReference) {
+  ///
+  /// - Parameter reference: The object that was read; nil if several were read together.
+  func noteReadFailure(_ error: any Error, _ reference: ObjectReference?) {
     guard readFailure == nil else { return }
     if let error = error as? PerdureError, error.isOfClosedStore {
       readFailure = error
@@ -130,8 +132,8 @@ final class ViewState {
       error is StoreViewExpired ? ", because the store no longer has the state that the context shows" : ""
     var failure = PerdureError(
       .readFailed,
-      "\(graph.id(of: reference)) could not be read\(reason). "
-        + "The context cannot save until it is rolled back or reset.")
+      "\(reference.map { "\(graph.id(of: $0))" } ?? "The changed objects") could not be read\(reason)."
+        + PerdureError.demandOfRollback)
     failure.cause = error
     readFailure = failure
   }
@@ -170,14 +172,17 @@ final class ViewState {
 
   /// Passes the row of an object in the view to `body`, even if the instance has another row.
   func withStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) -> R? {
-    do {
-      return try view.withRow(reference) { stored in
-        guard let stored else { return nil }
-        return body(try rows.view(stored.bytes, of: reference))
-      }
-    } catch {
+    do { return try readStoredRow(reference, body) } catch {
       noteReadFailure(error, reference)
       return nil
+    }
+  }
+
+  /// As `withStoredRow`, but throws if the store cannot be read.
+  func readStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) throws -> R? {
+    try view.withRow(reference) { stored in
+      guard let stored else { return nil }
+      return body(try rows.view(stored.bytes, of: reference))
     }
   }
 
