@@ -3,7 +3,7 @@
 
 internal import PerdurePredicates
 
-/// All unsaved changes of a context, its view, and its undo groups.
+/// The unsaved changes of a context that an operation changes, the view, and the undo groups.
 struct PendingCopy {
   private let reading: ContextReading
   private let eventHub: EventHub
@@ -19,9 +19,11 @@ struct PendingCopy {
   private let generation: UInt64
   private let undo: (manager: ContextUndoManager, groups: ContextUndoManager.Copy)?
   /// Overlays retain their instances.
-  private let changes: [(overlay: ObjectOverlay, content: OverlayContent, transients: TransientsCopy)]
+  private let copies: OverlayCopies
 
-  /// - Complexity: O(unsaved changes).
+  /// Begins an operation. Call `forget` or `restore` when it is over.
+  ///
+  /// - Complexity: O(1). The operation copies the changes that it changes.
   init(
     _ reading: ContextReading, _ eventHub: EventHub, _ stores: StoreAssignment, undo: ContextUndoManager?
   ) {
@@ -35,7 +37,8 @@ struct PendingCopy {
     readFailure = reading.viewState.readFailure
     generation = reading.pending.generation
     self.undo = undo.map { ($0, $0.copy) }
-    changes = reading.pending.ordered.joined().map { ($0, $0.content, TransientsCopy($0)) }
+    let pending = reading.pending
+    copies = OverlayCopies(reading.registry.memory) { pending[$0.reference] === $0 }
   }
 
   /// False if the program has saved, rolled back or reset the context since, in a hook.
@@ -45,14 +48,18 @@ struct PendingCopy {
   ///
   /// - Returns: The event for observers that were notified of the merge.
   func restore() -> ContextNews {
+    copies.end()
     var news = ContextNews(kind: .objectsDidChange)
-    let unheard = eventHub.goneReferences.union(takeBackInstances())
+    let changed = copies.changed
+    let unheard = eventHub.goneReferences.union(takeBackInstances(changed))
     var merged: [ObjectReference: ObjectOverlay] = [:]
-    for overlay in reading.pending.removeAll().joined() {
-      reading.registry.identityMap.object(overlay.reference)?.header.pointee.overlay = nil
-      merged[overlay.reference] = overlay
+    for (reference, _) in changed {
+      guard let overlay = reading.pending.remove(reference) else { continue }
+      reading.registry.identityMap.object(reference)?.header.pointee.overlay = nil
+      merged[reference] = overlay
     }
-    for (overlay, content, transients) in changes {
+    for original in changed.compactMap(\.original) {
+      let (overlay, content, transients) = (original.overlay, original.content, original.transients)
       overlay.restore(content)
       if overlay.isNew, merged[overlay.reference] == nil, !unheard.contains(overlay.reference) {
         overlay.forgetTold()
@@ -71,6 +78,7 @@ struct PendingCopy {
       remove(overlay)
       if overlay.toldState != nil, !overlay.isNew { news.refreshed.append(overlay.reference) }
     }
+    reading.layerFollower.dropLayer()
     eventHub.forgetGone { reading.pending[$0] != nil }
     reading.viewState.view = view
     reading.viewState.vanished = vanished
@@ -100,11 +108,13 @@ struct PendingCopy {
   /// Restores the identities of the instances of new objects that an upsert has renamed.
   ///
   /// - Returns: The references of these new objects.
-  private func takeBackInstances() -> [ObjectReference] {
-    changes.compactMap { overlay, _, _ in
-      guard overlay.isNew, let object = overlay.object, object.reference != overlay.reference else {
-        return nil
-      }
+  private func takeBackInstances(
+    _ changed: [(reference: ObjectReference, original: OverlayCopies.Original?)]
+  ) -> [ObjectReference] {
+    changed.compactMap { _, original in
+      guard let overlay = original?.overlay, overlay.isNew, let object = overlay.object,
+        object.reference != overlay.reference
+      else { return nil }
       reading.pending[object.reference]?.object = nil
       stores.rename(object, overlay.reference)
       return overlay.reference
@@ -128,55 +138,12 @@ struct PendingCopy {
 
   /// Releases the changes that the operation has dropped, after it has succeeded.
   func forget() {
-    for (overlay, _, transients) in changes {
-      transients.forget(in: reading.transientState)
-      if reading.pending[overlay.reference] !== overlay {
-        reading.transientState.dropTransientsBefore(overlay)
+    copies.end()
+    for original in copies.changed.compactMap(\.original) {
+      original.transients.forget(in: reading.transientState)
+      if reading.pending[original.overlay.reference] !== original.overlay {
+        reading.transientState.dropTransientsBefore(original.overlay)
       }
     }
-  }
-}
-
-/// The transient values of an object, now and before its changes. `TransientState.drop` defers the
-/// release of all values until the end of the operation (TV3 in TransientValues.swift).
-private struct TransientsCopy {
-  let isNew: Bool
-  private let held: TransientValues?
-  private let before: TransientValues?
-  private let atEvent: TransientValues?
-  private let values: [Int: TransientValues.Held]
-  private let (setBefore, setInEvent): (Set<Int>, Set<Int>)
-
-  init(_ overlay: ObjectOverlay) {
-    isNew = overlay.isNew
-    held = overlay.object?.header.pointee.transients?.takeUnretainedValue()
-    (before, atEvent) = (overlay.transientsBefore, overlay.transientsAtEvent)
-    values = held?.bySlot ?? [:]
-    (setBefore, setInEvent) = (before?.setSince ?? [], atEvent?.setSince ?? [])
-  }
-
-  /// Restores the values.
-  ///
-  /// - Parameter other: The overlay that the object has had since.
-  func restore(_ overlay: ObjectOverlay, insteadOf other: ObjectOverlay?, in transientState: TransientState) {
-    transientState.dropTransientsBefore(overlay)
-    if let other { transientState.dropTransientsBefore(other) }
-    before?.setSince = setBefore
-    atEvent?.setSince = setInEvent
-    (overlay.transientsBefore, overlay.transientsAtEvent) = (before, atEvent)
-    guard let object = overlay.object else { return }
-    if object.header.pointee.transients?.takeUnretainedValue() !== held {
-      object.dropTransients()
-      if let held { object.header.pointee.transients = .passRetained(held) }
-    }
-    guard let held else { return }
-    let since = TransientValues(held.bySlot)
-    held.bySlot = values
-    transientState.drop(since)
-  }
-
-  /// Releases the copied values.
-  func forget(in transientState: TransientState) {
-    if !values.isEmpty { transientState.drop(TransientValues(values)) }
   }
 }

@@ -3,6 +3,31 @@
 internal import PerdurePredicates
 
 extension ObjectOverlay {
+  /// Whether the store has no references to the object, because it never had the object. If an
+  /// object is inserted again, the delete rule no action may have left references to it.
+  var isUnknownToStore: Bool { isNew && !isInsertedAgain }
+
+  /// Whether the program has deleted the object before its first save. No save writes it.
+  @inline(__always)
+  var isDiscarded: Bool { isDeleted && isNew }
+
+  var hasTemporaryID: Bool { isNew && !hasPermanentID }
+
+  /// Whether a row can hold the changed values. A row cannot hold an id of another store
+  /// (`GraphSchema.heldIdentity`), or a value without bytes (VT2 in ValueTransformers.swift).
+  var fitsRow: Bool {
+    !shape.template.indices.contains { slot in
+      switch value(slot) {
+      case .objectID, .list: true
+      default: false
+      }
+    }
+  }
+
+  var hasDeltas: Bool { !deltas.isEmpty }
+
+  var hasOrders: Bool { !orders.isEmpty }
+
   /// Whether links of stored relationships are changed.
   var hasStoredDeltas: Bool { deltas.contains { !shape.relationship($0.slot).isTransient } }
 
@@ -23,5 +48,13 @@ extension ObjectOverlay {
   var memberCount: Int {
     deltas.reduce(0) { $0 + $1.delta.added.count + $1.delta.removed.count }
       + orders.reduce(0) { $0 + $1.delta.count }
+  }
+
+  /// Changes a column, but leaves `isTouched` unchanged: a save does not call hooks for this
+  /// change.
+  func setPrimitiveValue(_ value: Value, _ slot: Int) {
+    let wasTouched = isTouched
+    setValue(value, slot)
+    isTouched = wasTouched
   }
 }

@@ -18,15 +18,20 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var hasPermanentID = false
   /// Whether the object is to be deleted.
   @exclusivity(unchecked) var isDeleted = false {
-    didSet {
+    willSet {
+      willChange()
       noteEdit()
       noteEventEdit()
     }
   }
   /// Whether anything has changed since a save last called the object's hooks.
-  @exclusivity(unchecked) var isTouched = true
+  @exclusivity(unchecked) var isTouched = true {
+    willSet { willChange() }
+  }
   /// Whether the delete rules have been applied to the objects that are linked with the object now.
-  @exclusivity(unchecked) var isPropagated = false
+  @exclusivity(unchecked) var isPropagated = false {
+    willSet { willChange() }
+  }
   /// Whether a merge has scheduled the delete rules again (`PendingChanges.propagateAgain`).
   @exclusivity(unchecked) var isPropagatedAgain = false
   /// The columns by slot, and after them one byte for each column: whether it has changed. An
@@ -36,22 +41,31 @@ final class ObjectOverlay {
   /// The changed orders of ordered relationships, by slot.
   @exclusivity(unchecked) private(set) var orders: [(slot: Int, delta: OrderDelta)] = []
   /// The version of the row that was changed; nil for new objects, and if only links have changed.
-  @exclusivity(unchecked) var baseVersion: RowVersion?
+  @exclusivity(unchecked) var baseVersion: RowVersion? {
+    willSet { willChange() }
+  }
   /// A copy of the row with the version `baseVersion`, if other contexts have changed the same
   /// columns or removed the object (`PendingRebase.keepBase`).
-  @exclusivity(unchecked) var keptBase: KeptRow?
+  @exclusivity(unchecked) var keptBase: KeptRow? {
+    willSet { willChange() }
+  }
   /// The object whose delete rule has deleted this object; nil if it was deleted directly.
-  @exclusivity(unchecked) var deletedWith: ObjectReference?
+  @exclusivity(unchecked) var deletedWith: ObjectReference? {
+    willSet { willChange() }
+  }
   /// Whether the object is inserted again, after a save has removed its row.
   @exclusivity(unchecked) var isInsertedAgain = false
   @exclusivity(unchecked) var object: ManagedObject?
   /// The values of the transient attributes before the first of them was set; nil if none was set.
   /// To drop them, call `TransientState.dropTransientsBefore`, which releases them when code of the
   /// program may run (TV3 in TransientValues.swift).
-  @exclusivity(unchecked) var transientsBefore: TransientValues?
+  @exclusivity(unchecked) var transientsBefore: TransientValues? {
+    willSet { willChange() }
+  }
   /// The same values before the current event; nil if none was set in it. To drop them, call
   /// `TransientState.dropTransientsAtEvent`.
   @exclusivity(unchecked) var transientsAtEvent: TransientValues? {
+    willSet { willChange() }
     didSet { noteEventEdit() }
   }
   /// The changes at the beginning of the current event (`EventEnd.endEvent`); nil if there were
@@ -98,33 +112,8 @@ final class ObjectOverlay {
 
   deinit { dropValues() }
 
-  /// Whether the store has no references to the object, because it never had the object. If an
-  /// object is inserted again, the delete rule no action may have left references to it.
-  var isUnknownToStore: Bool { isNew && !isInsertedAgain }
-
-  /// Whether the program has deleted the object before its first save. No save writes it.
-  @inline(__always)
-  var isDiscarded: Bool { isDeleted && isNew }
-
-  var hasTemporaryID: Bool { isNew && !hasPermanentID }
-
   /// Whether the row has to be written.
   var changesRow: Bool { values != nil }
-
-  /// Whether a row can hold the changed values. A row cannot hold an id of another store
-  /// (`GraphSchema.heldIdentity`), or a value without bytes (VT2 in ValueTransformers.swift).
-  var fitsRow: Bool {
-    !(0..<slotCount).contains { slot in
-      switch value(slot) {
-      case .objectID, .list: true
-      default: false
-      }
-    }
-  }
-
-  var hasDeltas: Bool { !deltas.isEmpty }
-
-  var hasOrders: Bool { !orders.isEmpty }
 
   /// The changed value of a column; nil if it has not changed.
   @inline(__always)
@@ -148,6 +137,13 @@ final class ObjectOverlay {
     body(
       UnsafeBufferPointer(start: values, count: slotCount),
       UnsafeBufferPointer(start: marks(behind: values), count: slotCount))
+  }
+
+  /// Copies the changes before they change, if an operation that may be reverted is running. Called
+  /// before each change of them.
+  @inline(__always)
+  func willChange() {
+    memory.pointee.copies?._withUnsafeGuaranteedRef { $0.willChange(self) }
   }
 
   /// Notes that the context's layer has all current changes.
@@ -197,6 +193,7 @@ final class ObjectOverlay {
   }
 
   func setValue(_ value: Value, _ slot: Int) {
+    willChange()
     if isBeforeEvent { beginEvent() }
     noteEdit(.row)
     if memory.pointee.recorder != nil { record(slot) }
@@ -240,17 +237,10 @@ final class ObjectOverlay {
   @inline(__always)
   private func linksChanged() { memory.pointee.linkStamp &+= 1 }
 
-  /// Changes a column, but leaves `isTouched` unchanged: a save does not call hooks for this
-  /// change.
-  func setPrimitiveValue(_ value: Value, _ slot: Int) {
-    let wasTouched = isTouched
-    setValue(value, slot)
-    isTouched = wasTouched
-  }
-
   /// Removes the changes of columns whose values equal those of the row.
   func unmark(where isUnchanged: (Int, Value) -> Bool) {
     guard let values else { return }
+    willChange()
     linksChanged()
     noteEdit()
     let marks = marks(behind: values)
@@ -307,6 +297,7 @@ final class ObjectOverlay {
   func changeDelta(
     _ slot: Int, of member: ObjectReference? = nil, _ change: (inout LinkDelta) -> Void
   ) {
+    willChange()
     isTouched = true
     linksChanged()
     // Other stored relationships are in the layer as columns or links of the other end.
@@ -327,6 +318,7 @@ final class ObjectOverlay {
   }
 
   func setOrder(_ delta: OrderDelta?, _ slot: Int) {
+    willChange()
     isTouched = true
     linksChanged()
     let old = order(slot)
@@ -369,6 +361,7 @@ final class ObjectOverlay {
   }
 
   func removeDeltas(where isRemoved: (Int) -> Bool) {
+    willChange()
     linksChanged()
     noteEdit()
     if isBeforeEvent, !deltas.isEmpty { beginEvent() }
@@ -378,6 +371,7 @@ final class ObjectOverlay {
   /// Discards all changed columns of an object that has a row.
   func discardValues() {
     precondition(!isNew, "The columns of a new object cannot be discarded: it has no row.")
+    willChange()
     linksChanged()
     noteEdit()
     dropValues()

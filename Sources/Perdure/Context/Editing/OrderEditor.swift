@@ -24,11 +24,17 @@ final class OrderEditor {
     self.recording = recording
   }
 
+  /// The unsaved order of a relationship, which is about to be changed in place.
+  private func editableDelta(of owner: ObjectReference, _ relationship: RelationshipShape) -> OrderDelta {
+    pending[owner]?.willChange()
+    return reading.links.orderDelta(of: owner, relationship)
+  }
+
   /// Handles the addition of a member: at the end, or at its earlier position when a change is
   /// undone.
   func didEnter(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
-    let delta = reading.links.orderDelta(of: owner, relationship)
+    let delta = editableDelta(of: owner, relationship)
     recording.recordPosition(of: member, in: owner, relationship, delta)
     let stored = delta.hidden[member] ?? reading.settledLinks.storedKey(of: member, under: owner, order)
     if restoresOrder, stored != nil {
@@ -43,7 +49,7 @@ final class OrderEditor {
   /// Handles the removal of a member from an ordered relationship.
   func didLeave(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
-    let delta = reading.links.orderDelta(of: owner, relationship)
+    let delta = editableDelta(of: owner, relationship)
     recording.recordPosition(of: member, in: owner, relationship, delta)
     let stored = delta.placed[member]?.stored ?? delta.hidden[member]
     delta.hide(member, stored: stored ?? reading.settledLinks.storedKey(of: member, under: owner, order))
@@ -55,7 +61,7 @@ final class OrderEditor {
     _ member: ObjectReference, to position: Int?, of owner: ObjectReference, _ relationship: RelationshipShape
   ) {
     guard let order = relationship.order else { return }
-    let delta = reading.links.orderDelta(of: owner, relationship)
+    let delta = editableDelta(of: owner, relationship)
     let stored =
       delta.placed[member].map(\.stored) ?? reading.settledLinks.storedKey(of: member, under: owner, order)
     recording.recordPosition(of: member, in: owner, relationship, delta)
@@ -74,7 +80,7 @@ final class OrderEditor {
     _ relationship: RelationshipShape, isSpread: Bool
   ) {
     guard let order = relationship.order else { return }
-    let delta = reading.links.orderDelta(of: owner, relationship)
+    let delta = editableDelta(of: owner, relationship)
     let stored =
       delta.placed[member].map(\.stored) ?? reading.settledLinks.storedKey(of: member, under: owner, order)
     recording.recordPosition(of: member, in: owner, relationship, delta)
@@ -86,7 +92,8 @@ final class OrderEditor {
   func leaveInStoredOrder(
     _ members: [ObjectReference], of owner: ObjectReference, _ relationship: RelationshipShape
   ) {
-    guard let delta = pending[owner]?.order(relationship.slot) else { return }
+    guard let overlay = pending[owner], let delta = overlay.order(relationship.slot) else { return }
+    overlay.willChange()
     for member in members where delta.placed[member]?.stored != nil { delta.forget(member) }
     setOrder(delta, owner, relationship)
   }

@@ -40,7 +40,7 @@ final class EditReversal {
   /// Runs edits of the context (RV1).
   ///
   /// - Throws: The error of the first read that has failed, now or before.
-  /// - Complexity: O(unsaved changes), beside the edits.
+  /// - Complexity: that of the edits. Unsaved changes that they do not change are not copied.
   func run(_ operation: Operation, _ body: () throws -> Void) throws(PerdureError) {
     try reading.viewState.throwReadFailure()
     let before = copy()

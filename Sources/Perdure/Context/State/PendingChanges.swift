@@ -56,6 +56,7 @@ final class PendingChanges {
 
   /// Adds the changes of an object that has none. The table stops the program if it has some (PC1).
   func insert(_ overlay: ObjectOverlay) {
+    memory.pointee.copies?._withUnsafeGuaranteedRef { $0.willInsert(overlay.reference) }
     let entity = Int(overlay.reference.entityNumber)
     while groups.count <= entity { groups.append(Group()) }
     if let last = groups[entity].overlays.last, last.reference.rawValue > overlay.reference.rawValue {
@@ -73,6 +74,7 @@ final class PendingChanges {
   @discardableResult
   func remove(_ reference: ObjectReference) -> ObjectOverlay? {
     guard let overlay = table.object(reference) else { return nil }
+    overlay.willChange()
     overlay.noteEdit()
     table.remove(reference)
     let entity = Int(reference.entityNumber)
