@@ -24,9 +24,10 @@ public struct ContextLogEntry: Sendable {
 
   /// The logged operation.
   public let kind: Kind
-  /// The entity, predicate, order and window of a request (`explain(_:)` describes its plan). For a
-  /// save, the numbers of objects to insert, update and delete, before delete rules and hooks. It
-  /// also has the number of new objects that were merged into others. For a warning, its text.
+  /// The entity, predicate, order, offset and limit of a request (`explain(_:)` describes its
+  /// plan). For a save, the numbers of objects to insert, update and delete, before delete rules
+  /// and hooks. It also has the number of new objects that were merged into others. For a warning,
+  /// its text.
   public let subject: String
   /// The number of objects that were found, counted or pending (see `subject`); 0 if the operation
   /// failed.

@@ -8,8 +8,8 @@
 //   Y1. Every entry of `hidden` is in the state below. No entry of `added` is in the state below,
 //       except hidden ones.
 //   Y2. Both are in order of key, then of reference (PS5 in PersistentStore.swift).
-//   Y3. If rows feed an index, or the index counts, the state below has at most one entry of each
-//       reference in it.
+//   Y3. In an index that is derived from rows, and in an index of counts, the state below has at
+//       most one entry for each reference.
 
 internal import PerdurePredicates
 
@@ -20,7 +20,7 @@ struct IndexLayer: Sendable {
 
   var isEmpty: Bool { added.isEmpty && hidden.isEmpty }
 
-  /// The positions of the entries of a range of keys.
+  /// The ordinals of the entries whose keys are in a range.
   static func ranks(_ range: KeyRange, in entries: SortedChunks<LayerEntry>) -> Range<Int> {
     if entries.isEmpty { return 0..<0 }
     let lower = rank(of: range.lower, in: entries)
@@ -68,7 +68,7 @@ struct PendingLayer: Sendable {
     rows.allSatisfy(\.isEmpty) && indexes.allSatisfy(\.isEmpty) && places.isEmpty && sums.isEmpty
   }
 
-  /// The effect of a save on the row of an object; nil if the row is unchanged. O(log n).
+  /// The row of an object as a save would leave it; nil if the row is unchanged. O(log n).
   @inline(__always)
   func row(_ reference: ObjectReference) -> LayerRow? {
     let entity = Int(reference.entityNumber)

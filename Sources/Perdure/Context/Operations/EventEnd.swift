@@ -44,8 +44,8 @@ final class EventEnd {
     eventHub.tell(news)
   }
 
-  /// The overlays that were edited in the current event, in order of reference. The others have not
-  /// changed since the end of the previous event.
+  /// The overlays that were edited in the current event, sorted by object reference. The others
+  /// have not changed since the end of the previous event.
   ///
   /// - Complexity: O(k log k) for k edited overlays; at the first event O(pending changes).
   private func editedInEvent() -> [ObjectOverlay] {
@@ -57,7 +57,8 @@ final class EventEnd {
 
   // MARK: Operations that end the event
 
-  /// Ends a closure of an undo group. The end of the outermost closure ends the event.
+  /// Called when the closure of `undoGroup(_:_:)` has returned. The return of the outermost closure
+  /// ends the event.
   func endGroup() {
     if undoGroups.end() { endEventOfOperation() }
   }
@@ -82,8 +83,8 @@ final class EventEnd {
     endEventOfOperation()
   }
 
-  /// Ends the event together with a group or with the save of a child, unless a hook or an observer
-  /// has begun the group or saved the child.
+  /// Ends the event after a group or after a child's save. Does nothing if a hook or an observer
+  /// began the group or saved the child.
   private func endEventOfOperation() {
     if activity.operationsEndEvents { endEvent() }
   }

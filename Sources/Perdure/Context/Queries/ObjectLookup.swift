@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// Finds the instances of ids.
+/// Finds the object with a given id.
 final class ObjectLookup {
   private let graph: GraphSchema
   private let registry: ObjectRegistry
@@ -31,7 +31,7 @@ final class ObjectLookup {
       stop("\("\(id)".shortened) \(Self.isUnknown) existingObject(with:) throws instead.")
     }
     // The first read of an object that is not in the view removes its instance permanently.
-    // Therefore the save that inserted the object is merged before the program gets an instance.
+    // Therefore waiting saves are merged first, because one of them may have inserted the object.
     if let inbox = eventHub.inbox,
       !inbox.isEmpty || viewState.isChild && registry.identityMap.object(reference) == nil
     {
@@ -48,7 +48,7 @@ final class ObjectLookup {
         + "refreshAllObjects() and ask again.")
   }
 
-  /// The object with an identity, with its row loaded; nil if the state has no such object.
+  /// The object with an id, and with its row loaded; nil if the context's state has no such object.
   func objectIfExists(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject? {
     guard let reference = graph.reference(of: id) else {
       throw PerdureError(.unknownObjectID, "\("\(id)".shortened) \(Self.isUnknown)")
@@ -58,16 +58,15 @@ final class ObjectLookup {
     rows.isLooking = true
     defer { rows.isLooking = false }
     if object.overlay?.isNew != true, !hooks.wake(object) {
-      // An object without a row is now removed. Any other object could not be read, even if an
-      // earlier read had failed.
+      // If the row does not exist, `wake` has marked the object as gone. Otherwise the row could
+      // not be read, and the recorded failure is thrown. It may be the failure of an earlier read.
       if !object.header.pointee.isGone { try viewState.throwReadFailure() }
       return nil
     }
     return object
   }
 
-  /// Merges waiting saves, in a context that merges automatically, if the context does not see an
-  /// object.
+  /// If a context that merges automatically does not contain the object, merges the waiting saves.
   private func mergeIfUnknown(_ reference: ObjectReference) {
     if eventHub.inbox == nil || pending[reference] != nil || rows.viewVersion(of: reference) != nil {
       return

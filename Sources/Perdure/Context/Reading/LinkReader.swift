@@ -1,8 +1,9 @@
 // The targets of relationships, with unsaved changes.
 //
 // A to-one relationship is a column of one of the two rows. All other relationships are computed
-// from columns and links. The other end of a column is computed from the relation index and from
-// the delta of the owner's overlay. The functions here use references, so they create no instances.
+// from columns and links. The other end of a column is computed from the index of the stored
+// references, and from the owner's unsaved changes (`ObjectOverlay.delta`). The functions here use
+// references, so they create no instances.
 
 internal import PerdurePredicates
 
@@ -82,14 +83,16 @@ final class LinkReader {
     let stored =
       overlay?.isUnknownToStore == true ? 0 : settledLinks.settledTargetCount(of: owner, relationship)
     guard let delta = overlay?.delta(relationship.slot) else { return stored }
-    // The store has no entries for objects without a row, and deltas of columns contain no such
-    // objects (CX6).
+    // Vanished objects have no row, so `stored` does not count them. Deltas of columns do not
+    // contain them (CX6). So only added links of other relationships can have vanished targets, and
+    // these are subtracted.
     let hidden =
       viewState.vanished.isEmpty ? 0 : delta.added.ordered.count { viewState.vanished.contains($0) }
     return stored + delta.countDifference - hidden
   }
 
-  /// Whether an object is a target, even if it was removed by another context.
+  /// Whether `target` is a target of the relationship. An object that another context has deleted
+  /// still counts.
   func contains(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
@@ -98,7 +101,7 @@ final class LinkReader {
     case .inverseToOne, .inverseToMany:
       guard let inverse = graph.inverse(of: relationship, at: target) else { return false }
       if let value = pending[target]?.value(inverse.slot) { return value == .reference(owner) }
-      // The index has the same information as the row, and the row may not be loaded.
+      // The index has the same information as the row, and does not require the row to be loaded.
       return settledLinks.isSettledLink(owner, relationship, target)
     case .links, .transient:
       if let known = pending[owner]?.delta(relationship.slot)?.contains(target) { return known }

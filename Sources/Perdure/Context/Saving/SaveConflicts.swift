@@ -40,7 +40,7 @@ extension PerdureError {
     var error = PerdureError(
       .incompleteSave,
       "The changes in \(counted(saved.count, "store")) are saved (\(saved.joined(separator: ", "))). Those in the "
-        + "store \(stores[incomplete.failed].identifier) and in the stores after it are still pending. Remove the "
+        + "store \(stores[incomplete.failed].identifier) and in the stores that are saved after it, are still pending. Remove the "
         + "cause and save again, or roll back.")
     error.savedStoreIdentifiers = saved
     error.conflicts = refusal.conflicts
@@ -60,7 +60,7 @@ extension PerdureError {
       .sorted().joined(separator: " and ")
     var error = PerdureError(
       .constraintConflict,
-      "\(constraints) must be unique, and another object has the same value. The conflicts say which. "
+      "\(constraints) must be unique, and another object has the same value. The error's `conflicts` name both objects. "
         + "\(outcome); change the value, or delete the object, and save again.")
     error.conflicts = conflicts
     return error
@@ -78,8 +78,8 @@ extension PerdureError {
     return error
   }
 
-  /// The remedies for the conflicts. A refresh does not restore a removed object, but it drops most
-  /// links to it.
+  /// The remedies for the conflicts. A refresh does not restore a removed object, but drops most
+  /// links to that object.
   private static func advice(_ conflicts: [Conflict], in context: ContextReading) -> String {
     var (refreshes, relinks, discards) = (false, false, false)
     let view = context.viewState.store.view()
@@ -99,7 +99,7 @@ extension PerdureError {
     if refreshes { sentences.append("Refresh the objects in question and save again.") }
     if relinks {
       sentences.append(
-        (refreshes ? "A link that is still refused leads to a removed object" : refreshDoesNotHelp)
+        (refreshes ? "A link that is still refused has a removed object as its target" : refreshDoesNotHelp)
           + ": link to another object or to nil, or delete the linking object, and save again.")
     }
     if discards {
@@ -132,8 +132,8 @@ extension ObjectOverlay {
       || deltas.contains { !shape.relationship($0.slot).isInColumn && $0.delta.added.contains(other) }
   }
 
-  /// Whether there is a new link between two objects that a refresh drops if one of them was
-  /// removed.
+  /// Whether this object has a new link to or from `other`. A refresh drops such a link if either
+  /// object was removed.
   fileprivate func isLinked(with other: ObjectReference) -> Bool {
     if isDeleted { return false }
     return deltas.contains { reference == other ? !$0.delta.added.isEmpty : $0.delta.contains(other) == true }
