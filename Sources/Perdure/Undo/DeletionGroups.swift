@@ -74,7 +74,8 @@ extension UndoGroup {
         earlier[.column(change.place.owner, slot: slot)] ?? value
       }
       let before = EditedObject(
-        columns: columns, wasStored: object.wasStored, hasPermanentID: object.hasPermanentID)
+        columns: columns, transients: object.transients, wasStored: object.wasStored,
+        hasPermanentID: object.hasPermanentID)
       return Change(place: change.place, before: .object(before), after: change.after)
     }
     return UndoGroup(name: name, changes: dated, number: number)

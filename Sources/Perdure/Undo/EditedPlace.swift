@@ -1,4 +1,5 @@
-// The parts of an undo group: places of the graph, and their contents.
+// The parts of an undo group. A *place* is a part of the graph that one edit can change, for
+// example one column of one object.
 //
 // Only these places are recorded, because all other content is computed from them. For example, the
 // other end of a to-one relationship is computed from its column. Places and contents consist of
@@ -19,8 +20,8 @@ enum EditedPlace: Hashable {
   case object(ObjectReference)
   /// A column of an object: an attribute or a to-one relationship.
   case column(ObjectReference, slot: Int)
-  /// Whether two objects are linked by a relationship that is not stored in a column. The place has
-  /// one of the two ends (`RelationshipShape.canonicalEnd`).
+  /// Whether two objects are linked by a relationship that is not stored in a column. Both ends of
+  /// the relationship give the same place: `RelationshipShape.canonicalEnd` chooses the owner.
   case link(ObjectReference, slot: Int, ObjectReference)
   /// The order key of a member of an ordered relationship.
   case position(of: ObjectReference, in: ObjectReference, slot: Int)
@@ -91,6 +92,8 @@ enum EditedContent {
 struct EditedObject {
   /// The columns by slot; `.null` for slots that are not columns.
   let columns: [Value]
+  /// The transient values that the instance had, by slot. They exist only with an instance.
+  let transients: [Int: HeldTransient]
   /// Whether the object has had a row.
   let wasStored: Bool
   let hasPermanentID: Bool
@@ -102,7 +105,8 @@ enum HeldTransient {
   case value(Value)
   /// An instance of the same context.
   case instance(ObjectReference)
-  /// An instance of another context, while the program retains it.
+  /// An instance of another context. The reference is weak: the value disappears when the program
+  /// releases the instance.
   case foreign(WeakInstance)
   /// A value of any other type. Managed objects inside it are retained.
   case any(HeldObject)
@@ -124,10 +128,11 @@ extension EditedContent {
     case .object(let object):
       .object(
         EditedObject(
-          columns: object.columns.map(renamed), wasStored: object.wasStored,
-          hasPermanentID: object.hasPermanentID))
-    case .transient(.instance(old)): .transient(.instance(new))
-    case .stored, .absent, .linked, .key, .transient: self
+          columns: object.columns.map(renamed),
+          transients: object.transients.mapValues { $0.renamed(old, new) },
+          wasStored: object.wasStored, hasPermanentID: object.hasPermanentID))
+    case .transient(let held): .transient(held.renamed(old, new))
+    case .stored, .absent, .linked, .key: self
     }
   }
 
@@ -156,14 +161,23 @@ extension EditedContent {
     case .stored, .absent, .linked: 0
     case .key: MemoryLayout<OrderKey>.size
     case .value(let value): value.byteCount
-    case .object(let object): object.columns.reduce(0) { $0 + $1.byteCount }
-    case .transient(.value(let value)): value.byteCount
-    case .transient: MemoryLayout<Any>.size
+    case .object(let object):
+      object.columns.reduce(0) { $0 + $1.byteCount }
+        + object.transients.values.reduce(0) { $0 + $1.byteCount }
+    case .transient(let held): held.byteCount
     }
   }
 }
 
 extension HeldTransient {
+  fileprivate func renamed(_ old: ObjectReference, _ new: ObjectReference) -> HeldTransient {
+    if case .instance(old) = self { .instance(new) } else { self }
+  }
+
+  fileprivate var byteCount: Int {
+    if case .value(let value) = self { value.byteCount } else { MemoryLayout<Any>.size }
+  }
+
   fileprivate func isSame(as other: HeldTransient) -> Bool {
     switch (self, other) {
     case (.value(let left), .value(let right)): left == right

@@ -56,11 +56,16 @@ struct MergedReferences {
     case .object(let object):
       .object(
         EditedObject(
-          columns: object.columns.map { replaced($0) }, wasStored: object.wasStored,
-          hasPermanentID: object.hasPermanentID))
-    case .transient(.instance(let reference)): .transient(.instance(survivor(reference)))
-    case .stored, .absent, .linked, .key, .transient: content
+          columns: object.columns.map { replaced($0) },
+          transients: object.transients.mapValues { replaced($0) },
+          wasStored: object.wasStored, hasPermanentID: object.hasPermanentID))
+    case .transient(let held): .transient(replaced(held))
+    case .stored, .absent, .linked, .key: content
     }
+  }
+
+  private func replaced(_ held: HeldTransient) -> HeldTransient {
+    if case .instance(let reference) = held { .instance(survivor(reference)) } else { held }
   }
 
   private func replaced(_ value: Value) -> Value {

@@ -57,3 +57,61 @@ struct UndoTransientTests {
     withExtendedLifetime(kept) {}
   }
 }
+
+extension UndoTransientTests {
+  @Test("The undo of a deletion restores transient values, also after a save", arguments: [false, true])
+  func deletion(_ isSaved: Bool) throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let other = try scene.volume("Other")
+    volume.mood = "calm"
+    volume.companion = other
+    context.processPendingChanges()
+    context.undoGroup("Delete") {
+      context.delete(volume)
+      context.delete(other)
+    }
+    if isSaved { try context.save() }
+    try context.undo()
+    #expect(volume.mood == "calm" && volume.companion === other && !other.isDeleted)
+    try context.redo()
+    #expect(volume.isDeleted)
+    try context.undo()
+    #expect(volume.mood == "calm" && volume.title == "One")
+  }
+
+  @Test("A transient value that is lost with its instance is no conflict")
+  func lostValue() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    volume.mood = "calm"
+    context.processPendingChanges()
+    context.undoGroup("Edit") {
+      volume.title = "Two"
+      volume.mood = "merry"
+    }
+    try context.save()
+    context.refresh(volume, mergeChanges: false)
+    #expect(volume.mood == nil)
+    #expect(undoConflicts { () throws(PerdureError) in try context.undo() } == [])
+    #expect(volume.title == "One" && volume.mood == "calm")
+    context.withoutUndo { volume.mood = "sad" }
+    #expect(undoConflicts { () throws(PerdureError) in try context.redo() }.map(\.property) == ["mood"])
+  }
+
+  @Test("An instance that a rollback of an undo has removed is used again by the next undo")
+  func rolledBack() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Delete") { context.delete(volume) }
+    try context.save()
+    try context.undo()
+    #expect(volume.managedObjectContext === context && volume.title == "One")
+    context.rollback()
+    #expect(volume.managedObjectContext == nil)
+    try context.undo()
+    #expect(volume.managedObjectContext === context && volume.title == "One")
+    try context.save()
+    #expect(try context.count(for: FetchRequest<UndoVolume>()) == 1)
+  }
+}

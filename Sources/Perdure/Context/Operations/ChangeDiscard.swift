@@ -42,6 +42,8 @@ struct ChangeDiscard {
       object.restoreTransients(overlay)
       if overlay.isNew {
         retirement.retire(object)
+        // An undo or a redo whose group returns may insert the object again.
+        registry.noteRemoved(object)
       } else {
         object.header.pointee.overlay = nil
         object.header.pointee.dropAlteredRow()

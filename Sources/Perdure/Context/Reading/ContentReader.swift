@@ -81,7 +81,7 @@ final class ContentReader: EditedContentReader {
     let wasStored = overlay?.isUnknownToStore != true
     return .object(
       EditedObject(
-        columns: columns, wasStored: wasStored,
+        columns: columns, transients: transients(of: reference), wasStored: wasStored,
         hasPermanentID: wasStored || overlay?.hasPermanentID == true))
   }
 
@@ -97,18 +97,38 @@ final class ContentReader: EditedContentReader {
   }
 
   private func transientContent(_ reference: ObjectReference, _ slot: Int) -> EditedContent {
-    guard let object = registry.identityMap.object(reference),
-      let held = object.header.pointee.transients?.takeUnretainedValue().bySlot[slot]
-    else { return .absent }
+    heldValues(of: reference)[slot].flatMap { transient($0, graph.shape(of: reference).template[slot]) }
+      .map { .transient($0) } ?? .absent
+  }
+
+  /// Whether a transient attribute has a value that was set. The value is lost when the instance is
+  /// released or refreshed.
+  func holdsTransient(_ reference: ObjectReference, _ slot: Int) -> Bool {
+    heldValues(of: reference)[slot] != nil
+  }
+
+  private func transients(of reference: ObjectReference) -> [Int: HeldTransient] {
+    let held = heldValues(of: reference)
+    if held.isEmpty { return [:] }
+    let template = graph.shape(of: reference).template
+    var transients: [Int: HeldTransient] = [:]
+    for (slot, value) in held { transients[slot] = transient(value, template[slot]) }
+    return transients
+  }
+
+  private func heldValues(of reference: ObjectReference) -> [Int: TransientValues.Held] {
+    registry.identityMap.object(reference)?.header.pointee.transients?.takeUnretainedValue().bySlot ?? [:]
+  }
+
+  /// A transient value for a group; nil for the default. An undo sets the default, and the release
+  /// of the instance removes the value. Both have the same content.
+  private func transient(_ held: TransientValues.Held, _ initial: Value) -> HeldTransient? {
     switch held {
-    // An undo sets the default, and the release of the instance removes the value. Both have the
-    // same content.
-    case .value(let value): return value == object.shape.template[slot] ? .absent : .transient(.value(value))
+    case .value(let value): return value == initial ? nil : .value(value)
     case .object(let set):
-      guard let other = set.value as? ManagedObject else { return .transient(.any(set)) }
-      return .transient(
-        other.header.pointee.memory == registry.memory
-          ? .instance(other.reference) : .foreign(WeakInstance(other)))
+      guard let other = set.value as? ManagedObject else { return .any(set) }
+      return other.header.pointee.memory == registry.memory
+        ? .instance(other.reference) : .foreign(WeakInstance(other))
     }
   }
 }

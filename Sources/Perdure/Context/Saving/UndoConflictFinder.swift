@@ -113,7 +113,9 @@ final class UndoConflictFinder {
     let isLost = target.map { !reading.contents.exists($0) && !returning.contains($0) } ?? false
     // An undo sets all columns of an object that it restores, so their current values do not
     // matter.
-    let isChanged = !isReturning && !current.isSame(as: change.after) && !current.isSame(as: change.before)
+    let isChanged =
+      !isReturning && !current.isSame(as: change.after) && !current.isSame(as: change.before)
+      && !isLostTransient(change.place)
     if isLost || isChanged {
       return FoundConflict(
         place: change.place, property: change.place, before: change.before, after: change.after,
@@ -121,6 +123,12 @@ final class UndoConflictFinder {
     }
     guard let target else { return nil }
     return conflict(ofPartner: target, change, places)
+  }
+
+  /// Whether a transient attribute has no value because the instance was released or refreshed.
+  func isLostTransient(_ place: EditedPlace) -> Bool {
+    guard case .transient(let reference, let slot) = place else { return false }
+    return !reading.contents.holdsTransient(reference, slot)
   }
 
   /// The conflict if the target of a one-to-one relationship has another partner now. Only the

@@ -98,15 +98,20 @@ final class UndoRestorer {
       return
     }
     let object = registry.instance(of: reference)
-    let held: TransientValues.Held
-    switch change.before {
-    case .transient(.value(let value)): held = .value(value)
-    case .transient(.instance(let other)): held = .newObject(registry.instance(of: other))
-    case .transient(.foreign(let other)): held = other.object.map { .newObject($0) } ?? .value(.null)
-    case .transient(.any(let value)): held = .object(value)
-    default: held = .value(object.shape.template[slot])
+    if case .transient(let value) = change.before {
+      editing.objectEditor.setTransient(of: object, slot, held(value))
+    } else {
+      editing.objectEditor.setTransient(of: object, slot, .value(object.shape.template[slot]))
     }
-    editing.objectEditor.setTransient(of: object, slot, held)
+  }
+
+  private func held(_ transient: HeldTransient) -> TransientValues.Held {
+    switch transient {
+    case .value(let value): .value(value)
+    case .instance(let other): .newObject(registry.lastInstance(of: other))
+    case .foreign(let other): other.object.map { .newObject($0) } ?? .value(.null)
+    case .any(let value): .object(value)
+    }
   }
 
   /// Restores removed objects with their attributes.
@@ -116,6 +121,8 @@ final class UndoRestorer {
     _ objects: [(reference: ObjectReference, object: EditedObject)]
   ) -> [(reference: ObjectReference, object: EditedObject)] {
     for (reference, object) in objects { bringBack(reference, object) }
+    // Transient values can be other objects, which must exist before.
+    for (reference, object) in objects where pending.isNew(reference) { restoreTransients(reference, object) }
     // Rows of other objects may refer to objects that are inserted again (CX3).
     let insertedAgain = objects.map(\.reference).filter { pending[$0]?.isInsertedAgain == true }
     let haveVanished = insertedAgain.contains(where: viewState.hasVanished)
@@ -144,6 +151,16 @@ final class UndoRestorer {
     revive(overlay)
     for slot in object.columns.indices where overlay.shape.isColumn(slot) {
       overlay.setValue(overlay.shape.isRelationship(slot) ? .null : object.columns[slot], slot)
+    }
+  }
+
+  /// Restores the transient values of an object that was inserted again, unless it still has them.
+  private func restoreTransients(_ reference: ObjectReference, _ object: EditedObject) {
+    if object.transients.isEmpty { return }
+    let instance = registry.instance(of: reference)
+    for (slot, value) in object.transients.sorted(by: { $0.key < $1.key })
+    where !reading.contents.holdsTransient(reference, slot) {
+      editing.objectEditor.setTransient(of: instance, slot, held(value))
     }
   }
 
