@@ -1,5 +1,5 @@
 // The state of a context before a save begins to merge, before an undo and before the save of a
-// child, so that it can be restored (MG3 in SaveRun.swift, RV1 in EditReversal.swift).
+// child, so that it can be restored (MG3 in SaveRun.swift, VR1 in EditReversal.swift).
 
 internal import PerdurePredicates
 

@@ -23,8 +23,8 @@ extension PendingRebase {
     for overlay in overlays { pending.dropIfUnchanged(overlay) }
   }
 
-  /// Restores CX3 after objects were inserted again whose deletion this context has saved. Under the
-  /// delete rule no action, rows of other objects still refer to them.
+  /// Restores CX3 after objects were inserted again whose deletion this context has saved. Under
+  /// the delete rule no action, rows of other objects still refer to them.
   ///
   /// - Complexity: O(k log n) for k objects and stored references to them. Visits no other unsaved
   ///   changes.

@@ -30,7 +30,8 @@ final class ContextOperations {
       recording: editing.recording, undoGroups: editing.undoGroups, saving: saving,
       eventHub: eventHub, eventEnd: eventEnd)
     save = SaveRun(
-      reading: Shared(reading), refusal: editing.refusal, rebase: editing.rebase, saving: saving,
-      reversal: reversal, steps: steps, activity: activity)
+      reading: Shared(reading), refusal: editing.refusal, rebase: editing.rebase,
+      mergeRules: saving.mergeRules, mergeApplication: saving.mergeApplication,
+      saveHooks: saving.saveHooks, reversal: reversal, steps: steps, activity: activity)
   }
 }

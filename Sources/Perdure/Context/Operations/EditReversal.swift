@@ -6,7 +6,7 @@
 // success, and the rollback would discard all unsaved edits.
 //
 // Invariants:
-//   RV1. If a read of such an operation fails, the operation throws. The unsaved changes, their
+//   VR1. If a read of such an operation fails, the operation throws. The unsaved changes, their
 //        undo groups and the view are then as before, and the context demands no rollback.
 //        Exception: a hook has saved, rolled back or reset the context meanwhile.
 
@@ -37,7 +37,7 @@ final class EditReversal {
     case edit = "Nothing was changed. Try again, or verify the store."
   }
 
-  /// Runs edits of the context (RV1).
+  /// Runs edits of the context (VR1).
   ///
   /// - Throws: The error of the first read that has failed, now or before.
   /// - Complexity: that of the edits. Unsaved changes that they do not change are not copied.
@@ -89,7 +89,7 @@ extension PerdureError {
   /// The end of the message of a failed read in an accessor.
   static let demandOfRollback = " The context cannot save until it is rolled back or reset."
 
-  /// The error of a failed read, after the operation that needed it was reverted (RV1).
+  /// The error of a failed read, after the operation that needed it was reverted (VR1).
   func ofReverted(_ operation: EditReversal.Operation) -> PerdureError {
     guard message.hasSuffix(Self.demandOfRollback) else { return self }
     var error = PerdureError(

@@ -8,7 +8,7 @@
 //        begins again with the delete rules, so hooks and validation see the values that will be
 //        saved.
 //   MG3. If the save fails for any reason, the context and its undo groups are restored to their
-//        state before the first merge (PendingCopy), also if a read has failed (RV1). So a save that
+//        state before the first merge (PendingCopy), also if a read has failed (VR1). So a save that
 //        fails changes nothing, and can be repeated.
 //   MG4. No lock is held meanwhile, so other contexts may save again. After `mergeRoundsMax`
 //        rounds, the save throws.
@@ -30,14 +30,15 @@ final class SaveRun {
 
   init(
     reading: Shared<ContextReading>, refusal: ChangeRefusal, rebase: PendingRebase,
-    saving: ContextSaving, reversal: EditReversal, steps: SaveSteps, activity: ContextActivity
+    mergeRules: MergeRules, mergeApplication: MergeApplication, saveHooks: SaveHookCaller,
+    reversal: EditReversal, steps: SaveSteps, activity: ContextActivity
   ) {
     _reading = reading
     self.refusal = refusal
     self.rebase = rebase
-    mergeRules = saving.mergeRules
-    mergeApplication = saving.mergeApplication
-    saveHooks = saving.saveHooks
+    self.mergeRules = mergeRules
+    self.mergeApplication = mergeApplication
+    self.saveHooks = saveHooks
     self.reversal = reversal
     self.steps = steps
     self.activity = activity

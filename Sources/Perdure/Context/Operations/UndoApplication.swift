@@ -16,7 +16,7 @@
 //        group.
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
-//   UN3. If a read fails, nothing is undone, and all groups stay (RV1 in EditReversal.swift).
+//   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).
 
 internal import PerdurePredicates
 

@@ -8,7 +8,7 @@
 //   6. deletions, with the delete rules; the child has applied most of them itself
 //
 // The steps after the first read the store too: the former targets of relationships, positions,
-// and what delete rules need. If such a read fails, the caller reverts all changes (CX4; RV1 in
+// and what delete rules need. If such a read fails, the caller reverts all changes (CX4; VR1 in
 // EditReversal.swift). No hook of the objects is called, because the hooks of the child's instances
 // were called.
 

@@ -202,7 +202,7 @@ final class PendingChanges {
   /// Removes an overlay that contains no changes.
   func dropIfUnchanged(_ overlay: ObjectOverlay) {
     if overlay.hasDeltas || overlay.isToBeWritten || overlay.changesTransients { return }
-    // An edit of the caller may have dropped the overlay, and the object may have another one (PC1).
+    // An edit of the caller may have dropped the overlay. The object may have another one (PC1).
     guard self[overlay.reference] === overlay else { return }
     if !overlay.isBeforeEvent, let start = overlay.eventStart { eventStarts[overlay.reference] = start }
     // `overlay.object` is not used here: after the handle is freed, the overlay has no instance.
