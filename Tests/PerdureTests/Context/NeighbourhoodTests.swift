@@ -151,6 +151,7 @@ struct NeighbourhoodTests {
       let search = try search(context, from: first)
       #expect(search.visited.count == 4 * Self.count)
       #expect(context.core.registry.memory.pointee.blockCount > 0)
+      withExtendedLifetime(search) {}
     }
     #expect(context.core.registry.memory.pointee.blockCount == 0)
   }
