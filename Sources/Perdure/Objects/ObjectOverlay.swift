@@ -24,7 +24,8 @@ final class ObjectOverlay {
       noteEventEdit()
     }
   }
-  /// Whether anything has changed since a save last called the object's hooks.
+  /// Whether anything has changed since a save last called the object's hooks. Functions that
+  /// change anything set it first, because setting it calls `willChange`.
   @exclusivity(unchecked) var isTouched = true {
     willSet { willChange() }
   }
@@ -193,7 +194,7 @@ final class ObjectOverlay {
   }
 
   func setValue(_ value: Value, _ slot: Int) {
-    willChange()
+    isTouched = true
     if isBeforeEvent { beginEvent() }
     noteEdit(.row)
     if memory.pointee.recorder != nil { record(slot) }
@@ -207,7 +208,6 @@ final class ObjectOverlay {
     // No other value belongs to a relationship.
     default: break
     }
-    isTouched = true
   }
 
   /// Reports to the undo recorder that a column is about to change, once for each interval.
@@ -297,7 +297,6 @@ final class ObjectOverlay {
   func changeDelta(
     _ slot: Int, of member: ObjectReference? = nil, _ change: (inout LinkDelta) -> Void
   ) {
-    willChange()
     isTouched = true
     linksChanged()
     // Other stored relationships are in the layer as columns or links of the other end.
@@ -318,7 +317,6 @@ final class ObjectOverlay {
   }
 
   func setOrder(_ delta: OrderDelta?, _ slot: Int) {
-    willChange()
     isTouched = true
     linksChanged()
     let old = order(slot)
@@ -385,7 +383,7 @@ extension ObjectOverlay {
     noteEdit()
     dropValues()
     isBeforeEvent = false
-    for (slot, value) in content.columns ?? [] { setValue(value, slot) }
+    for (slot, value) in content.columns ?? [:] { setValue(value, slot) }
     deltas = content.deltas
     orders = content.orders
     (isDeleted, isTouched, isPropagated) = (content.isDeleted, content.isTouched, content.isPropagated)

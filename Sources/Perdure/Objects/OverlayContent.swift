@@ -4,8 +4,8 @@ internal import PerdurePredicates
 
 /// The content of an overlay at one time.
 struct OverlayContent {
-  /// Changed columns; nil if the row was not changed.
-  let columns: [(slot: Int, value: Value)]?
+  /// Changed columns by slot; nil if the row was not changed.
+  let columns: [Int: Value]?
   let deltas: [(slot: Int, delta: LinkDelta)]
   let orders: [(slot: Int, delta: OrderDelta)]
   let (isDeleted, isTouched, isPropagated): (Bool, Bool, Bool)
@@ -34,19 +34,10 @@ extension ObjectOverlay {
     return columns
   }
 
-  /// The changed columns in order.
-  private var markedColumns: [(slot: Int, value: Value)] {
-    var columns: [(slot: Int, value: Value)] = []
-    withColumns { values, marks in
-      for slot in marks.indices where marks[slot] { columns.append((slot, values[slot])) }
-    }
-    return columns
-  }
-
   /// The content of the overlay, without transient attributes.
   var content: OverlayContent {
     OverlayContent(
-      columns: changesRow ? markedColumns : nil, deltas: deltas,
+      columns: changesRow ? changedColumns : nil, deltas: deltas,
       orders: orders.map { ($0.slot, $0.delta.copy()) },
       isDeleted: isDeleted, isTouched: isTouched,
       isPropagated: isPropagated, baseVersion: baseVersion, keptBase: keptBase, deletedWith: deletedWith,

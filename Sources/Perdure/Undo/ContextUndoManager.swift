@@ -103,8 +103,9 @@ public final class ContextUndoManager {
   ///   values have changed; 134060 if the store could not be read. Then nothing is undone, and the
   ///   group stays. So `undo` can be called again. Exception: after 134060, a context that demanded
   ///   a rollback before, or whose hooks have saved during the undo, demands a rollback.
-  /// - Complexity: O(k log n + u) for k changes in a store of n objects and u objects with unsaved
-  ///   changes, which are copied in case that a read fails.
+  /// - Complexity: O(k log n) for k changes in a store of n objects. If the group has inserted
+  ///   objects, or another context has removed an object that returns, also O(u) for u objects with
+  ///   unsaved changes.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try context?.takeBack(.undo, policy)
   }
@@ -160,7 +161,7 @@ extension ContextUndoManager {
       stop("The undo manager belongs to another context. Make one for each context.")
     }
     // The groups of a freed context concern objects of its store.
-    if context == nil { change { history.removeAll() } }
+    if context == nil, undoCount + redoCount > 0 { change { history.removeAll() } }
     context = other
     madeRecorder = EditRecorder(memory) { [unowned self] change in change(&history) }
   }
