@@ -76,7 +76,8 @@ extension UndoGroup {
       let before = EditedObject(
         columns: columns, transients: object.transients, wasStored: object.wasStored,
         hasPermanentID: object.hasPermanentID)
-      return Change(place: change.place, before: .object(before), after: change.after)
+      return Change(
+        place: change.place, before: .object(before), after: change.after, storedPeriod: change.storedPeriod)
     }
     return UndoGroup(name: name, changes: dated, number: number)
   }

@@ -36,6 +36,8 @@ final class EditRecorder {
   @exclusivity(unchecked) private var taskGroups: [ObjectIdentifier: OpenUndoGroup] = [:]
   @exclusivity(unchecked) private var exclusionDepth = 0
 
+  @exclusivity(unchecked) private(set) var hiddenSaves = HiddenSaves()
+
   /// The deleted object whose delete rules are applied again; nil if there is none.
   @exclusivity(unchecked) private var deletion: ObjectReference?
   private let deletionGroups: DeletionGroups
@@ -77,7 +79,7 @@ final class EditRecorder {
     {
       for other in openGroups + deletionGroups.open where other !== group { other.seal(place, before) }
     }
-    group?.note(place, before)
+    group?.note(place, period: hiddenSaves.period, before)
   }
 
   /// Whether the current group has inserted an object (UG3 in UndoGroup.swift).
@@ -224,6 +226,14 @@ final class EditRecorder {
     beginInterval()
   }
 
+  /// Records saves of other contexts that unsaved edits hide.
+  func hide(_ saved: [(place: EditedPlace, content: EditedContent)]) { hiddenSaves.add(saved) }
+
+  /// Forgets the hidden saves that an undo has overwritten.
+  func overwriteHiddenSaves(_ conflicts: [FoundConflict]) {
+    for conflict in conflicts { hiddenSaves.remove(conflict.place) }
+  }
+
   /// Removes the edits from the open groups.
   ///
   /// - Parameter keepsSaved: Whether groups keep the edits that were saved. A rollback has reverted
@@ -235,6 +245,7 @@ final class EditRecorder {
       return true
     }
     eventGroup = nil
+    hiddenSaves.removeAll()
     deletionGroups.forget()
     taskGroups = taskGroups.mapValues { kept($0) ? $0 : OpenUndoGroup(name: $0.name) }
     if let group = closureGroup, !kept(group) {
@@ -248,21 +259,26 @@ final class EditRecorder {
     fileprivate let (event, closure): (OpenUndoGroup?, OpenUndoGroup?)
     fileprivate let tasks: [ObjectIdentifier: OpenUndoGroup]
     fileprivate let edits: [(group: OpenUndoGroup, copy: OpenUndoGroup.Copy)]
+    fileprivate let hiddenSaves: HiddenSaves
   }
 
   var copy: Copy {
-    Copy(event: eventGroup, closure: closureGroup, tasks: taskGroups, edits: openGroups.map { ($0, $0.copy) })
+    Copy(
+      event: eventGroup, closure: closureGroup, tasks: taskGroups,
+      edits: openGroups.map { ($0, $0.copy) }, hiddenSaves: hiddenSaves)
   }
 
   /// Restores the open groups. The same closures must be running as when they were copied.
   func restore(_ copy: Copy) {
     (eventGroup, closureGroup, taskGroups) = (copy.event, copy.closure, copy.tasks)
     for (group, edits) in copy.edits { group.restore(edits) }
+    hiddenSaves = copy.hiddenSaves
     beginInterval()
   }
 
   /// Marks the open groups that have edits as saved, after a save.
   func didSave(_ reader: some EditedContentReader) {
+    hiddenSaves.removeAll()
     for group in openGroups { group.didSave(reader) }
     beginInterval()
   }
@@ -270,6 +286,7 @@ final class EditRecorder {
   /// Replaces the reference of an object without links.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }
+    hiddenSaves.rename(old, new)
     changeHistory { $0.rename(old, new) }
   }
 }

@@ -24,10 +24,14 @@ struct MergedReferences {
     for change in group.changes {
       let (place, after) = (replaced(change.place), replaced(change.after))
       if let position = positions[place] {
-        changes[position] = UndoGroup.Change(place: place, before: changes[position].before, after: after)
+        let first = changes[position]
+        changes[position] = UndoGroup.Change(
+          place: place, before: first.before, after: after, storedPeriod: first.storedPeriod)
       } else {
         positions[place] = changes.count
-        changes.append(UndoGroup.Change(place: place, before: replaced(change.before), after: after))
+        changes.append(
+          UndoGroup.Change(
+            place: place, before: replaced(change.before), after: after, storedPeriod: change.storedPeriod))
       }
     }
     return UndoGroup(name: group.name, changes: changes, number: group.number)

@@ -3,7 +3,8 @@
 public import PerdurePredicates
 
 /// A property that an undo group has changed and that has another value now. The new value is from
-/// a save of another context, or from an edit outside of groups.
+/// a save of another context, or from an edit outside of groups. An unsaved edit can hide a value
+/// that another context has saved: then the context still shows the edit.
 public struct UndoConflict: Hashable, Sendable {
   /// The object.
   public let objectID: ManagedObjectID
@@ -18,7 +19,7 @@ public struct UndoConflict: Hashable, Sendable {
   public let before: Value
   /// The value that the group has set.
   public let after: Value
-  /// The value now.
+  /// The value now; the saved value if an unsaved edit hides it.
   public let current: Value
   /// The object at the other end, for a link or a position in a to-many relationship.
   public let member: ManagedObjectID?

@@ -20,6 +20,9 @@ struct UndoGroup {
     let place: EditedPlace
     let before: EditedContent
     let after: EditedContent
+    /// The period in which `before` was the stored content; nil if it was an unsaved one (HS1 in
+    /// HiddenSaves.swift).
+    var storedPeriod: UInt32?
 
     var byteCount: Int { MemoryLayout<Change>.size + before.byteCount + after.byteCount }
   }
@@ -54,6 +57,8 @@ final class OpenUndoGroup {
     /// Nil until a change that does not belong to the group. Then it is the content before that
     /// change.
     var after: EditedContent?
+    /// As in `UndoGroup.Change`.
+    let storedPeriod: UInt32?
   }
 
   var name: String
@@ -76,7 +81,10 @@ final class OpenUndoGroup {
     name = group.name
     number = group.number
     for change in group.changes {
-      append(Entry(place: change.place, before: change.before, after: change.after))
+      append(
+        Entry(
+          place: change.place, before: change.before, after: change.after,
+          storedPeriod: change.storedPeriod))
     }
   }
 
@@ -119,8 +127,10 @@ final class OpenUndoGroup {
 
   /// Records that an edit of the group will change a place (UG1, UG3).
   ///
-  /// - Parameter before: Reads the current content of the place.
-  func note(_ place: EditedPlace, _ before: () -> EditedContent) {
+  /// - Parameters:
+  ///   - period: The current period (HS1 in HiddenSaves.swift).
+  ///   - before: Reads the current content of the place.
+  func note(_ place: EditedPlace, period: UInt32 = 0, _ before: () -> EditedContent) {
     if hasInsertions, case .column(let reference, _) = place, let position = positions[.object(reference)],
       entries[position].before.isAbsent
     {
@@ -130,7 +140,9 @@ final class OpenUndoGroup {
     if let position = positions[place] {
       entries[position].after = nil
     } else {
-      append(Entry(place: place, before: before(), after: nil))
+      let content = before()
+      append(
+        Entry(place: place, before: content, after: nil, storedPeriod: content.isStored ? period : nil))
     }
   }
 
@@ -170,7 +182,8 @@ final class OpenUndoGroup {
       guard let after = entry.after, !entry.before.isStored, !after.isStored,
         !entry.before.isSame(as: after) || isValue(entry.place, ofOneOf: removed)
       else { return nil }
-      return UndoGroup.Change(place: entry.place, before: entry.before, after: after)
+      return UndoGroup.Change(
+        place: entry.place, before: entry.before, after: after, storedPeriod: entry.storedPeriod)
     }
   }
 
@@ -208,7 +221,7 @@ final class OpenUndoGroup {
     func renamed(_ entry: Entry) -> Entry {
       Entry(
         place: entry.place.renamed(old, new), before: entry.before.renamed(old, new),
-        after: entry.after?.renamed(old, new))
+        after: entry.after?.renamed(old, new), storedPeriod: entry.storedPeriod)
     }
     entries = entries.map(renamed)
     savedEntries = savedEntries?.map(renamed)
@@ -225,7 +238,7 @@ extension UndoGroup {
       changes: changes.map {
         Change(
           place: $0.place.renamed(old, new), before: $0.before.renamed(old, new),
-          after: $0.after.renamed(old, new))
+          after: $0.after.renamed(old, new), storedPeriod: $0.storedPeriod)
       }, number: number)
   }
 }

@@ -95,28 +95,6 @@ struct UndoInterruptionTests {
     #expect(volume.pages == 0)
   }
 
-  @Test("An undo restores the value before the edit, even if another context has saved one meanwhile")
-  func mergedMeanwhile() throws {
-    let scene = try UndoScene()
-    let (context, volume) = (scene.context, try scene.volume("One"))
-    func saveElsewhere(_ title: String) throws {
-      try scene.changeElsewhere {
-        try $0.existingObject(with: volume.objectID).setValue(title, forKey: "title")
-      }
-    }
-    volume.title = "Event"
-    try saveElsewhere("Theirs")
-    #expect(volume.title == "Event")
-    try context.undo()
-    #expect(volume.title == "One")
-    try context.undoGroup("Closure") {
-      volume.title = "Closure"
-      try saveElsewhere("Theirs again")
-    }
-    try context.undo()
-    #expect(volume.title == "One")
-  }
-
   @Test("Edits after a merge of another object's changes belong to the group too")
   func editedAfterMerge() throws {
     let scene = try UndoScene()

@@ -16,17 +16,20 @@ final class ContextAdvance {
   private let transientState: TransientState
   private let layerFollower: LayerFollower
   private let recording: EditRecording
+  private let hiddenSaves: HiddenSaveSearch
   private let linkEditor: LinkEditor
   private let rebase: PendingRebase
 
   init(
-    _ reading: ContextReading, recording: EditRecording, linkEditor: LinkEditor, rebase: PendingRebase
+    _ reading: ContextReading, recording: EditRecording, hiddenSaves: HiddenSaveSearch,
+    linkEditor: LinkEditor, rebase: PendingRebase
   ) {
     viewState = reading.viewState
     pending = reading.pending
     transientState = reading.transientState
     layerFollower = reading.layerFollower
     self.recording = recording
+    self.hiddenSaves = hiddenSaves
     self.linkEditor = linkEditor
     self.rebase = rebase
   }
@@ -43,6 +46,7 @@ final class ContextAdvance {
   /// Shows a newer state of the store. Unsaved changes stay.
   func moveOn(to newest: any StoreView) {
     recording.settleUndoGroups()
+    hiddenSaves.record(in: newest)
     recording.excludingFromUndo { showMerged(newest) }
   }
 

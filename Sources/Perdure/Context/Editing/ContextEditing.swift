@@ -8,6 +8,7 @@ struct ContextEditing {
   let orderEditor: OrderEditor
   let linkEditor: LinkEditor
   let rebase: PendingRebase
+  let hiddenSaves: HiddenSaveSearch
   let advancing: ContextAdvance
   let deleteRules: DeleteRules
   let removal: ObjectRemoval
@@ -27,7 +28,9 @@ struct ContextEditing {
     rebase = PendingRebase(
       reading: shared, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
       refusal: refusal)
-    advancing = ContextAdvance(reading, recording: recording, linkEditor: linkEditor, rebase: rebase)
+    hiddenSaves = HiddenSaveSearch(reading, rebase: rebase, recording: recording)
+    advancing = ContextAdvance(
+      reading, recording: recording, hiddenSaves: hiddenSaves, linkEditor: linkEditor, rebase: rebase)
     deleteRules = DeleteRules(
       reading: shared, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
       activity: activity)

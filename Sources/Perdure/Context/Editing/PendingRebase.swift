@@ -131,7 +131,7 @@ final class PendingRebase {
   }
 
   /// The columns of an object in a view, by slot; nil if the view has no row of the object.
-  private func columns(of overlay: ObjectOverlay, in view: any StoreView) throws -> [Int: Value]? {
+  func columns(of overlay: ObjectOverlay, in view: any StoreView) throws -> [Int: Value]? {
     let rows = view.schema.rows
     return try view.withRow(overlay.reference) { stored in
       try stored.map { columns(of: try rows.view($0.bytes, of: overlay.reference), overlay) }

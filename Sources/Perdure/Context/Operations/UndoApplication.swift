@@ -96,6 +96,7 @@ final class UndoApplication {
       undoGroups.takeBack(direction) {
         undoRestorer.restore(changes, kept)
         deleteRules.propagateDeletes()
+        if policy == .overwrite { undoManager.recorder.overwriteHiddenSaves(conflicts) }
       }
       rows = undoRestorer.storedRows(of: changes)
     }

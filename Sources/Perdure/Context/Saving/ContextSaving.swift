@@ -32,7 +32,7 @@ final class ContextSaving {
       reading: reading, hooks: editing.hooks, undoGroups: editing.undoGroups, mergeRules: mergeRules,
       ruleValidation: ruleValidation, foreignSaves: foreignSaves, childIntake: childIntake,
       activity: activity, durability: durability)
-    conflictFinder = UndoConflictFinder(reading)
+    conflictFinder = UndoConflictFinder(reading, editing.recording)
     undoRestorer = UndoRestorer(reading, editing, conflictFinder)
   }
 }

@@ -24,11 +24,13 @@ final class UndoConflictFinder {
   private let graph: GraphSchema
   private let pending: PendingChanges
   @Shared private var reading: ContextReading
+  private let recording: EditRecording
 
-  init(_ reading: Shared<ContextReading>) {
+  init(_ reading: Shared<ContextReading>, _ recording: EditRecording) {
     graph = reading.graph
     pending = reading.pending
     _reading = reading
+    self.recording = recording
   }
 
   /// Finds the conflicts of a group (UN1).
@@ -116,6 +118,11 @@ final class UndoConflictFinder {
     let isChanged =
       !isReturning && !current.isSame(as: change.after) && !current.isSame(as: change.before)
       && !isLostTransient(change.place)
+    if let saved = hiddenSave(change), !saved.isSame(as: change.before) {
+      return FoundConflict(
+        place: change.place, property: change.place, before: change.before, after: change.after,
+        current: saved)
+    }
     if isLost || isChanged {
       return FoundConflict(
         place: change.place, property: change.place, before: change.before, after: change.after,
@@ -123,6 +130,13 @@ final class UndoConflictFinder {
     }
     guard let target else { return nil }
     return conflict(ofPartner: target, change, places)
+  }
+
+  /// The content with which another context has replaced the content before a change, if an unsaved
+  /// edit hides it (HiddenSaves.swift).
+  func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
+    guard recording.recorder?.hiddenSaves.hasReplaced(change) == true else { return nil }
+    return reading.contents.storedContent(of: change.place)
   }
 
   /// Whether a transient attribute has no value because the instance was released or refreshed.

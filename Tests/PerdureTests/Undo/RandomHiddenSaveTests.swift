@@ -1,0 +1,182 @@
+// Random edits, undos and saves in two contexts that change the same attributes. Each edit sets a
+// value that is used only once, so the test knows where a value comes from.
+
+import Perdure
+import PerdurePredicates
+import PerdureTestSupport
+import Testing
+
+@Suite("Random undo beside saves of the same attributes")
+struct RandomHiddenSaveTests {
+  @Test("An undo never replaces a value of another context by an earlier stored one")
+  func random() throws {
+    var random = SeededGenerator.forTest("random undo beside saves of the same attributes")
+    let stepCount = 150
+    for _ in 0..<LongRun.count(15, of: stepCount) {
+      let desk = try SharedDesk(SeededGenerator(seed: random.next()))
+      for _ in 0..<stepCount where !desk.hasFailed { try desk.step() }
+      if desk.hasFailed { return }
+    }
+  }
+}
+
+private final class SharedDesk {
+  private struct Place: Hashable {
+    let volume: Int
+    let property: String
+  }
+
+  private let scene: UndoScene
+  private let other: ManagedObjectContext
+  private let volumes: [UndoVolume]
+  private var random: SeededGenerator
+  private var nextNumber = 1
+  /// The stored values in the state of the context, and whether the other context has saved them.
+  private var stored: [Place: (value: Value, isForeign: Bool)] = [:]
+  /// All values that the store had at a place, as far as the context has seen.
+  private var seen: [Place: Set<Value>] = [:]
+  private var trace: [String] = []
+  private(set) var hasFailed = false
+
+  init(_ random: SeededGenerator) throws {
+    (scene, self.random) = (try UndoScene(), random)
+    let context = scene.context
+    volumes = (0..<2).map { _ in UndoVolume(context: context) }
+    try context.save()
+    scene.manager.removeAllActions()
+    other = scene.container.newContext()
+    noteStored(isForeign: false)
+  }
+
+  private var context: ManagedObjectContext { scene.context }
+
+  private var places: [Place] {
+    volumes.indices.flatMap { volume in
+      ["title", "pages", "note"].map { Place(volume: volume, property: $0) }
+    }
+  }
+
+  func step() throws {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<30: edit()
+    case 30..<50: try saveOther()
+    case 50..<65: merge()
+    case 65..<80: try takeBack(.undo)
+    case 80..<90: try takeBack(.redo)
+    default: try save()
+    }
+  }
+
+  private func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+    if holds || hasFailed { return }
+    hasFailed = true
+    Issue.record("\(what())\n\(trace.joined(separator: "\n"))")
+  }
+
+  private func value(_ place: Place, of volume: UndoVolume) -> Value {
+    switch place.property {
+    case "title": .string(volume.title)
+    case "pages": .integer(volume.pages)
+    default: volume.note.map { .string($0) } ?? .null
+    }
+  }
+
+  private func shown() -> [Place: Value] {
+    Dictionary(uniqueKeysWithValues: places.map { ($0, value($0, of: volumes[$0.volume])) })
+  }
+
+  private func noteStored(isForeign: Bool) {
+    let reader = scene.container.newContext()
+    for place in places {
+      guard let volume = try? reader.existingObject(with: volumes[place.volume].objectID) as? UndoVolume
+      else { return expect(false, "volume \(place.volume) has no row") }
+      let value = value(place, of: volume)
+      seen[place, default: []].insert(value)
+      if stored[place]?.value != value { stored[place] = (value, isForeign) }
+    }
+  }
+
+  // MARK: Steps
+
+  private func set(_ volume: UndoVolume, _ who: String) {
+    let place = random.pick(places.filter { $0.volume == 0 })
+    trace.append("\(who) sets \(place.property) of \(volume.objectID) to \(nextNumber)")
+    switch place.property {
+    case "title": volume.title = "\(nextNumber)"
+    case "pages": volume.pages = Int64(nextNumber)
+    default: volume.note = "\(nextNumber)"
+    }
+    nextNumber += 1
+  }
+
+  private func edit() {
+    context.undoGroup("group") {
+      for _ in 0..<Int.random(in: 1...2, using: &random) { set(random.pick(volumes), "the context") }
+    }
+  }
+
+  private func saveOther() throws {
+    other.refreshAllObjects()
+    guard let volume = try other.existingObject(with: random.pick(volumes).objectID) as? UndoVolume else {
+      return
+    }
+    set(volume, "another context")
+    try other.save()
+  }
+
+  private func merge() {
+    trace.append("a merge")
+    if random.chance(50) {
+      context.refreshAllObjects()
+    } else {
+      context.refresh(volumes[0], mergeChanges: true)
+    }
+    noteStored(isForeign: true)
+  }
+
+  private func save() throws {
+    merge()
+    context.refreshAllObjects()
+    trace.append("a save")
+    try context.save()
+    noteStored(isForeign: false)
+  }
+
+  private enum Direction { case undo, redo }
+
+  private func takeBack(_ direction: Direction) throws {
+    let before = shown()
+    trace.append("\(direction)")
+    do throws(PerdureError) {
+      direction == .undo ? try context.undo() : try context.redo()
+    } catch {
+      return try resolve(error, before, direction)
+    }
+    for (place, value) in shown() where value != before[place] {
+      guard let stored = stored[place], stored.isForeign, stored.value != value else { continue }
+      expect(
+        seen[place]?.contains(value) != true,
+        "\(direction) has replaced \(stored.value) of another context by \(value) at \(place)")
+    }
+  }
+
+  /// Checks that a conflict has a cause, and keeps the current values.
+  private func resolve(_ error: PerdureError, _ before: [Place: Value], _ direction: Direction) throws {
+    expect(error.code == .undoConflict, "\(error)")
+    expect(shown() == before, "a refused \(direction) has changed something")
+    for conflict in error.undoConflicts {
+      guard let number = volumes.firstIndex(where: { $0.objectID == conflict.objectID }) else {
+        return expect(false, "a conflict of another object")
+      }
+      let place = Place(volume: number, property: conflict.property)
+      let isHidden = stored[place]?.isForeign == true && stored[place]?.value == conflict.current
+      let isChanged = before[place] == conflict.current
+      expect(
+        isChanged && conflict.current != conflict.after
+          || isHidden && seen[place]?.contains(conflict.before) == true,
+        "\(conflict) has no cause")
+    }
+    trace.append("\(direction), keeping current values")
+    direction == .undo ? try context.undo(.keepCurrent) : try context.redo(.keepCurrent)
+  }
+}

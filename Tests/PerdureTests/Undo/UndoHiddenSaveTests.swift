@@ -1,0 +1,256 @@
+// Undo of an unsaved edit that hides a value that another context has saved.
+
+import Perdure
+import PerdureModel
+import PerdurePredicates
+import Testing
+
+@Suite("Undo of unsaved edits that hide saves of other contexts")
+struct UndoHiddenSaveTests {
+  private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> UndoVolume {
+    try #require(try context.existingObject(with: id) as? UndoVolume)
+  }
+
+  /// Saves a title in another context, and merges the save: the unsaved title stays.
+  private func saveElsewhere(_ title: String, of volume: UndoVolume, in scene: UndoScene) throws {
+    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = title }
+  }
+
+  @Test("A save of another context that an unsaved edit hides is a conflict of the edit's undo")
+  func event() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    volume.title = "Mine"
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["title"] && found.map(\.before) == [.string("One")])
+    #expect(found.map(\.after) == [.string("Mine")] && found.map(\.current) == [.string("Theirs")])
+    #expect(volume.title == "Mine" && scene.manager.undoCount == 1)
+    try context.undo(.keepCurrent)
+    #expect(volume.title == "Mine" && scene.manager.undoCount == 0)
+  }
+
+  @Test("A save of another context during the closure of a group is a conflict of its undo")
+  func closure() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    try context.undoGroup("Edit") {
+      volume.title = "Mine"
+      try saveElsewhere("Theirs", of: volume, in: scene)
+      volume.title = "Mine again"
+    }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.before) == [.string("One")] && found.map(\.current) == [.string("Theirs")])
+    try context.undo(.overwrite)
+    #expect(volume.title == "One")
+    try context.save()
+    #expect(try self.volume(volume.objectID, scene.container.newContext()).title == "One")
+  }
+
+  @Test("An edit after the hidden save can be undone, and only the earlier edit conflicts")
+  func laterEdit() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Before") { volume.title = "Mine" }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    context.undoGroup("After") { volume.title = "Mine again" }
+    try context.undo()
+    #expect(volume.title == "Mine")
+    try context.redo()
+    try context.undo()
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.after) == [.string("Mine")] && found.map(\.current) == [.string("Theirs")])
+    try context.undo(.overwrite)
+    #expect(volume.title == "One")
+    try context.redo()
+    #expect(volume.title == "Mine")
+  }
+
+  @Test("An undo that restores an unsaved value over a hidden save is no conflict")
+  func unsavedBefore() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("First") { volume.title = "Mine" }
+    context.undoGroup("Second") { volume.title = "Mine again" }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    try context.undo()
+    #expect(volume.title == "Mine")
+    try context.redo()
+    try context.undo()
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.before) == [.string("One")] && found.map(\.current) == [.string("Theirs")])
+  }
+
+  @Test("After an overwrite of a hidden save, earlier groups can be undone without conflicts")
+  func overwritten() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("First") { volume.title = "Two" }
+    try context.save()
+    context.undoGroup("Second") { volume.title = "Mine" }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    #expect(undoConflicts { () throws(PerdureError) in try context.undo() }.count == 1)
+    try context.undo(.overwrite)
+    try context.undo()
+    #expect(volume.title == "One")
+    try context.redo()
+    try context.redo()
+    #expect(volume.title == "Mine")
+  }
+
+  @Test("A save of another property, and one of an object without unsaved edits, are no conflicts")
+  func otherProperty() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let other = try scene.volume("Other")
+    volume.title = "Mine"
+    try scene.changeElsewhere {
+      try self.volume(volume.objectID, $0).pages = 9
+      try self.volume(other.objectID, $0).title = "Theirs"
+    }
+    try context.undo()
+    #expect(volume.title == "One" && volume.pages == 9 && other.title == "Theirs")
+    #expect(!context.hasChanges)
+  }
+
+  @Test("After a save, the undo of an edit that has hidden another save restores the earlier value")
+  func saved() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    volume.title = "Mine"
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    try context.save()
+    try context.undo()
+    #expect(volume.title == "One")
+    try context.redo()
+    #expect(volume.title == "Mine")
+  }
+
+  @Test("A save that fails does not let an undo replace a hidden value")
+  func failedSave() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let mark = UndoMark(context: context)
+    mark.label = "Taken"
+    try context.save()
+    scene.manager.removeAllActions()
+    context.undoGroup("Edit") { volume.title = "Mine" }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    let duplicate = UndoMark(context: context)
+    duplicate.label = "Taken"
+    #expect(throws: PerdureError.self) { try context.save() }
+    try context.undo()
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.current) == [.string("Theirs")])
+  }
+
+  @Test("An edit hides a save also if the context advances without a merge of the object")
+  func withoutMerge() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let other = try scene.volume("Other")
+    volume.title = "Mine"
+    let writing = scene.container.newContext()
+    try self.volume(volume.objectID, writing).title = "Theirs"
+    try writing.save()
+    context.refresh(other, mergeChanges: true)
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.current) == [.string("Theirs")])
+    #expect(volume.title == "Mine")
+  }
+
+  @Test("A value that the group restores is no conflict if another context has saved the same value")
+  func sameValue() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("First") { volume.title = "Two" }
+    context.undoGroup("Second") { volume.title = "Three" }
+    try saveElsewhere("Two", of: volume, in: scene)
+    try context.undo()
+    #expect(volume.title == "Two")
+    let writing = scene.container.newContext()
+    #expect(try self.volume(volume.objectID, writing).title == "Two")
+  }
+
+  @Test("A changed attribute of an object whose deletion is undone is a conflict with a hidden save")
+  func deleted() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Edit and delete") {
+      volume.title = "Mine"
+      context.delete(volume)
+    }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["title"] && found.map(\.current) == [.string("Theirs")])
+    #expect(volume.isDeleted)
+    try context.undo(.keepCurrent)
+    #expect(!volume.isDeleted)
+  }
+
+  @Test("A to-one relationship that another context has set under an unsaved edit is a conflict")
+  func reference() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    let (mine, theirs) = (UndoShelf(context: context), UndoShelf(context: context))
+    try context.save()
+    scene.manager.removeAllActions()
+    let volume = shelf.volumes[0]
+    volume.shelf = mine
+    try scene.changeElsewhere {
+      try self.volume(volume.objectID, $0).shelf =
+        try $0.existingObject(with: theirs.objectID) as? UndoShelf
+    }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property).contains("shelf"))
+    #expect(found.first { $0.property == "shelf" }?.current == .objectID(theirs.objectID.uri))
+    #expect(volume.shelf === mine)
+  }
+
+  @Test("A position that another context has changed under an unsaved move is a conflict")
+  func position() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c", "d"))
+    let volume = shelf.volumes[0]
+    shelf.volumes.move(volume, to: 3)
+    try scene.changeElsewhere {
+      let theirs = try self.volume(volume.objectID, $0)
+      theirs.shelf?.volumes.move(theirs, to: 1)
+    }
+    #expect(shelf.volumes.map(\.title) == ["b", "c", "d", "a"])
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["volumes"] && found.map(\.member) == [volume.objectID])
+    #expect(shelf.volumes.map(\.title) == ["b", "c", "d", "a"])
+  }
+
+  @Test("An edit of a child's parent is a conflict of the undo of the child's unsaved edit")
+  func child() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let child = context.newChildContext()
+    child.undoManager = ContextUndoManager()
+    let edited = try self.volume(volume.objectID, child)
+    edited.title = "Mine"
+    volume.title = "Parent's"
+    child.refreshAllObjects()
+    let found = undoConflicts { () throws(PerdureError) in try child.undo() }
+    #expect(found.map(\.current) == [.string("Parent's")])
+    try child.undo(.overwrite)
+    #expect(edited.title == "One" && volume.title == "Parent's")
+  }
+
+  @Test("A rollback forgets hidden saves: an earlier edit that was saved can be undone")
+  func rolledBack() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Saved") { volume.title = "Two" }
+    try context.save()
+    volume.title = "Mine"
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    context.rollback()
+    #expect(volume.title == "Theirs")
+    try saveElsewhere("Two", of: volume, in: scene)
+    try context.undo()
+    #expect(volume.title == "One")
+  }
+}
