@@ -77,7 +77,7 @@ extension UndoGroup {
         columns: columns, transients: object.transients, wasStored: object.wasStored,
         hasPermanentID: object.hasPermanentID)
       return Change(
-        place: change.place, before: .object(before), after: change.after, storedPeriod: change.storedPeriod)
+        place: change.place, before: .object(before), after: change.after, wasStored: change.wasStored)
     }
     return UndoGroup(name: name, changes: dated, number: number)
   }

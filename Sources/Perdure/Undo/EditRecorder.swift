@@ -79,7 +79,8 @@ final class EditRecorder {
     {
       for other in openGroups + deletionGroups.open where other !== group { other.seal(place, before) }
     }
-    group?.note(place, period: hiddenSaves.period, before)
+    if !hiddenSaves.isEmpty, before().isStored { hiddenSaves.remove(place) }
+    group?.note(place, before)
   }
 
   /// Whether the current group has inserted an object (UG3 in UndoGroup.swift).
@@ -226,8 +227,8 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// Records saves of other contexts that unsaved edits hide.
-  func hide(_ saved: [(place: EditedPlace, content: EditedContent)]) { hiddenSaves.add(saved) }
+  /// Records places whose unsaved edits hide saves of other contexts.
+  func hide(_ places: [EditedPlace]) { hiddenSaves.insert(places) }
 
   /// Forgets the hidden saves that an undo has overwritten.
   func overwriteHiddenSaves(_ conflicts: [FoundConflict]) {

@@ -2,52 +2,36 @@
 //
 // A context keeps its unsaved edits when it shows a save of another context. If both have changed
 // the same place, the edit hides the saved value. The undo of the edit would restore a value that
-// the store has no longer, and the next save would replace the saved value silently. So it is a
+// the store no longer has, and the next save would replace the saved value silently. So it is a
 // conflict. An undo that restores an unsaved value is none: that value hides the saved one too.
 //
 // Invariants:
-//   HS1. The time of a context is divided into periods. A period ends when the context shows a save
-//        that an unsaved edit hides. If the content before a change was the stored one, the change
-//        has the period of its first edit.
-//   HS2. `hidden` has each place whose unsaved edit hides a saved value, with the first period in
-//        which the state of the context has that value. Changes of the place conflict with it if
-//        they have an earlier period.
-//   HS3. A save writes all edits, and a rollback discards them. Afterwards nothing is hidden. After
-//        an undo has overwritten a value, its place is hidden no longer.
+//   HS1. `places` has the places whose unsaved edits hide a saved content. An undo of a change of
+//        such a place is a conflict if the content before the change was the stored one.
+//   HS2. A place is removed when its edit has been saved or discarded, or when an undo has
+//        overwritten it. If an edit is discarded, the place stays until its next edit: until then,
+//        its content differs from the contents that older groups expect.
 
-/// The places whose unsaved edits hide values that other contexts have saved.
+/// The places whose unsaved edits hide contents that other contexts have saved.
 struct HiddenSaves {
-  private(set) var period: UInt32 = 0
-  private var hidden: [EditedPlace: (period: UInt32, saved: EditedContent)] = [:]
+  private var places: Set<EditedPlace> = []
 
-  /// Adds places and their saved contents, and begins a period (HS1). Places with the same content
-  /// as before are not added.
-  mutating func add(_ saved: [(place: EditedPlace, content: EditedContent)]) {
-    let new = saved.filter { hidden[$0.place]?.saved.isSame(as: $0.content) != true }
-    if new.isEmpty { return }
-    period += 1
-    for (place, content) in new { hidden[place] = (period, content) }
+  var isEmpty: Bool { places.isEmpty }
+
+  mutating func insert(_ hidden: [EditedPlace]) { places.formUnion(hidden) }
+
+  /// Whether the undo of a change would restore a content that another context has replaced (HS1).
+  func conflict(with change: UndoGroup.Change) -> Bool {
+    change.wasStored && places.contains(change.place)
   }
 
-  /// Whether the content before a change was stored, and another context has replaced it since
-  /// (HS2).
-  func hasReplaced(_ change: UndoGroup.Change) -> Bool {
-    guard let first = hidden[change.place]?.period, let period = change.storedPeriod else { return false }
-    return period < first
-  }
+  mutating func remove(_ place: EditedPlace) { places.remove(place) }
 
-  /// Forgets a place whose saved value the program has decided to overwrite (HS3).
-  mutating func remove(_ place: EditedPlace) { hidden[place] = nil }
-
-  /// Forgets the places, after a save or a rollback (HS3).
-  mutating func removeAll() { hidden = [:] }
+  mutating func removeAll() { places = [] }
 
   /// Replaces the reference of an object.
   mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
-    if hidden.isEmpty { return }
-    hidden = Dictionary(
-      uniqueKeysWithValues: hidden.map { place, entry in
-        (place.renamed(old, new), (entry.period, entry.saved.renamed(old, new)))
-      })
+    if places.isEmpty { return }
+    places = Set(places.map { $0.renamed(old, new) })
   }
 }

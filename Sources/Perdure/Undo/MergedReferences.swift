@@ -26,12 +26,12 @@ struct MergedReferences {
       if let position = positions[place] {
         let first = changes[position]
         changes[position] = UndoGroup.Change(
-          place: place, before: first.before, after: after, storedPeriod: first.storedPeriod)
+          place: place, before: first.before, after: after, wasStored: first.wasStored)
       } else {
         positions[place] = changes.count
         changes.append(
           UndoGroup.Change(
-            place: place, before: replaced(change.before), after: after, storedPeriod: change.storedPeriod))
+            place: place, before: replaced(change.before), after: after, wasStored: change.wasStored))
       }
     }
     return UndoGroup(name: group.name, changes: changes, number: group.number)

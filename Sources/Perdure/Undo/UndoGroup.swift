@@ -20,9 +20,8 @@ struct UndoGroup {
     let place: EditedPlace
     let before: EditedContent
     let after: EditedContent
-    /// The period in which `before` was the stored content; nil if it was an unsaved one (HS1 in
-    /// HiddenSaves.swift).
-    var storedPeriod: UInt32?
+    /// Whether `before` was the stored content (HS1 in HiddenSaves.swift).
+    var wasStored = false
 
     var byteCount: Int { MemoryLayout<Change>.size + before.byteCount + after.byteCount }
   }
@@ -58,7 +57,7 @@ final class OpenUndoGroup {
     /// change.
     var after: EditedContent?
     /// As in `UndoGroup.Change`.
-    let storedPeriod: UInt32?
+    let wasStored: Bool
   }
 
   var name: String
@@ -84,7 +83,7 @@ final class OpenUndoGroup {
       append(
         Entry(
           place: change.place, before: change.before, after: change.after,
-          storedPeriod: change.storedPeriod))
+          wasStored: change.wasStored))
     }
   }
 
@@ -127,10 +126,8 @@ final class OpenUndoGroup {
 
   /// Records that an edit of the group will change a place (UG1, UG3).
   ///
-  /// - Parameters:
-  ///   - period: The current period (HS1 in HiddenSaves.swift).
-  ///   - before: Reads the current content of the place.
-  func note(_ place: EditedPlace, period: UInt32 = 0, _ before: () -> EditedContent) {
+  /// - Parameter before: Reads the current content of the place.
+  func note(_ place: EditedPlace, _ before: () -> EditedContent) {
     if hasInsertions, case .column(let reference, _) = place, let position = positions[.object(reference)],
       entries[position].before.isAbsent
     {
@@ -142,7 +139,7 @@ final class OpenUndoGroup {
     } else {
       let content = before()
       append(
-        Entry(place: place, before: content, after: nil, storedPeriod: content.isStored ? period : nil))
+        Entry(place: place, before: content, after: nil, wasStored: content.isStored))
     }
   }
 
@@ -183,7 +180,7 @@ final class OpenUndoGroup {
         !entry.before.isSame(as: after) || isValue(entry.place, ofOneOf: removed)
       else { return nil }
       return UndoGroup.Change(
-        place: entry.place, before: entry.before, after: after, storedPeriod: entry.storedPeriod)
+        place: entry.place, before: entry.before, after: after, wasStored: entry.wasStored)
     }
   }
 
@@ -221,7 +218,7 @@ final class OpenUndoGroup {
     func renamed(_ entry: Entry) -> Entry {
       Entry(
         place: entry.place.renamed(old, new), before: entry.before.renamed(old, new),
-        after: entry.after?.renamed(old, new), storedPeriod: entry.storedPeriod)
+        after: entry.after?.renamed(old, new), wasStored: entry.wasStored)
     }
     entries = entries.map(renamed)
     savedEntries = savedEntries?.map(renamed)
@@ -238,7 +235,7 @@ extension UndoGroup {
       changes: changes.map {
         Change(
           place: $0.place.renamed(old, new), before: $0.before.renamed(old, new),
-          after: $0.after.renamed(old, new), storedPeriod: $0.storedPeriod)
+          after: $0.after.renamed(old, new), wasStored: $0.wasStored)
       }, number: number)
   }
 }

@@ -98,6 +98,20 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Mine")
   }
 
+  @Test("After an edit that hid a save is discarded, the undo of a new edit is no conflict")
+  func discarded() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("First") { volume.title = "Mine" }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    context.refresh(volume, mergeChanges: false)
+    context.undoGroup("Second") { volume.title = "Mine again" }
+    try context.undo()
+    #expect(volume.title == "Theirs")
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.after) == [.string("Mine")] && found.map(\.current) == [.string("Theirs")])
+  }
+
   @Test("A save of another property, and one of an object without unsaved edits, are no conflicts")
   func otherProperty() throws {
     let scene = try UndoScene()

@@ -23,7 +23,7 @@ final class HiddenSaveSearch {
   ///   row if it was written. One read for each moved member of an ordered relationship.
   func record(in newest: any StoreView) {
     guard let recorder = recording.recorder else { return }
-    var hidden: [(place: EditedPlace, content: EditedContent)] = []
+    var hidden: [EditedPlace] = []
     for overlay in pending.ordered.joined() where !overlay.isNew {
       do {
         hidden += try columns(of: overlay, in: newest) + positions(in: overlay, in: newest)
@@ -36,7 +36,7 @@ final class HiddenSaveSearch {
 
   private func columns(
     of overlay: ObjectOverlay, in newest: any StoreView
-  ) throws -> [(place: EditedPlace, content: EditedContent)] {
+  ) throws -> [EditedPlace] {
     guard overlay.changesRow, let version = overlay.baseVersion,
       try newest.version(of: overlay.reference) != version
     else { return [] }
@@ -46,21 +46,21 @@ final class HiddenSaveSearch {
       guard let base = base[slot], let saved = store[slot],
         ColumnComparison(base: base, local: local, store: saved) == .both
       else { return nil }
-      return (.column(overlay.reference, slot: slot), .value(saved))
+      return .column(overlay.reference, slot: slot)
     }
   }
 
   private func positions(
     in overlay: ObjectOverlay, in newest: any StoreView
-  ) throws -> [(place: EditedPlace, content: EditedContent)] {
+  ) throws -> [EditedPlace] {
     guard overlay.hasOrders else { return [] }
-    var hidden: [(place: EditedPlace, content: EditedContent)] = []
+    var hidden: [EditedPlace] = []
     for relationship in overlay.shape.relationships {
       guard let order = relationship.order, let delta = overlay.order(relationship.slot) else { continue }
       for (member, placement) in delta.moved {
         let key = try newest.orderKey(of: member, under: overlay.reference, in: order)
         guard let key, key != placement.stored, key != placement.key else { continue }
-        hidden.append((.position(of: member, in: overlay.reference, slot: relationship.slot), .key(key)))
+        hidden.append(.position(of: member, in: overlay.reference, slot: relationship.slot))
       }
     }
     return hidden

@@ -135,7 +135,7 @@ final class UndoConflictFinder {
   /// The content with which another context has replaced the content before a change, if an unsaved
   /// edit hides it (HiddenSaves.swift).
   func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
-    guard recording.recorder?.hiddenSaves.hasReplaced(change) == true else { return nil }
+    guard recording.recorder?.hiddenSaves.conflict(with: change) == true else { return nil }
     return reading.contents.storedContent(of: change.place)
   }
 
