@@ -44,7 +44,7 @@ struct SalvageCommand: ConsoleCommand {
     }
     for contents in report.contents {
       let older =
-        contents.keysMaybeOlder == 0 ? "" : ", of which \(contents.keysMaybeOlder) may have been newer"
+        contents.keysMaybeOlder == 0 ? "" : "; \(contents.keysMaybeOlder) of them may have an older value"
       let name = contents.isNameLost ? " (its name is lost)" : ""
       try console.print("keyspace \(contents.keyspace)\(name): \(counted(contents.keys, "key"))\(older)")
     }
@@ -66,11 +66,11 @@ struct SalvageCommand: ConsoleCommand {
     }
     if report.recordsUnfinished > 0 {
       let records = counted(report.recordsUnfinished, "record")
-      try console.print("left out because their commits were never finished: \(records)")
+      try console.print("\(records) left out because their commits were never finished")
     }
     if report.bytesUnfinished > 0 {
       let bytes = counted(Int(report.bytesUnfinished), "damaged byte")
-      try console.print("left out because they may be incomplete: \(bytes)")
+      try console.print("\(bytes) left out because their commits may be unfinished")
     }
     try console.print(
       "\(counted(report.keys, "key")) from \(counted(report.records, "record")) in "

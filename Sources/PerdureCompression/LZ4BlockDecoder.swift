@@ -11,8 +11,8 @@
 // matches near the end, so that decoders can copy in long steps. This decoder does not copy beyond
 // a match, so it ignores that rule.
 
-/// Raw LZ4 blocks without liblz4. It is slower than liblz4 and gives equal results: see rules LB3
-/// and LB4 of `LZ4BlockDecoding`.
+/// Decodes raw LZ4 blocks without liblz4. The decoder is slower than liblz4 and gives equal
+/// results: see rules LB3 and LB4 of `LZ4BlockDecoding`.
 package enum LZ4BlockDecoder: LZ4BlockDecoding {
   package static func decompress(
     _ block: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,

@@ -238,7 +238,7 @@ extension ModelValidation {
       if depths[index] == ModelLimits.hierarchyDepth + 1 {
         error(
           .tooMany, entities[index].name, nil,
-          "More than \(ModelLimits.hierarchyDepth) entities inherit from each other.",
+          "The inheritance hierarchy has more than \(ModelLimits.hierarchyDepth) levels.",
           "Use fewer levels.")
       }
     }

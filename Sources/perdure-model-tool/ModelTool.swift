@@ -2,10 +2,10 @@
 //
 //     perdure-model-tool MODEL FILE
 //
-// It generates the classes of a model into a file, with the choices in the file beside the model.
-// It parses its arguments by itself, because it is a part of the first build of every package that
-// uses the plugin. Findings have the form of compilers, so that build systems show them at their
-// lines.
+// It generates the classes of a model into a file. The options are in the file `*.perdure.json`
+// beside the model. The tool parses its arguments by itself, because it is a part of the first
+// build of every package that uses the plugin. Findings have the format of compiler diagnostics, so
+// build systems show them at the lines of the model.
 
 import PerdureFileIO
 import PerdureModelGenerating

@@ -61,9 +61,10 @@ struct Report {
     }
   }
 
-  /// The table. Perdure is the first engine. In the last two columns, a value greater than 1 means
-  /// that Perdure is better than the best other engine, by elapsed time and by processor time. The
-  /// plain classes are the last column of figures. They store nothing, so they are not compared.
+  /// The table. Perdure is the first engine. The last two columns compare Perdure with the best
+  /// other engine, by elapsed time and by processor time. A value greater than 1 means that Perdure
+  /// is better. The plain classes are the last column of figures. They store nothing, so they are
+  /// not compared.
   func table(processor: Bool) -> String {
     let ratios = "best other / Perdure | by processor time"
     let header = "| | objects | \(engines.joined(separator: " | ")) | \(ratios) |"
@@ -80,7 +81,7 @@ struct Report {
   private var diskLines: [String] {
     if diskBytes.isEmpty { return [] }
     let texts = diskBytes.map { String(format: "%@ %.1f MB", $0.engine, Double($0.count) / 1e6) }
-    return ["on disk after the insertion, closed: \(texts.joined(separator: ", "))"]
+    return ["size on disk after the insertion, with the store closed: \(texts.joined(separator: ", "))"]
   }
 
   private func ratio(_ figures: [Double?]) -> String {

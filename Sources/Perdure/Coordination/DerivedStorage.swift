@@ -22,7 +22,8 @@ package struct DerivedStorage: Hashable, Sendable {
   package let kind: FieldKind
   /// The path from the object to the source of the value.
   package let path: PropertyPath
-  /// The slots along the path. Each slot is one of the destination entity of the slot before it.
+  /// The slots along the path. Each slot after the first belongs to the destination entity of the
+  /// slot before it.
   package let slots: [Int]
   /// The function that is applied to the text at the end of the path; nil if there is none.
   package let function: FetchFunction?
@@ -63,8 +64,8 @@ package struct DerivedStorage: Hashable, Sendable {
     exact(try expression.value(with: source))
   }
 
-  /// Converts a value to the attribute's kind. A number that the kind cannot represent is returned
-  /// unchanged (DS3). Any other such value becomes null.
+  /// Converts a value to the attribute's kind. If a numeric kind cannot represent a number, the
+  /// number is returned unchanged (DS3). Other values that the kind cannot represent become null.
   func exact(_ value: Value) -> Value {
     if let stored = value.stored(as: kind) { return stored }
     return kind.isNumeric && value.isNegative != nil ? value : .null

@@ -2,19 +2,19 @@
 // objects there. The indexes of the relationships then find the objects at the beginning of the
 // path, step by step.
 //
-// A predicate can use such a path if its bounds exclude null. A path that ends early also has the
-// value null, and the indexes do not find objects with such a path. For an order along to-one
-// relationships, the index is read in order, so the objects are found in order. Objects without a
-// value come first in ascending order, and last in descending order. They are found by a scan of
-// all rows, unless the indexes show that there are none.
+// A predicate can use such an access path if its bounds exclude null. If a relationship on the way
+// to the value has no object, the value is also null, but the indexes do not find the fetched
+// object. For an order along to-one relationships, the index is read in order, so the objects are
+// found in order. Objects without a value come first in ascending order, and last in descending
+// order. They are found by a scan of all rows, unless the indexes show that there are none.
 
 internal import PerdurePredicates
 
 extension FetchPlanner {
   /// A path that can be followed from its end to its beginning.
   struct WayIn {
-    /// The indexes of the relationships, from the end of the path. Their keys are the objects that
-    /// a relationship refers to, and their references are its owners.
+    /// The indexes of the relationships, from the end of the path. The key of an entry is the
+    /// object that the relationship refers to, and its reference is an owner of the relationship.
     var outers: [StoreIndex] = []
     /// The names of the relationships, from the beginning of the path.
     var words: [String] = []
@@ -57,8 +57,9 @@ extension FetchPlanner {
     }
   }
 
-  /// The indexes whose first component is the value at the end of a path, or one of some functions
-  /// of it. They contain every object that may have the value.
+  /// The indexes whose first component is one of `functions`, applied to the value at the end of a
+  /// path. A nil function means the value itself. The indexes contain every object that may have
+  /// the value.
   private func indexes(
     at way: WayIn, for functions: Set<TextFunction?> = [nil]
   ) -> [(index: StoreIndex, component: IndexComponent, name: String)] {
@@ -107,7 +108,8 @@ extension FetchPlanner {
 
   // MARK: Orders
 
-  /// Order by an attribute at the end of to-one relationships, and bounds of the same attribute.
+  /// The candidates for an order by an attribute at the end of to-one relationships. They also use
+  /// the bounds of the same attribute.
   func pathOrderCandidates() -> [Candidate] {
     guard fetch.order.count == 1, let criterion = fetch.order.first, criterion.order.path.aggregate == nil,
       let way = wayIn(criterion.order.path.names, .direct)
@@ -121,7 +123,8 @@ extension FetchPlanner {
       guard ranges.allSatisfy(\.fitsIndexes) else { return nil }
       let isAscending = criterion.order.isAscending
       let found = ranges.reduce(0) { $0 + statistics.entryCount(inner, $1) }
-      // The entries that are read for each object. No fetched object refers to some of them.
+      // The number of entries that are read for each fetched object. It is large if many indexed
+      // objects are not the target of a fetched object.
       let walked = min(Double(found), way.perTarget > 0 ? 1 / way.perTarget : .infinity)
       var candidate = Candidate(
         access: .pathOrder(
@@ -161,7 +164,7 @@ extension FetchPlanner {
 }
 
 extension FetchExpression {
-  /// The path that is the expression, or the argument of its text functions.
+  /// The path, if the expression is a path without an aggregate, or text functions of one.
   fileprivate var pathOfValue: PropertyPath? {
     switch self {
     case .keyPath(let path): path.aggregate == nil ? path : nil

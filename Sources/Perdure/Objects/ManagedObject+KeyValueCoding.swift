@@ -46,7 +46,7 @@ extension ManagedObject {
     }
     if let reads = core.reading.retirement.probedReads {
       reads.noteName()
-      // A probe uses this object in place of one whose class has no entity. It has no properties.
+      // If the class has no entity, the probe has given the object an entity without properties.
       if shape.schema.slot(named: key) == nil { return nil }
     }
     if let objects = fetchedValue(key) { return objects }
@@ -63,7 +63,7 @@ extension ManagedObject {
   }
 
   /// - Parameter isChecked: Whether stored bytes that cannot be decoded are an error. Otherwise
-  ///   they read as in `value(forKey:)`.
+  ///   the result is that of `value(forKey:)`.
   func keyedValue(_ key: String, isChecked: Bool = true) throws(KeyedProblem) -> Any? {
     guard shape.composite(named: key) == nil, customSlot(key) == nil else { return value(forKey: key) }
     if let objects = fetchedValue(key) { return objects }
@@ -75,8 +75,8 @@ extension ManagedObject {
     return try decoded(data, slot) ?? value(forKey: key)
   }
 
-  /// The value of a transformable attribute by its type; nil if neither a transformer nor a Codable
-  /// type is known.
+  /// The value of a transformable attribute, decoded by its transformer, or as its collection or
+  /// Codable type; nil if it has neither a transformer nor such a type.
   private func decoded(_ data: Data, _ slot: Int) throws(KeyedProblem) -> Any? {
     if let transformer = shape.transformers[slot] {
       do { return try transformer.value(from: data) } catch {
@@ -155,9 +155,9 @@ extension ManagedObject {
   /// see `setValue(_:forKey:)`.
   ///
   /// - Throws: `PerdureError`; then nothing has changed. 1550 with `details` if the property cannot
-  ///   hold the value, if the property's type or its transformer does not accept it, or if an
-  ///   object is of another entity. `PerdureError.Code.unknownKey`, 139001, if the entity has no
-  ///   such property, the property is derived, or an object belongs to another context.
+  ///   hold the value, or if the property's type or its transformer does not accept it. 1550 also
+  ///   if an object is of another entity. `PerdureError.Code.unknownKey`, 139001, if the entity has
+  ///   no such property, the property is derived, or an object belongs to another context.
   public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
     let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
       try checkedChanges(value, key)
@@ -165,8 +165,8 @@ extension ManagedObject {
     for change in found { change() }
   }
 
-  /// Changes several properties, or none of them; for example, to the members of a decoded JSON
-  /// object.
+  /// Changes several properties, or none of them if it throws. The values can be the members of a
+  /// decoded JSON object.
   ///
   /// - Parameter values: The values by the names of the properties.
   /// - Throws: As `setCheckedValue(_:forKey:)`, for the alphabetically first name whose value
@@ -250,8 +250,8 @@ extension ManagedObject {
     return try changes(value, key)
   }
 
-  /// Why a value that an attribute can store could not be read as the property's type. Nil for a
-  /// value that can be read, and for a value that the attribute cannot store.
+  /// The reason why a read could not return a value as the property's type, although the attribute
+  /// can store the value. Nil if a read could return it, or if the attribute cannot store it.
   private func objection(to leaf: Any, _ slot: Int) -> String? {
     switch shape.properties[slot] {
     case .transient(.undefined, _), .count, .derived, .relationship: return nil

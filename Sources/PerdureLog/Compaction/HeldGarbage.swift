@@ -1,15 +1,15 @@
 // Garbage that snapshots hold. The code here reads no file.
 //
-// This garbage cannot be freed before the snapshots are released, so it is not counted. Otherwise
-// compaction could repeatedly choose segments full of garbage that one old snapshot holds, before
-// segments with freeable space. Held garbage is found by reading a segment, and stays noted until
-// the segment is read again.
+// This garbage cannot be freed before the snapshots are released, so compaction subtracts it from
+// the garbage that it counts. Otherwise compaction could repeatedly choose segments full of garbage
+// that one old snapshot holds, before segments with freeable space. Held garbage is found by
+// reading a segment, and stays noted until the segment is read again.
 //
 // Invariants
 //  HG1  If a record is not visible in the newest state, it is counted once, in its segment. It
 //       counts for the oldest version in which it is visible, as found by the last read. So if
 //       there are two snapshots, only records added after the older snapshot count for the younger
-//       one. Few bytes are forgotten when the younger snapshot is released.
+//       one. Only their bytes are forgotten when the younger snapshot is released.
 //  HG2  A kept tombstone that is younger than the oldest version counts for that version. The
 //       records that it shadows cannot all be freed before that version is released.
 //  HG3  Bytes are forgotten exactly when their version is found to be no longer held. No version

@@ -5,10 +5,10 @@ import Synchronization
 // Protects the data of snapshots after the writer has closed its store.
 //
 // A snapshot can outlive its store. It still reads nodes of the index file in place, and opens blob
-// files. The next writer may reuse those units and remove those files. So if snapshots remain when
-// a writer leaves, the writer becomes a reader like any other opening. It takes a slot in the table
-// of readers before it releases the lock. If it cannot get a slot, it keeps the lock, and the error
-// of a new writer reports that. FORMAT.md, W9.
+// files. The next writer may reuse the space of those nodes and remove those files. So if
+// snapshots remain when a writer leaves, the writer registers as a reader: it takes a slot in the
+// table of readers before it releases the lock. If it cannot get a slot, it keeps the lock, and the
+// error of a new writer reports that. FORMAT.md, W9.
 //
 // Invariants
 //  WP1  A snapshot is pinned, or released, before `isLeft` is read. The leaving writer sets
@@ -18,7 +18,7 @@ import Synchronization
 //  WP2  From the time the writer leaves until the last pin is released, this process has a slot or
 //       the lock. There is one exception: if the data that snapshots read cannot change, neither is
 //       needed.
-//  WP3  A snapshot that takes a slot after the writer has left takes it before it reads the
+//  WP3  If a snapshot needs a slot after the writer has left, it takes the slot before it reads the
 //       superblock (RT1 of ReaderTable). If that superblock is still the last one of the writer
 //       that left, no other writer has relied on the slots yet.
 //  WP4  Without a pin there is neither slot nor lock. The lifetime of the store's object does not
@@ -35,7 +35,7 @@ struct PlaceNeed {
   let states: ClosedRange<UInt64>?
 }
 
-/// The lock or slot of an opening: first the writer's lock, later the slot that keeps files for
+/// The lock or slot of an open store: first the writer's lock, later the slot that keeps files for
 /// snapshots.
 // Unchecked: its state is guarded by `lock`, except `left`.
 final class WriterPlace: @unchecked Sendable {
@@ -114,8 +114,8 @@ final class WriterPlace: @unchecked Sendable {
     writing = nil
   }
 
-  /// Closes a forked child's own descriptor of the lock file. The parent keeps the lock. It never
-  /// waits (Engine+Fork, FK3).
+  /// Closes a forked child's own descriptor of the lock file, without waiting for `lock`
+  /// (Engine+Fork, FK3). The parent keeps its lock on the file.
   func forget() {
     if !isForgotten.exchange(true, ordering: .acquiringAndReleasing) { writing?.release() }
   }

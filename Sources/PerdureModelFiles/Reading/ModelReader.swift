@@ -151,8 +151,8 @@ extension ModelReader {
         remedy: remedy))
   }
 
-  /// The name of a property or index in messages. It follows the name of its owner, the entity or
-  /// composite that contains it.
+  /// The name of a property or index in messages, after the name of its owner. The owner is the
+  /// entity or composite that contains it.
   static func place(of element: ModelElement, in owner: String) -> String {
     ([owner] + [element["name"]].compactMap { $0 }.filter { !$0.isEmpty }).joined(separator: ".")
   }

@@ -148,8 +148,8 @@ private struct SteadyPass {
   mutating func commit(_ writer: inout some EngineWriter) throws {
     operations.removeAll(keepingCapacity: true)
     while operations.count < min(1000, count) {
-      // The step is odd and about 0.6 of the count, so keys that are adjacent in the log are not
-      // adjacent in the index.
+      // The factor is a prime greater than the count, so each pass writes every key once. Keys that
+      // are adjacent in the log are usually not adjacent in the index.
       let ordinal = first + Int(UInt64(next) &* 0x9E37_79B1 % UInt64(count))
       let value = pool.value(UInt64(ordinal) ^ 0x5EAD)
       operations.append(log_operation(key: shape.key(ordinal), value: value, length: shape.valueLength))

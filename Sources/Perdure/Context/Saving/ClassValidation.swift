@@ -95,7 +95,8 @@ final class ClassValidation {
     overlay.shape.slotsOfUnlistedKeys[key].map { ruleValidation.isConcerned(overlay, $0) } ?? true
   }
 
-  /// Whether a required to-one relationship has no target, so that its property cannot be read.
+  /// Whether a required to-one relationship has no target. A read of it would not return a valid
+  /// object.
   private func lacksObjects(_ overlay: ObjectOverlay) -> Bool {
     if overlay.isDeleted { return false }
     return overlay.shape.relationships.contains { relationship in

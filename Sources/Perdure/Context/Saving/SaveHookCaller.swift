@@ -9,13 +9,13 @@
 //   SH2. Then `validateValue` and `validateForInsert`, `validateForUpdate` or `validateForDelete`.
 //        If these change anything, SH1 is repeated for the changed objects. Then validation is
 //        repeated for all objects, because a rule may read several objects, including objects
-//        without hooks. The methods of an object without a required target (1570) are not called,
-//        because reading such a property stops the program.
+//        without hooks. If a required to-one relationship of an object has no target (1570),
+//        `validateForInsert` and `validateForUpdate` are not called: a read of that relationship
+//        would not return a valid object.
 //   SH3. After 1,000 rounds of SH1 and SH2 together, the save throws an error with the objects that
 //        still change.
-//   SH4. No hooks are called for objects that were inserted and deleted since the last save. No
-//        hooks are called for objects that another context has removed either, because the save
-//        refuses them.
+//   SH4. No hooks are called for objects that were inserted and deleted since the last save. The
+//        same applies to objects that another context has removed, because the save refuses them.
 //
 // Hooks may insert, delete, discard, roll back and reset. Therefore an overlay is used only while
 // `PendingChanges` contains it. Hooks must not save: a nested save would write a part of the
@@ -131,8 +131,8 @@ final class SaveHookCaller {
     viewState.readFailure = before
   }
 
-  /// Calls `didSave` while the objects still return their states before the save. Changes by the
-  /// hook are unsaved changes.
+  /// Calls `didSave`. During these calls, objects return the states that they had before the save,
+  /// unless they were deleted since. Changes by the hook are unsaved changes.
   func callDidSave(_ saved: [(object: ManagedObject, state: ObjectState)]) {
     for (object, state) in saved { object.header.pointee.savedState = state }
     for (object, _) in saved { object.didSave() }
@@ -141,7 +141,8 @@ final class SaveHookCaller {
 
   // MARK: Attributes with the time of the save
 
-  /// Sets these attributes, after the hooks of the save and before validation.
+  /// Sets the attributes that store the time of the save. Runs after the hooks of the save, and
+  /// before the rules of the model are checked.
   func setSaveTimes() {
     guard !viewState.isChild, pending.containsEntity(where: { !$0.saveTimeSlots.isEmpty }) else { return }
     let now = Value.date(Date())
