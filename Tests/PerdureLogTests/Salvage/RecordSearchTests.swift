@@ -143,7 +143,9 @@ struct CommitFatesTests {
     }
   }
 
-  @Test("A commit with a damaged end is restored if it is promised or if frames may follow")
+  @Test(
+    "A commit with a damaged end is restored if the superblock promises it or may be old, or if a commit follows"
+  )
   func damagedEnd() {
     for (promised, isLast, verdict) in [
       (4, true, .neverFinished), (5, true, .counts(partly: 5)), (4, false, .counts(partly: 5)),
@@ -159,7 +161,8 @@ struct CommitFatesTests {
     #expect(run(&fates, frame(6)) == [.counts(partly: 5), .counts(partly: nil)])
   }
 
-  @Test("A commit in a gap is restored if the numbers around the gap allow it, or if a chain continues")
+  @Test(
+    "Records in a gap are restored if a commit number fits in the gap, or if their chain continues after it")
   func gaps() {
     var fates = CommitFates()
     _ = run(&fates, frame(1))

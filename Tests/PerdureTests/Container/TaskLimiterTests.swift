@@ -97,7 +97,7 @@ struct TaskLimiterTests {
     #expect(gate.most == 4 && gate.order.count == 10)
   }
 
-  @Test("A task that is cancelled while it waits throws, does not run, and does not count for the limit")
+  @Test("A task that is cancelled while it waits throws, does not run, and does not count toward the limit")
   func cancelled() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 1
@@ -115,7 +115,8 @@ struct TaskLimiterTests {
     #expect(gate.order == [0, 21])
   }
 
-  @Test("A task sees the state at its start, not at its call, and a failed task does not count for the limit")
+  @Test(
+    "A task sees the state at its start, not at its call, and a failed task does not count toward the limit")
   func newestState() async throws {
     struct Refused: Error {}
     let container = try Staff.container()

@@ -12,7 +12,8 @@ struct ConstantFittingTests {
     return try context.count(for: FetchRequest<Sample>(predicate: predicate))
   }
 
-  @Test("A fraction in a format string equals the values of every type that are printed like it")
+  @Test(
+    "A fraction in a format string equals a value of any number type that is printed with the same digits")
   func literals() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)

@@ -34,7 +34,7 @@ struct UndoManagerTests {
     #expect(manager.undoActionName == "First" && manager.redoActionName == "Renamed")
   }
 
-  @Test("A long name counts for the limit of the size")
+  @Test("A long name counts toward the size limit")
   func longName() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
