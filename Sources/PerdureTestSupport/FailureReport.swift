@@ -48,7 +48,7 @@ public struct FailureReport: Sendable, CustomStringConvertible {
   public var mistakes: [SuiteMistake] {
     if callCount == 0 { return [.noOperation] }
     guard struckCount == 0 else {
-      return hidesFailedSyncs && violation == nil ? [.unnoticed("The failure of hidden syncs")] : []
+      return hidesFailedSyncs && violation == nil ? [.unnoticed("A hidden failure of a sync")] : []
     }
     let names = runs.keys.map(\.rawValue).sorted().joined(separator: ", ")
     let kinds = names.isEmpty ? "" : " (\(names))"

@@ -71,7 +71,7 @@ struct SuiteMistakeTests {
     try expect(.noAcknowledgement, saying: "checksMax", try Suite().report(explorer))
   }
 
-  @Test("The report for a program with another file system advises to use the one passed to it")
+  @Test("If a program uses another file system, the report recommends the one passed to the program")
   func noOperation() throws {
     let report = try Suite(elsewhere: SimulatedFileSystem()).report()
     try expect(.noOperation, saying: "StoreOptions.fileSystem", report)
@@ -98,7 +98,7 @@ struct SuiteMistakeTests {
     try report.check(allowing: [.labels])
   }
 
-  @Test("Steps may overlap, and an acknowledgement needs no begun step and may be repeated")
+  @Test("Steps may overlap, and a promise needs no begun step and may be repeated")
   func overlapping() throws {
     let report = try CrashExplorer(seed: 1).explore { fileSystem, marker in
       marker.begin(1)
@@ -214,7 +214,7 @@ struct SweepMistakeTests {
     try report.check(allowing: [.noFailure])
   }
 
-  @Test("Repeating a call that the program no longer makes is reported")
+  @Test("A run whose failure is planned after the last call of the program is reported")
   func onlyFar() {
     let sweep = FailureSweep(seed: 1)
     let report = sweep.run(
@@ -241,7 +241,7 @@ struct SweepMistakeTests {
     #expect(violation.trace.contains { $0.contains("syncDirectory / failed") })
   }
 
-  @Test("Hidden failures of syncs are detected only by a check of the possible disks")
+  @Test("Only a check of the disks after a power cut detects hidden failures of syncs")
   func hiddenSyncs() throws {
     var sweep = FailureSweep(seed: 1)
     sweep.hidesFailedSyncs = true
@@ -253,7 +253,7 @@ struct SweepMistakeTests {
     #expect(throws: FailureViolation.self) { try report.check() }
     let blind = sweep.run(program: program) { _, _ in }
     #expect(blind.violation == nil && blind.struckCount > 0)
-    expect(.canary, saying: "The failure of hidden syncs was not detected", blind)
+    expect(.canary, saying: "A hidden failure of a sync was not detected", blind)
     try blind.check(allowing: [.canary])
     sweep.hidesFailedSyncs = false
     try sweep.run(program: program, verify: verify).check()

@@ -2,8 +2,8 @@ import Foundation
 import PerdureModelCode
 import Testing
 
-/// Files of expected output. If `PERDURE_WRITE_GOLDEN` is set, the tests write these files instead
-/// of comparing them.
+/// Files of expected output. If `PERDURE_WRITE_GOLDEN` is set, the tests write these files before
+/// they compare them.
 enum Golden {
   static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
@@ -21,7 +21,7 @@ enum Golden {
     #expect(
       text == expected,
       """
-      \(path), line \((first?.offset ?? min(lines.count, others.count)) + 1). To accept it: \
+      \(path), line \((first?.offset ?? min(lines.count, others.count)) + 1) differs. To accept the new text: \
       PERDURE_WRITE_GOLDEN=1 swift test --filter PerdureModelCodeTests
       """, sourceLocation: sourceLocation)
   }

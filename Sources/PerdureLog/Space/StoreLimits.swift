@@ -30,12 +30,17 @@ public enum StoreLimits {
 extension StoreLimits {
   static func check(keyspaces count: Int) throws(StoreError) {
     guard count > keyspacesMax else { return }
-    throw StoreError(.invalidArgument, "A store has at most \(keyspacesMax) keyspaces")
+    throw StoreError(
+      .invalidArgument,
+      "The keyspace was not created: a store has at most \(keyspacesMax); use an existing keyspace")
   }
 
   static func check(indexes count: Int) throws(StoreError) {
     guard count > indexesMax else { return }
-    throw StoreError(.invalidArgument, "A store has at most \(indexesMax) derived indexes")
+    throw StoreError(
+      .invalidArgument,
+      "The index was not defined: a store has at most \(indexesMax), including removed ones; use the name of a removed index"
+    )
   }
 
   static func check(name: String) throws(StoreError) {
@@ -48,6 +53,7 @@ extension StoreLimits {
     guard count > FormatLimits.commitPartsMax else { return }
     throw StoreError(
       .invalidArgument,
-      "A commit has at most \(FormatLimits.commitPartsMax) parts; write less at once")
+      "The commit has \(count) parts, but at most \(FormatLimits.commitPartsMax) are allowed; make smaller commits"
+    )
   }
 }
