@@ -33,7 +33,7 @@ private struct InkTransformer: ValueTransformer {
   @Attribute(derived: "sheet.look") var look: Look?
 }
 
-/// D1 of the reference, for values that differ from the values in rows.
+/// D1 of the reference, for attributes whose values are converted from the values in rows.
 @Suite("Derived attributes of ids and of transformed values")
 struct DerivedKindTests {
   private func note() throws -> (Note, ManagedObjectContext) {
@@ -48,7 +48,7 @@ struct DerivedKindTests {
     return (note, context)
   }
 
-  @Test("By name, a copied attribute has the same value as its property")
+  @Test("A read of a copied attribute by name returns the value of its property")
   func byName() throws {
     let (note, context) = try note()
     #expect(note.seen == note.sheet?.objectID && note.look == Look(theme: "dark"))
@@ -71,7 +71,7 @@ struct DerivedKindTests {
     try context.save()
   }
 
-  @Test("By name, values and committed values of a copied transformed attribute are transformed")
+  @Test("Reads by name of a copied transformed attribute return transformed values, also committed ones")
   func transformed() throws {
     ValueTransformers.register(InkTransformer(), named: "DerivedKindTests.ink")
     func ink(_ derivation: String? = nil) -> PropertyDescription {

@@ -86,7 +86,7 @@ private struct ToneTransformer: ValueTransformer {
   }
 }
 
-/// Makes other bytes of the same value each time, as keyed archives do.
+/// Makes different bytes for the same value each time, as keyed archives do.
 private final class VaryingTransformer: ValueTransformer {
   private let count = Atomic(UInt8(0))
 
@@ -271,7 +271,7 @@ struct TransformableTests {
     #expect(same.colour == Colour(red: 9) && same.value(forKey: "colour") as? Colour == Colour(red: 9))
   }
 
-  @Test("Bytes that cannot be decoded can be replaced, and read as data without a class")
+  @Test("Bytes that cannot be decoded can be replaced. Without a class, they are read as data")
   func unreadable() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -296,7 +296,7 @@ struct TransformableTests {
     #expect(plain["draft"] as? Data == Data([0]))
   }
 
-  @Test("Without a class, a transformer for a Codable type converts values by name")
+  @Test("Without a class, a transformer for a Codable type converts values that are set by name")
   func byName() throws {
     ValueTransformers.register(CodableTransformer(Preferences.self), named: "TransformableTests.preferences")
     let model = try ManagedObjectModel([
@@ -399,7 +399,7 @@ struct TransformableTests {
     #expect(refusals(context).isEmpty)
   }
 
-  @Test("A transformed value that validation replaces is saved, even without equality")
+  @Test("If validation replaces a transformed value, the new value is saved, even if its type has no ==")
   func replaced() throws {
     ValueTransformers.register(ToneTransformer(), named: "TransformableTests.tone")
     let container = try Sandbox(Song.self).container
@@ -414,7 +414,7 @@ struct TransformableTests {
     #expect(try other.fetch(Song.fetchRequest()).first?.tone?.pitch == 9)
   }
 
-  @Test("A save ends although a transformer makes other bytes of the same value each time")
+  @Test("A save ends although a transformer makes different bytes for the same value each time")
   func varyingBytes() throws {
     ValueTransformers.register(VaryingTransformer(), named: "TransformableTests.varying")
     let container = try Sandbox(Parcel.self).container

@@ -5,7 +5,8 @@
 /// The transient properties that a child has set of one object.
 struct ChangedTransients {
   let reference: ObjectReference
-  /// The values by slot. Values of any type are shared with the child.
+  /// The values by slot. The value of an attribute of undefined type is not copied: the child
+  /// refers to the same value.
   let values: [(slot: Int, held: TransientValues.Held)]
   /// The changes of transient relationships by slot.
   let links: [(slot: Int, delta: LinkDelta)]

@@ -29,8 +29,8 @@ extension ManagedObjectModel {
   ///     `["name": nil]`, or `variables.updateValue(nil, forKey: "name")`, because
   ///     `variables["name"] = nil` removes the variable.
   ///   - type: The class of the fetched objects. A fetch throws if the objects have another class.
-  /// - Throws: `FetchTemplateError`, with every variable that has no value, a value of another
-  ///   type, or does not exist.
+  /// - Throws: `FetchTemplateError`. Its `problems` are the variables that have no value, have a
+  ///   value of another type, or are not in the template.
   /// - Complexity: O(n) for n nodes of the predicate.
   public func fetchRequestFromTemplate<Root: ManagedObject>(
     withName name: String, substitutionVariables variables: [String: (any PredicateArgument)?] = [:],

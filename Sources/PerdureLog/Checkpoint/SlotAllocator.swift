@@ -98,8 +98,8 @@ struct SlotAllocator {
     return run.slot
   }
 
-  /// Adds a run that neither `checkpoint` nor a later checkpoint reaches. The run waits until it is
-  /// free. SA2
+  /// Adds a run that neither `checkpoint` nor a later checkpoint reaches. The run waits until
+  /// `release` frees it. SA2
   ///
   /// - Parameter first: Checkpoints before `first` also do not reach the run.
   mutating func free(_ run: Run, reachedFrom first: UInt64 = 0, notReachedFrom checkpoint: UInt64) {
@@ -107,8 +107,8 @@ struct SlotAllocator {
     waitingUnitCount += run.unitCount
   }
 
-  /// Frees the units that waited for `checkpoint` or an earlier one. The two newest superblocks
-  /// reference `checkpoint` or a later one. SA2, SA3
+  /// Frees the runs that wait with the tag `checkpoint` or a lower tag. The two newest superblocks
+  /// must reference `checkpoint` or a later one. SA2, SA3
   ///
   /// - Parameter isRead: Whether a reader uses one of the given checkpoints.
   /// - Complexity: O(n log n) for n free runs.

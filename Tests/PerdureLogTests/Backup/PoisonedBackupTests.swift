@@ -15,7 +15,8 @@ struct PoisonedBackupTests {
     return false
   }
 
-  /// Makes a commit of two segments in which one call fails, and then a backup.
+  /// Makes a commit that needs two segments, then a backup. Call `nth` of the commit fails, if the
+  /// commit makes that many calls.
   ///
   /// - Returns: Whether the call failed, and whether a poisoned store made a backup.
   private func run(_ nth: Int, _ code: FileIOError.Code) throws -> (hasFailed: Bool, isPoisoned: Bool) {

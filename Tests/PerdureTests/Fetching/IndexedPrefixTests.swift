@@ -37,7 +37,7 @@ struct IndexedPrefixTests {
     (0..<Int.random(in: 1...3, using: &random)).map { _ in random.pick(texts) }.joined()
   }
 
-  /// Expects the result of a plan. A limit above the count forces a plan.
+  /// Expects the same result with and without a plan. A limit above the count forces a plan.
   private func expectAsPlanned(
     _ prefix: String, _ key: String, _ context: ManagedObjectContext
   ) throws -> Int {
@@ -51,7 +51,8 @@ struct IndexedPrefixTests {
     return count
   }
 
-  /// - Parameter numbers: The numbers that make the codes unique, because no text contains a digit.
+  /// - Parameter numbers: The numbers at the ends of the codes. They make the codes unique, because
+  ///   no text contains a digit.
   private func fill(
     _ context: ManagedObjectContext, _ random: inout SeededGenerator, _ numbers: Range<Int>
   ) {
@@ -62,7 +63,7 @@ struct IndexedPrefixTests {
     }
   }
 
-  @Test("A fetch by prefix finds the same objects as a plan, even in child contexts")
+  @Test("A fetch by prefix finds the same objects with and without a plan, even in child contexts")
   func differential() throws {
     var random = SeededGenerator.forTest("prefixes")
     let context = try Self.container().newContext()

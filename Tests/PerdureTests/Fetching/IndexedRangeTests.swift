@@ -209,7 +209,7 @@ struct IndexedRangeTests {
     }
   }
 
-  /// Expects the result of a plan for the same request. A limit above the count forces a plan.
+  /// Expects the same result with and without a plan. A limit above the count forces a plan.
   private func expectAsPlanned(
     _ format: String, _ arguments: [(any PredicateArgument)?], _ context: ManagedObjectContext
   ) throws {
