@@ -241,6 +241,12 @@ extension ContextUndoManager {
     }
   }
 
+  /// Replaces new objects that a save has merged into others.
+  func replace(_ merged: MergedReferences) {
+    history.replace(merged)
+    madeRecorder?.replace(merged)
+  }
+
   func rollBack() {
     change {
       continued = nil

@@ -284,6 +284,11 @@ final class EditRecorder {
     beginInterval()
   }
 
+  /// Replaces new objects that a save has merged into others, in the open groups.
+  func replace(_ merged: MergedReferences) {
+    for group in openGroups { group.replace(merged) }
+  }
+
   /// Replaces the reference of an object without links.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }

@@ -39,7 +39,7 @@ struct MergedReferences {
 
   private func survivor(_ reference: ObjectReference) -> ObjectReference { survivors[reference] ?? reference }
 
-  private func replaced(_ place: EditedPlace) -> EditedPlace {
+  func replaced(_ place: EditedPlace) -> EditedPlace {
     switch place {
     case .object: return place
     case .column(let owner, let slot): return .column(survivor(owner), slot: slot)
@@ -54,7 +54,7 @@ struct MergedReferences {
     }
   }
 
-  private func replaced(_ content: EditedContent) -> EditedContent {
+  func replaced(_ content: EditedContent) -> EditedContent {
     switch content {
     case .value(let value): .value(replaced(value))
     case .object(let object):

@@ -213,6 +213,23 @@ final class OpenUndoGroup {
     (entries, positions, hasInsertions) = (copy.entries, copy.positions, copy.hasInsertions)
   }
 
+  /// Replaces new objects that a save has merged into others. The merge has sealed their places.
+  func replace(_ merged: MergedReferences) {
+    let old = entries
+    (entries, positions, hasInsertions) = ([], [:], false)
+    for entry in old {
+      let after = entry.after.map { merged.replaced($0) }
+      if let position = positions[merged.replaced(entry.place)] {
+        entries[position].after = after
+      } else {
+        append(
+          Entry(
+            place: merged.replaced(entry.place), before: merged.replaced(entry.before), after: after,
+            wasStored: entry.wasStored))
+      }
+    }
+  }
+
   /// Replaces the reference of an object.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     func renamed(_ entry: Entry) -> Entry {

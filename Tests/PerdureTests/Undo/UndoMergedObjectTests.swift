@@ -5,7 +5,11 @@ import Testing
 struct UndoMergedObjectTests {
   /// A context whose new mark was merged into the mark of another context, with the groups "Insert"
   /// and "Edit".
-  private func merged(_ edit: (UndoMark) -> Void) throws -> (UndoScene, UndoMark) {
+  ///
+  /// - Parameter savesInGroup: Whether the save that merges runs in the closure of the second group.
+  private func merged(
+    savesInGroup: Bool, _ edit: (UndoMark) -> Void
+  ) throws -> (UndoScene, UndoMark) {
     let scene = try UndoScene()
     let context = scene.context
     context.mergePolicy = .mergeByPropertyObjectTrump
@@ -14,20 +18,25 @@ struct UndoMergedObjectTests {
       mark.label = "x"
       return mark
     }
-    context.undoGroup("Edit") { edit(mark) }
     let other = scene.container.newContext()
     UndoMark(context: other).label = "x"
     try other.save()
-    try context.save()
+    try context.undoGroup("Edit") {
+      edit(mark)
+      if savesInGroup { try context.save() }
+    }
+    if !savesInGroup { try context.save() }
     #expect(context.mergedObjectIDs.count == 1)
     let found = try context.fetch(FetchRequest<UndoMark>())
     return (scene, try #require(found.first))
   }
 
-  @Test("A link that a group has added is removed, and the object of the other context stays")
-  func link() throws {
+  @Test(
+    "A link that a group has added is removed, and the object of the other context stays",
+    arguments: [false, true])
+  func link(savesInGroup: Bool) throws {
     var volume: UndoVolume?
-    let (scene, mark) = try merged { mark in
+    let (scene, mark) = try merged(savesInGroup: savesInGroup) { mark in
       let new = UndoVolume(context: mark.managedObjectContext!)
       mark.volumes.insert(new)
       mark.favourite = new

@@ -112,13 +112,12 @@ final class UndoGroups {
   /// Marks all edits as saved, after a save.
   func didSave() { manager?.didSave(contents) }
 
-  /// Replaces the new objects that a save has merged into others, in the complete groups. Called
+  /// Replaces the new objects that a save has merged into others, in all groups. Called
   /// after the commit, because a save that fails separates them again.
   func replaceMergedObjects(_ pending: PendingChanges) {
     guard let manager, !pending.mergedObjects.isEmpty else { return }
     let survivors = pending.mergedObjects.keys.map { ($0, pending.survivor(of: $0)) }
-    manager.history.replace(
-      MergedReferences(Dictionary(uniqueKeysWithValues: survivors), registry.graph))
+    manager.replace(MergedReferences(Dictionary(uniqueKeysWithValues: survivors), registry.graph))
   }
 
   /// Undoes or redoes the last group of a direction by `body`.
