@@ -19,7 +19,7 @@ public struct UndoConflict: Hashable, Sendable {
   public let before: Value
   /// The value that the group has set.
   public let after: Value
-  /// The value now; the saved value if an unsaved edit hides it.
+  /// The value that the context shows; the saved value if an unsaved edit hides it.
   public let current: Value
   /// The object at the other end, for a link or a position in a to-many relationship.
   public let member: ManagedObjectID?
@@ -39,7 +39,8 @@ extension UndoConflict: CustomStringConvertible {
 public enum UndoConflictPolicy: Hashable, Sendable {
   /// Throws an error with all conflicts, and changes nothing.
   case refuse
-  /// Keeps the current values, and restores the others.
+  /// Keeps the values that the context shows, and restores the others. So an unsaved edit that
+  /// hides a saved value stays.
   case keepCurrent
   /// Replaces the current values. An object that no longer exists is not restored, and neither are
   /// links to it.
