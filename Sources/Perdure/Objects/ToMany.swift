@@ -158,7 +158,7 @@ public struct ToMany<Element: ManagedObject> {
     for target in owner.relatedReferences(slot) {
       context.editing.linkEditor.disconnect(owner.reference, relationship, target)
     }
-    context.editing.linkEditor.letGoOfVanishedTargets(owner.reference, relationship)
+    context.editing.linkEditor.dropLinksToVanished(owner.reference, relationship)
   }
 
   /// Connects exactly these objects.
@@ -171,7 +171,7 @@ public struct ToMany<Element: ManagedObject> {
     for target in owner.relatedReferences(slot) where !kept.contains(target) {
       context.editing.linkEditor.disconnect(owner.reference, relationship, target)
     }
-    context.editing.linkEditor.letGoOfVanishedTargets(owner.reference, relationship)
+    context.editing.linkEditor.dropLinksToVanished(owner.reference, relationship)
     insert(contentsOf: wanted)
   }
 }

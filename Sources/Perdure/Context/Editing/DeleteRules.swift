@@ -139,7 +139,7 @@ final class DeleteRules {
       }
     }
     withExtendedLifetime(prepared) {}
-    for target in targets { letGo(owner, relationship, target, rule) }
+    for target in targets { removeLink(owner, relationship, target, rule) }
   }
 
   /// Calls `prepareForDeletion` of the targets of a cascade if their class overrides it. Includes
@@ -170,7 +170,7 @@ final class DeleteRules {
   }
 
   /// Removes one link of a deleted object, unless a deletion at the other end removes it.
-  private func letGo(
+  private func removeLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference,
     _ rule: DeleteRule
   ) {

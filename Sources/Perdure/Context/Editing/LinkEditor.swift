@@ -247,7 +247,7 @@ final class LinkEditor {
   }
 
   /// Removes unsaved links to objects that were removed by another context.
-  func letGoOfVanishedTargets(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+  func dropLinksToVanished(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard !viewState.vanished.isEmpty, !relationship.isInColumn,
       let delta = pending[owner]?.delta(relationship.slot)
     else { return }

@@ -199,7 +199,7 @@ final class PendingRebase {
       viewState.vanished.insert(overlay.reference)
       return
     }
-    guard let newest else { return letGoOfVanished(overlay) }
+    guard let newest else { return dropLinksOfVanished(overlay) }
     guard overlay.baseVersion != nil, newest != overlay.baseVersion else { return }
     overlay.baseVersion = newest
     guard let object = registry.identityMap.object(overlay.reference) else { return }
@@ -211,7 +211,7 @@ final class PendingRebase {
   /// Handles an object with unsaved changes that another context has removed. Removes its unsaved
   /// links at both ends. Changed attributes stay: the next save refuses them, until the object is
   /// deleted here too or its changes are discarded.
-  private func letGoOfVanished(_ overlay: ObjectOverlay) {
+  private func dropLinksOfVanished(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.columns where overlay.value(relationship.slot) != nil {
       let partner = pairedPartner(overlay.reference, relationship)
       linkEditor.setColumn(overlay.reference, relationship, nil)
@@ -237,9 +237,9 @@ final class PendingRebase {
   }
 
   /// Removes unsaved links to removed objects, if they have no delta at the other end.
-  func letGoOfVanishedTargets(_ overlay: ObjectOverlay) {
+  func dropLinksToVanished(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
-      linkEditor.letGoOfVanishedTargets(overlay.reference, relationship)
+      linkEditor.dropLinksToVanished(overlay.reference, relationship)
     }
   }
 

@@ -58,7 +58,7 @@ final class ObjectRefresh {
     if let overlay = object.overlay, !overlay.isNew {
       if mergeChanges { rebase.rebase(overlay) } else { rebase.discard(overlay) }
     }
-    if mergeChanges, let overlay = object.overlay { rebase.letGoOfVanishedTargets(overlay) }
+    if mergeChanges, let overlay = object.overlay { rebase.dropLinksToVanished(overlay) }
     if !mergeChanges, object.overlay?.isNew != true {
       object.dropValues()
       transientState.dropTransientLinks(of: object.reference)
@@ -77,7 +77,7 @@ final class ObjectRefresh {
     let ended = hooks.willTurnIntoFaults(registry.identityMap.objects.filter { $0.overlay == nil })
     recording.excludingFromUndo {
       for overlay in pending.ordered.joined() where !overlay.isNew { rebase.rebase(overlay) }
-      for overlay in pending.ordered.joined() { rebase.letGoOfVanishedTargets(overlay) }
+      for overlay in pending.ordered.joined() { rebase.dropLinksToVanished(overlay) }
     }
     for object in registry.identityMap.objects where object.overlay == nil { object.dropValues() }
     transientState.dropSettledTransientLinks()

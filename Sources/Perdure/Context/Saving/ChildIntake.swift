@@ -59,7 +59,7 @@ final class ChildIntake {
     for place in change.places { takePlace(place) }
     for changed in transients { take(changed) }
     for changed in transients { takeLinks(changed) }
-    letGo(of: change.removals)
+    disconnectSurvivors(from: change.removals)
     for reference in change.removals { editing.objectEditor.markDeleted(reference) }
     editing.deleteRules.propagateDeletes()
   }
@@ -142,7 +142,7 @@ final class ChildIntake {
   /// Removes the links between objects that the child has deleted and objects that it has not
   /// deleted. The row of a deleted object does not show which links the child has removed. The
   /// delete rule of such a link must not prevent the deletion, or cascade, in this context.
-  func letGo(of removals: [ObjectReference]) {
+  private func disconnectSurvivors(from removals: [ObjectReference]) {
     let removed = Set(removals)
     for reference in removals {
       for relationship in graph.shape(of: reference).relationships where relationship.deleteRule != .noAction

@@ -38,11 +38,11 @@ final class UndoRestorer {
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
         return reference
       })
-    tellRestored(changes, returned: Set(returned.map(\.reference)))
+    awakenRestored(changes, returned: Set(returned.map(\.reference)))
   }
 
   /// Calls `awake(fromSnapshotEvents:)` of the instances whose values the undo has changed.
-  private func tellRestored(_ changes: [UndoGroup.Change], returned: Set<ObjectReference>) {
+  private func awakenRestored(_ changes: [UndoGroup.Change], returned: Set<ObjectReference>) {
     var notified: Set<ObjectReference> = []
     for change in changes {
       let owner = change.place.owner
