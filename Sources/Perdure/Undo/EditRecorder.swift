@@ -36,6 +36,7 @@ final class EditRecorder {
   @exclusivity(unchecked) private var taskGroups: [ObjectIdentifier: OpenUndoGroup] = [:]
   @exclusivity(unchecked) private var exclusionDepth = 0
 
+  /// The places whose unsaved edits hide saves of other contexts.
   @exclusivity(unchecked) private(set) var hiddenSaves = HiddenSaves()
 
   /// The deleted object whose delete rules are applied again; nil if there is none.
@@ -228,11 +229,11 @@ final class EditRecorder {
   }
 
   /// Records places whose unsaved edits hide saves of other contexts.
-  func hide(_ places: [EditedPlace]) { hiddenSaves.insert(places) }
+  func noteHiddenSaves(at places: [EditedPlace]) { hiddenSaves.insert(places) }
 
   /// Forgets the hidden saves that an undo has overwritten.
-  func overwriteHiddenSaves(_ conflicts: [FoundConflict]) {
-    for conflict in conflicts { hiddenSaves.remove(conflict.place) }
+  func forgetHiddenSaves(at places: [EditedPlace]) {
+    for place in places { hiddenSaves.remove(place) }
   }
 
   /// Removes the edits from the open groups.
@@ -289,10 +290,9 @@ final class EditRecorder {
     for group in openGroups { group.replace(merged) }
   }
 
-  /// Replaces the reference of an object without links.
+  /// Replaces the reference of a new object without links. Hidden saves concern stored objects.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }
-    hiddenSaves.rename(old, new)
     changeHistory { $0.rename(old, new) }
   }
 }

@@ -28,10 +28,4 @@ struct HiddenSaves {
   mutating func remove(_ place: EditedPlace) { places.remove(place) }
 
   mutating func removeAll() { places = [] }
-
-  /// Replaces the reference of an object.
-  mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
-    if places.isEmpty { return }
-    places = Set(places.map { $0.renamed(old, new) })
-  }
 }

@@ -16,12 +16,12 @@ final class ContextAdvance {
   private let transientState: TransientState
   private let layerFollower: LayerFollower
   private let recording: EditRecording
-  private let hiddenSaves: HiddenSaveSearch
+  private let hiddenSaveSearch: HiddenSaveSearch
   private let linkEditor: LinkEditor
   private let rebase: PendingRebase
 
   init(
-    _ reading: ContextReading, recording: EditRecording, hiddenSaves: HiddenSaveSearch,
+    _ reading: ContextReading, recording: EditRecording, hiddenSaveSearch: HiddenSaveSearch,
     linkEditor: LinkEditor, rebase: PendingRebase
   ) {
     viewState = reading.viewState
@@ -29,7 +29,7 @@ final class ContextAdvance {
     transientState = reading.transientState
     layerFollower = reading.layerFollower
     self.recording = recording
-    self.hiddenSaves = hiddenSaves
+    self.hiddenSaveSearch = hiddenSaveSearch
     self.linkEditor = linkEditor
     self.rebase = rebase
   }
@@ -46,7 +46,7 @@ final class ContextAdvance {
   /// Shows a newer state of the store. Unsaved changes stay.
   func moveOn(to newest: any StoreView) {
     recording.settleUndoGroups()
-    hiddenSaves.record(in: newest)
+    hiddenSaveSearch.record(in: newest)
     recording.excludingFromUndo { showMerged(newest) }
   }
 

@@ -8,7 +8,7 @@ struct ContextEditing {
   let orderEditor: OrderEditor
   let linkEditor: LinkEditor
   let rebase: PendingRebase
-  let hiddenSaves: HiddenSaveSearch
+  let hiddenSaveSearch: HiddenSaveSearch
   let advancing: ContextAdvance
   let deleteRules: DeleteRules
   let removal: ObjectRemoval
@@ -28,9 +28,10 @@ struct ContextEditing {
     rebase = PendingRebase(
       reading: shared, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
       refusal: refusal)
-    hiddenSaves = HiddenSaveSearch(reading, rebase: rebase, recording: recording)
+    hiddenSaveSearch = HiddenSaveSearch(reading, rebase: rebase, recording: recording)
     advancing = ContextAdvance(
-      reading, recording: recording, hiddenSaves: hiddenSaves, linkEditor: linkEditor, rebase: rebase)
+      reading, recording: recording, hiddenSaveSearch: hiddenSaveSearch, linkEditor: linkEditor,
+      rebase: rebase)
     deleteRules = DeleteRules(
       reading: shared, recording: recording, objectEditor: objectEditor, linkEditor: linkEditor,
       activity: activity)

@@ -31,7 +31,7 @@ final class HiddenSaveSearch {
         viewState.noteReadFailure(error, overlay.reference)
       }
     }
-    recorder.hide(hidden)
+    recorder.noteHiddenSaves(at: hidden)
   }
 
   private func columns(

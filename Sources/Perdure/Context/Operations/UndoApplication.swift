@@ -96,7 +96,7 @@ final class UndoApplication {
       undoGroups.takeBack(direction) {
         undoRestorer.restore(changes, kept)
         deleteRules.propagateDeletes()
-        if policy == .overwrite { undoManager.recorder.overwriteHiddenSaves(conflicts) }
+        if policy == .overwrite { undoManager.recorder.forgetHiddenSaves(at: conflicts.map(\.place)) }
       }
       rows = undoRestorer.storedRows(of: changes)
     }

@@ -118,25 +118,23 @@ final class UndoConflictFinder {
     let isChanged =
       !isReturning && !current.isSame(as: change.after) && !current.isSame(as: change.before)
       && !isLostTransient(change.place)
-    if let saved = hiddenSave(change), !saved.isSame(as: change.before) {
+    let hidden = hiddenSave(change)
+    if hidden != nil || isLost || isChanged {
       return FoundConflict(
         place: change.place, property: change.place, before: change.before, after: change.after,
-        current: saved)
-    }
-    if isLost || isChanged {
-      return FoundConflict(
-        place: change.place, property: change.place, before: change.before, after: change.after,
-        current: current)
+        current: hidden ?? current)
     }
     guard let target else { return nil }
     return conflict(ofPartner: target, change, places)
   }
 
   /// The content with which another context has replaced the content before a change, if an unsaved
-  /// edit hides it (HiddenSaves.swift).
-  func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
-    guard recording.recorder?.hiddenSaves.conflict(with: change) == true else { return nil }
-    return reading.contents.storedContent(of: change.place)
+  /// edit hides it (HiddenSaves.swift); nil if both are the same.
+  private func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
+    guard recording.recorder?.hiddenSaves.conflict(with: change) == true,
+      let saved = reading.contents.storedContent(of: change.place), !saved.isSame(as: change.before)
+    else { return nil }
+    return saved
   }
 
   /// Whether a transient attribute has no value because the instance was released or refreshed.
