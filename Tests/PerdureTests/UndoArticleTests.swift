@@ -33,7 +33,7 @@ private enum UndoExample {
   }
   // end
 
-  static func run() throws {
+  @MainActor static func run() async throws {
     // UndoAndRedo 2
     let container = try PersistentContainer(
       name: "ToDo", classes: [ToDoList.self, ToDo.self], description: .inMemory)
@@ -73,6 +73,14 @@ private enum UndoExample {
     print(first.isDone, first.lastShown != nil)  // false true
     // end
     // UndoAndRedo 5
+    await context.undoGroup("Rename Later") {
+      await Task.yield()  // other tasks can edit here
+      first.title = "Sleep long"
+    }
+    try context.undo()
+    print(first.title)  // Sleep
+    // end
+    // UndoAndRedo 6
     context.undoGroup("Rename") { first.title = "Rest" }
     try context.save()
 
@@ -95,12 +103,13 @@ private enum UndoExample {
 @Suite("The examples of the article about undo")
 struct UndoArticleTests {
   @Test("UndoAndRedo runs, and prints the text of its comments")
-  func runs() throws {
-    try UndoExample.run()
+  @MainActor func runs() async throws {
+    try await UndoExample.run()
     #expect(
       printedLines.withLock { $0 } == [
         #"["Sleep", "Buy bread", "Call Ada"]"#, #"["Buy bread", "Call Ada", "Sleep"]"#,
-        #"["Sleep", "Buy bread", "Call Ada"]"#, "0", "3", "false true", #""Sleep" "Rest" "Sleep well""#,
+        #"["Sleep", "Buy bread", "Call Ada"]"#, "0", "3", "false true", "Sleep",
+        #""Sleep" "Rest" "Sleep well""#,
         "Sleep well",
       ])
   }
@@ -108,7 +117,7 @@ struct UndoArticleTests {
   @Test("The code blocks of the article equal the code in this file")
   func sameText() throws {
     let code = try DocumentedCode("Sources/Perdure/Perdure.docc/UndoAndRedo.md", in: #filePath)
-    #expect(code.counts == (5, 5))
-    for number in 1...5 { try code.expectSame(number) }
+    #expect(code.counts == (6, 6))
+    for number in 1...6 { try code.expectSame(number) }
   }
 }

@@ -113,6 +113,9 @@ final class ObjectOverlay {
 
   deinit { dropValues() }
 
+  /// The copy in `keptBase`, if the changes are still based on it.
+  var keptRow: KeptRow? { keptBase.flatMap { $0.version == baseVersion ? $0 : nil } }
+
   /// Whether the row has to be written.
   var changesRow: Bool { values != nil }
 

@@ -96,7 +96,8 @@ public final class ContextUndoManager {
   }
 
   /// Undoes the last group; does nothing if there is none. Ends the event: observers of the context
-  /// are called before the function returns or throws.
+  /// are called before the function returns or throws. A call inside of `undoGroup` or
+  /// `withoutUndo`, or by a hook of a save, stops the program.
   ///
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: `PerdureError` 139003 with all `undoConflicts`, if the policy is `.refuse` and

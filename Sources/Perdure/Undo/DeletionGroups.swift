@@ -77,7 +77,7 @@ extension UndoGroup {
         columns: columns, transients: object.transients, wasStored: object.wasStored,
         hasPermanentID: object.hasPermanentID)
       return Change(
-        place: change.place, before: .object(before), after: change.after, wasStored: change.wasStored)
+        place: change.place, before: .object(before), after: change.after)
     }
     return UndoGroup(name: name, changes: dated, number: number)
   }

@@ -80,7 +80,6 @@ final class EditRecorder {
     {
       for other in openGroups + deletionGroups.open where other !== group { other.seal(place, before) }
     }
-    if !hiddenSaves.isEmpty, before().isStored { hiddenSaves.remove(place) }
     group?.note(place, before)
   }
 
@@ -228,13 +227,13 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// Records places whose unsaved edits hide saves of other contexts.
-  func noteHiddenSaves(at places: [EditedPlace]) { hiddenSaves.insert(places) }
-
-  /// Forgets the hidden saves that an undo has overwritten.
-  func forgetHiddenSaves(at places: [EditedPlace]) {
-    for place in places { hiddenSaves.remove(place) }
+  /// Records a save of another context that an unsaved edit hides.
+  func noteHiddenSave(at place: EditedPlace, replaced content: EditedContent) {
+    hiddenSaves.insert(place, replaced: content)
   }
+
+  /// Forgets a hidden save that an undo overwrites.
+  func forgetHiddenSave(at place: EditedPlace) { hiddenSaves.remove(place) }
 
   /// Removes the edits from the open groups.
   ///

@@ -37,6 +37,11 @@ enum EditedPlace: Hashable {
     }
   }
 
+  /// The owner, and the member of a position.
+  var objects: [ObjectReference] {
+    if case .position(let member, let owner, _) = self { [owner, member] } else { [owner] }
+  }
+
   /// The property that the place belongs to; nil for an object as a whole.
   var slot: Int? {
     switch self {

@@ -26,12 +26,12 @@ struct MergedReferences {
       if let position = positions[place] {
         let first = changes[position]
         changes[position] = UndoGroup.Change(
-          place: place, before: first.before, after: after, wasStored: first.wasStored)
+          place: place, before: first.before, after: after)
       } else {
         positions[place] = changes.count
         changes.append(
           UndoGroup.Change(
-            place: place, before: replaced(change.before), after: after, wasStored: change.wasStored))
+            place: place, before: replaced(change.before), after: after))
       }
     }
     return UndoGroup(name: group.name, changes: changes, number: group.number)

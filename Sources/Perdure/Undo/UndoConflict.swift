@@ -28,7 +28,8 @@ public struct UndoConflict: Hashable, Sendable {
 extension UndoConflict: CustomStringConvertible {
   /// The property with its three values.
   public var description: String {
-    let name = property.isEmpty ? "\(objectID)" : "\(objectID) \(property)"
+    if property.isEmpty { return "\(objectID): the group has changed the object, but it does not exist now" }
+    let name = "\(objectID) \(property)"
     let place = member.map { "\(name), member \($0)" } ?? name
     let values = [before, after, current].map { "\($0)".shortened }
     return "\(place): was \(values[0]), the group has set \(values[1]), and it is \(values[2]) now"

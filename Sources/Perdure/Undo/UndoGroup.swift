@@ -2,7 +2,9 @@
 //
 // Invariants:
 //   UG1. A group has a place at most once. `before` is the content of the place before the group's
-//        first edit of it. `after` is its content after the last edit.
+//        first edit of it. `after` is its content after the last edit. Before the context gets
+//        another state of the store, a place with its earlier content is removed: another context
+//        may change it until the next edit.
 //   UG2. A complete group omits places whose content did not change. It keeps all columns
 //        and transient attributes of objects that it has removed, because an undo restores their
 //        values.
@@ -20,8 +22,6 @@ struct UndoGroup {
     let place: EditedPlace
     let before: EditedContent
     let after: EditedContent
-    /// Whether `before` was the stored content (HS1 in HiddenSaves.swift).
-    var wasStored = false
 
     var byteCount: Int { MemoryLayout<Change>.size + before.byteCount + after.byteCount }
   }
@@ -56,8 +56,8 @@ final class OpenUndoGroup {
     /// Nil until a change that does not belong to the group. Then it is the content before that
     /// change.
     var after: EditedContent?
-    /// As in `UndoGroup.Change`.
-    let wasStored: Bool
+
+    var isUnchanged: Bool { after.map { before.isSame(as: $0) } ?? false }
   }
 
   var name: String
@@ -82,8 +82,7 @@ final class OpenUndoGroup {
     for change in group.changes {
       append(
         Entry(
-          place: change.place, before: change.before, after: change.after,
-          wasStored: change.wasStored))
+          place: change.place, before: change.before, after: change.after))
     }
   }
 
@@ -137,9 +136,8 @@ final class OpenUndoGroup {
     if let position = positions[place] {
       entries[position].after = nil
     } else {
-      let content = before()
       append(
-        Entry(place: place, before: content, after: nil, wasStored: content.isStored))
+        Entry(place: place, before: before(), after: nil))
     }
   }
 
@@ -162,6 +160,15 @@ final class OpenUndoGroup {
       let after = entry.after ?? reader.content(of: entry.place)
       entries[position].after = after.isStored ? reader.storedContent(of: entry.place) ?? after : after
     }
+    removeUnchanged()
+  }
+
+  private func removeUnchanged() {
+    let removed = removedObjects(entries)
+    let changed = entries.filter { !$0.isUnchanged || isValue($0.place, ofOneOf: removed) }
+    if changed.count == entries.count { return }
+    (entries, positions, hasInsertions) = ([], [:], false)
+    for entry in changed { append(entry) }
   }
 
   /// The changes of the group (UG2, UG4). All contents must have been read (`settle(_:)`).
@@ -171,17 +178,22 @@ final class OpenUndoGroup {
   func savedChanges() -> [UndoGroup.Change] { changes(savedEntries ?? []) }
 
   private func changes(_ entries: [Entry]) -> [UndoGroup.Change] {
+    let removed = removedObjects(entries)
+    return entries.compactMap { entry in
+      guard let after = entry.after, !entry.before.isStored, !after.isStored,
+        !entry.isUnchanged || isValue(entry.place, ofOneOf: removed)
+      else { return nil }
+      return UndoGroup.Change(
+        place: entry.place, before: entry.before, after: after)
+    }
+  }
+
+  private func removedObjects(_ entries: [Entry]) -> Set<ObjectReference> {
     var removed: Set<ObjectReference> = []
     for entry in entries where !entry.before.isAbsent && entry.after?.isAbsent == true {
       if case .object(let reference) = entry.place { removed.insert(reference) }
     }
-    return entries.compactMap { entry in
-      guard let after = entry.after, !entry.before.isStored, !after.isStored,
-        !entry.before.isSame(as: after) || isValue(entry.place, ofOneOf: removed)
-      else { return nil }
-      return UndoGroup.Change(
-        place: entry.place, before: entry.before, after: after, wasStored: entry.wasStored)
-    }
+    return removed
   }
 
   private func isValue(_ place: EditedPlace, ofOneOf owners: Set<ObjectReference>) -> Bool {
@@ -224,8 +236,7 @@ final class OpenUndoGroup {
       } else {
         append(
           Entry(
-            place: merged.replaced(entry.place), before: merged.replaced(entry.before), after: after,
-            wasStored: entry.wasStored))
+            place: merged.replaced(entry.place), before: merged.replaced(entry.before), after: after))
       }
     }
   }
@@ -235,7 +246,7 @@ final class OpenUndoGroup {
     func renamed(_ entry: Entry) -> Entry {
       Entry(
         place: entry.place.renamed(old, new), before: entry.before.renamed(old, new),
-        after: entry.after?.renamed(old, new), wasStored: entry.wasStored)
+        after: entry.after?.renamed(old, new))
     }
     entries = entries.map(renamed)
     savedEntries = savedEntries?.map(renamed)
@@ -252,7 +263,7 @@ extension UndoGroup {
       changes: changes.map {
         Change(
           place: $0.place.renamed(old, new), before: $0.before.renamed(old, new),
-          after: $0.after.renamed(old, new), wasStored: $0.wasStored)
+          after: $0.after.renamed(old, new))
       }, number: number)
   }
 }

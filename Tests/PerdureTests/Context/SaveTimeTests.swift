@@ -17,6 +17,12 @@ import Testing
   @Relationship(inverse: "book") var pages: ToMany<Page>
 }
 
+@Entity private final class Ticket: ManagedObject {
+  @Attribute(.unique) var number: String?
+  var text: String = ""
+  @Attribute(derived: "now()") private(set) var edited: Date?
+}
+
 @Entity private final class Mark: ManagedObject {
   @Relationship(inverse: "marks") var pages: ToMany<Page>
 }
@@ -33,7 +39,7 @@ import Testing
 
 @Suite("Attributes that a save sets to its time")
 struct SaveTimeTests {
-  private static let classes: [ManagedObject.Type] = [Page.self, Shelf.self, Mark.self]
+  private static let classes: [ManagedObject.Type] = [Page.self, Shelf.self, Mark.self, Ticket.self]
 
   private func container(_ description: PersistentStoreDescription = .inMemory) throws -> PersistentContainer
   {
@@ -138,6 +144,50 @@ struct SaveTimeTests {
     }
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(said.contains("Text.edited cannot be set: each save sets it."), "\(said)")
+  }
+
+  @Test(
+    "A merge policy decides about the other properties of an object",
+    arguments: [
+      (MergePolicy.mergeByPropertyStoreTrump, false), (.mergeByPropertyObjectTrump, true), (.overwrite, true),
+      (.rollback, false),
+    ])
+  func policies(policy: MergePolicy, wins: Bool) throws {
+    let container = try container()
+    let here = container.newContext()
+    here.mergePolicy = policy
+    let page = Page(context: here)
+    try here.save()
+    let there = container.newContext()
+    try #require(there.existingObject(with: page.objectID) as? Page).text = "theirs"
+    page.text = "mine"
+    try there.save()
+    let before = Date()
+    try here.save()
+    let saved = try #require(try container.newContext().existingObject(with: page.objectID) as? Page)
+    #expect(saved.text == (wins ? "mine" : "theirs") && saved.edited == page.edited)
+    #expect(!wins || page.edited.map { $0 >= before } == true)
+  }
+
+  @Test(
+    "A new object with the unique value of a saved one is merged into it",
+    arguments: [
+      (MergePolicy.mergeByPropertyStoreTrump, "theirs"), (.mergeByPropertyObjectTrump, "mine"),
+      (.overwrite, "mine"),
+    ])
+  func upsert(policy: MergePolicy, text: String) throws {
+    let container = try container()
+    let (here, there) = (container.newContext(), container.newContext())
+    here.mergePolicy = policy
+    for (context, own) in [(here, "mine"), (there, "theirs")] {
+      let ticket = Ticket(context: context)
+      (ticket.number, ticket.text) = ("1", own)
+    }
+    try there.save()
+    try here.save()
+    let tickets = try container.newContext().fetch(FetchRequest<Ticket>())
+    #expect(tickets.count == 1 && here.mergedObjectIDs.count == 1)
+    #expect(tickets.first?.text == text && tickets.first?.edited != nil)
   }
 
   @Test("Two contexts that change different properties of an object do not conflict")

@@ -267,4 +267,146 @@ struct UndoHiddenSaveTests {
     try context.undo()
     #expect(volume.title == "One")
   }
+
+  @Test("A group that changes a place again after a merge restores the merged value")
+  func setBackBeforeMerge() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    try context.undoGroup("Edit") {
+      volume.title = "Mine"
+      volume.title = "One"
+      try saveElsewhere("Theirs", of: volume, in: scene)
+      #expect(volume.title == "Theirs")
+      volume.title = "Mine again"
+    }
+    try context.undo()
+    #expect(volume.title == "Theirs")
+  }
+
+  @Test("A group whose edit was discarded, and that edits again, conflicts with the merged value")
+  func discardedInGroup() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    volume.title = "Mine"
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    context.refresh(volume, mergeChanges: false)
+    volume.title = "Mine again"
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.before) == [.string("One")] && found.map(\.current) == [.string("Theirs")])
+  }
+
+  @Test("A save after an overwrite keeps the restored value, also without a merge of the object")
+  func overwrittenWithoutMerge() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let other = try scene.volume("Other")
+    volume.title = "Mine"
+    volume.pages = 1
+    let writing = scene.container.newContext()
+    let theirs = try self.volume(volume.objectID, writing)
+    (theirs.title, theirs.note) = ("Theirs", "n")
+    try writing.save()
+    context.refresh(other, mergeChanges: true)
+    try context.undo(.overwrite)
+    #expect(volume.title == "One" && volume.pages == 0)
+    try context.save()
+    let saved = try self.volume(volume.objectID, scene.container.newContext())
+    #expect(saved.title == "One" && saved.pages == 0 && saved.note == "n")
+  }
+
+  @Test("After an overwrite of one property, a save conflicts about another property")
+  func otherConflict() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let other = try scene.volume("Other")
+    context.undoGroup("Note") { volume.note = "mine" }
+    context.undoGroup("Title") { volume.title = "Mine" }
+    let writing = scene.container.newContext()
+    let theirs = try self.volume(volume.objectID, writing)
+    (theirs.title, theirs.note) = ("Theirs", "theirs")
+    try writing.save()
+    context.refresh(other, mergeChanges: true)
+    try context.undo(.overwrite)
+    let error = #expect(throws: PerdureError.self) { try context.save() }
+    #expect(error?.code == .mergeConflict)
+    #expect(volume.title == "One" && volume.note == "mine")
+  }
+
+  @Test("An overwrite of another conflict does not forget a hidden save")
+  func overwrittenElsewhere() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("First") { volume.title = "Mine" }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    context.undoGroup("Second") { volume.title = "Mine again" }
+    context.withoutUndo { volume.title = "Excluded" }
+    try context.undo(.overwrite)
+    #expect(volume.title == "Mine")
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.current) == [.string("Theirs")])
+  }
+
+  @Test("A hidden save is no conflict after the edit was discarded and the value was saved again")
+  func savedAgain() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Saved") { volume.title = "Two" }
+    try context.save()
+    context.undoGroup("Unsaved") { volume.title = "Mine" }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    context.refresh(volume, mergeChanges: false)
+    try saveElsewhere("Two", of: volume, in: scene)
+    try context.undo()
+    try context.undo()
+    #expect(volume.title == "One")
+  }
+
+  @Test("A hidden save of an object that another context has deleted later is no conflict")
+  func deletedLater() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let id = volume.objectID
+    context.undoGroup("Edit and delete") {
+      volume.title = "Mine"
+      context.delete(volume)
+    }
+    try saveElsewhere("Theirs", of: volume, in: scene)
+    try scene.changeElsewhere { $0.delete(try $0.existingObject(with: id)) }
+    try context.undo()
+    #expect(!volume.isDeleted && volume.title == "One")
+  }
+
+  @Test("Two contexts that set the same value have no conflict, for texts and for numbers")
+  func sameEdit() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    (volume.title, volume.pages) = ("Two", 2)
+    try scene.changeElsewhere {
+      let theirs = try self.volume(volume.objectID, $0)
+      (theirs.title, theirs.pages) = ("Two", 2)
+    }
+    try context.undo()
+    #expect(volume.title == "One" && volume.pages == 0)
+  }
+
+  @Test(
+    "A saved one-to-one link of another object that an unsaved link hides is a conflict",
+    arguments: [false, true])
+  func partner(inserts: Bool) throws {
+    let scene = try UndoScene()
+    let (context, first) = (scene.context, try scene.volume("first"))
+    let (second, target) = (try scene.volume("second"), try scene.volume("target"))
+    context.undoGroup("Link") {
+      let source = inserts ? UndoVolume(context: context) : first
+      source.sequel = target
+    }
+    try scene.changeElsewhere {
+      try self.volume(second.objectID, $0).sequel = try self.volume(target.objectID, $0)
+    }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.property) == ["prequel"] && found.map(\.objectID) == [target.objectID])
+    #expect(found.map(\.current) == [.objectID(second.objectID.uri)])
+    try context.undo(.overwrite)
+    #expect(target.prequel == nil && second.sequel == nil)
+  }
 }

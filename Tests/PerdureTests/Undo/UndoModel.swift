@@ -1,3 +1,4 @@
+import Foundation
 import Perdure
 import PerdureTestSupport
 import Testing
@@ -31,6 +32,7 @@ import Testing
   @Attribute(.unique) var label: String?
   @Relationship(inverse: "marks") var volumes: ToMany<UndoVolume>
   @Relationship(inverse: nil) var favourite: UndoVolume?
+  @Attribute(derived: "now()") private(set) var savedAt: Date?
 }
 
 /// A store with shelves, and a context with an undo manager.

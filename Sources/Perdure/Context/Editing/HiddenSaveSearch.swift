@@ -2,14 +2,16 @@
 
 internal import PerdurePredicates
 
-/// Compares unsaved edits with a newer state of the store, for undo.
+/// Compares unsaved edits with newer states of the store, for undo.
 final class HiddenSaveSearch {
+  private let graph: GraphSchema
   private let pending: PendingChanges
   private let viewState: ViewState
   private let rebase: PendingRebase
   private let recording: EditRecording
 
   init(_ reading: ContextReading, rebase: PendingRebase, recording: EditRecording) {
+    graph = reading.graph
     pending = reading.pending
     viewState = reading.viewState
     self.rebase = rebase
@@ -20,49 +22,90 @@ final class HiddenSaveSearch {
   /// Called before the view advances. Does nothing for a context without an undo manager.
   ///
   /// - Complexity: for each object with unsaved edits, one read of its version, and two reads of the
-  ///   row if it was written. One read for each moved member of an ordered relationship.
+  ///   row if it was written. One read for each moved or removed member of an ordered relationship,
+  ///   and for each new target of a one-to-one relationship.
   func record(in newest: any StoreView) {
     guard let recorder = recording.recorder else { return }
-    var hidden: [EditedPlace] = []
-    for overlay in pending.ordered.joined() where !overlay.isNew {
+    for overlay in pending.ordered.joined() {
       do {
-        hidden += try columns(of: overlay, in: newest) + positions(in: overlay, in: newest)
+        try recordPartners(of: overlay, in: newest, recorder)
+        if overlay.isNew { continue }
+        try recordColumns(of: overlay, in: newest, recorder)
+        try recordPositions(in: overlay, in: newest, recorder)
       } catch {
         viewState.noteReadFailure(error, overlay.reference)
       }
     }
-    recorder.noteHiddenSaves(at: hidden)
   }
 
-  private func columns(
-    of overlay: ObjectOverlay, in newest: any StoreView
-  ) throws -> [EditedPlace] {
-    guard overlay.changesRow, let version = overlay.baseVersion,
-      try newest.version(of: overlay.reference) != version
-    else { return [] }
-    let base = try rebase.baseColumns(overlay)
-    guard !base.isEmpty, let store = try rebase.columns(of: overlay, in: newest) else { return [] }
-    return overlay.changedColumns.compactMap { slot, local in
-      guard let base = base[slot], let saved = store[slot],
-        ColumnComparison(base: base, local: local, store: saved) == .both
-      else { return nil }
-      return .column(overlay.reference, slot: slot)
-    }
-  }
-
-  private func positions(
-    in overlay: ObjectOverlay, in newest: any StoreView
-  ) throws -> [EditedPlace] {
-    guard overlay.hasOrders else { return [] }
-    var hidden: [EditedPlace] = []
-    for relationship in overlay.shape.relationships {
-      guard let order = relationship.order, let delta = overlay.order(relationship.slot) else { continue }
-      for (member, placement) in delta.moved {
-        let key = try newest.orderKey(of: member, under: overlay.reference, in: order)
-        guard let key, key != placement.stored, key != placement.key else { continue }
-        hidden.append(.position(of: member, in: overlay.reference, slot: relationship.slot))
+  /// Makes the saved value of a column the value on which its unsaved change is based, because the
+  /// program has chosen to replace it. So the next save does not treat the change as one that was
+  /// reverted. Other columns still conflict.
+  func acceptSaved(_ slot: Int, of reference: ObjectReference) {
+    guard let overlay = pending[reference], let kept = overlay.keptRow,
+      let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number)
+    else { return }
+    let bytes = viewState.reading(reference, or: nil) {
+      try viewState.readStoredRow(reference) { saved in
+        kept.withRow { base in
+          RowWriter(layouts).row(base: base) { $0 == slot ? .value(saved.value(slot)) : .copied }
+        }
       }
     }
-    return hidden
+    guard let bytes else { return }
+    overlay.keptBase = layouts.withRow(bytes) { KeptRow($0, version: kept.version) }
+  }
+
+  private func recordColumns(
+    of overlay: ObjectOverlay, in newest: any StoreView, _ recorder: EditRecorder
+  ) throws {
+    guard overlay.changesRow, let version = overlay.baseVersion,
+      try newest.version(of: overlay.reference) != version
+    else { return }
+    let base = try rebase.baseColumns(overlay)
+    guard !base.isEmpty, let store = try rebase.columns(of: overlay, in: newest) else { return }
+    for (slot, local) in overlay.changedColumns {
+      guard let base = base[slot], let saved = store[slot], local != base, saved != base else { continue }
+      // Delete rules have changed the links of a deleted object, not the program.
+      if saved == local, !overlay.isDeleted { continue }
+      recorder.noteHiddenSave(at: .column(overlay.reference, slot: slot), replaced: .value(base))
+    }
+  }
+
+  /// Records the columns of other objects that link to the unsaved target of a one-to-one
+  /// relationship (HS2).
+  private func recordPartners(
+    of overlay: ObjectOverlay, in newest: any StoreView, _ recorder: EditRecorder
+  ) throws {
+    guard overlay.changesRow, !overlay.isDeleted else { return }
+    for relationship in overlay.shape.columns where relationship.inverseIsToOne {
+      guard let target = overlay.reference(relationship.slot), let index = relationship.index,
+        let inverse = graph.inverse(of: relationship, at: target), inverse.form == .inverseToOne
+      else { continue }
+      var sources: [ObjectReference] = []
+      try newest.appendReferences(under: target, in: index, to: &sources)
+      for source in sources where source != overlay.reference {
+        guard let slot = graph.inverse(of: inverse, at: source)?.slot, pending[source]?.value(slot) == nil
+        else { continue }
+        recorder.noteHiddenSave(at: .column(source, slot: slot), replaced: .value(.null))
+      }
+    }
+  }
+
+  private func recordPositions(
+    in overlay: ObjectOverlay, in newest: any StoreView, _ recorder: EditRecorder
+  ) throws {
+    guard overlay.hasOrders else { return }
+    for relationship in overlay.shape.relationships {
+      guard let order = relationship.order, let delta = overlay.order(relationship.slot) else { continue }
+      let moved = delta.moved.map { ($0.member, $0.placement.stored, Optional($0.placement.key)) }
+      let removed = delta.hidden.map { ($0.key, Optional($0.value), OrderKey?.none) }
+      for (member, stored, key) in moved + removed {
+        let saved = try newest.orderKey(of: member, under: overlay.reference, in: order)
+        guard let saved, let stored, saved != stored, saved != key else { continue }
+        recorder.noteHiddenSave(
+          at: .position(of: member, in: overlay.reference, slot: relationship.slot), replaced: .key(stored))
+      }
+    }
   }
 }

@@ -86,7 +86,8 @@ final class PendingRebase {
 
   /// As `keepBase`, for a deletion. If other contexts have written the row with the same bytes, the
   /// deletion becomes one of the newest row. This happens for all unsaved changes of a parent that
-  /// a child reads, when the parent is saved.
+  /// a child reads, when the parent is saved. Otherwise keeps a copy of the original row for the
+  /// changes of the object.
   ///
   /// - Complexity: as `keepBase`.
   func keepDeletion(_ overlay: ObjectOverlay, before newest: any StoreView) {
@@ -102,6 +103,8 @@ final class PendingRebase {
           && newest.withRow(overlay.reference) { $0?.bytes.elementsEqual(old.bytes) == true }
         if isSame { makeDeletion(overlay, of: old, version: newVersion) }
       }
+      // The changes of the object remain if the deletion is undone.
+      if overlay.changesRow, overlay.baseVersion == version { overlay.keptBase = old.copied() }
     } catch {
       viewState.noteReadFailure(error, overlay.reference)
     }
@@ -256,11 +259,13 @@ final class PendingRebase {
       switch relationship.form {
       case .column:
         guard overlay.value(relationship.slot) != nil else { continue }
+        let unsaved = overlay.reference(relationship.slot)
         let stored = viewState.storedColumn(overlay.reference, relationship.slot)
         let partner =
           viewState.hasVanished(overlay.reference) ? pairedPartner(overlay.reference, relationship) : nil
         linkEditor.setColumn(overlay.reference, relationship, stored)
         if let partner { restorePair(partner.owner, partner.relationship) }
+        if let unsaved, unsaved != stored { restoreStoredPartner(of: unsaved, relationship) }
         // If the stored target is deleted, its delete rules have removed its link to this object
         // and must be applied again.
         if let stored { linkEditor.propagateAgain(stored) }
@@ -313,6 +318,22 @@ final class PendingRebase {
       unmarkStored(stored, inverse.slot)
     }
     unmarkStored(owner, relationship.slot)
+  }
+
+  /// Restores the stored link to the target of a one-to-one relationship, after the unsaved link
+  /// that replaced it was discarded. Another context may have made the stored link since.
+  private func restoreStoredPartner(of target: ObjectReference, _ relationship: RelationshipShape) {
+    guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
+      inverse.form == .inverseToOne, self.reading.links.target(of: target, inverse) == nil
+    else { return }
+    for source in reading.settledLinks.storedSources(of: target, relationship) {
+      guard let column = graph.inverse(of: inverse, at: source), let overlay = pending[source],
+        !overlay.isNew, !overlay.isDeleted, overlay.value(column.slot)?.isNull == true
+      else { continue }
+      linkEditor.setColumn(source, column, target)
+      unmarkStored(source, column.slot)
+      return
+    }
   }
 
   /// Unmarks a changed reference that equals the stored one.

@@ -80,7 +80,8 @@ final class SaveSteps {
       undoGroups.didSave()
       return nil
     }
-    saveHooks.setSaveTimes()
+    // No edit has set the times, so an undo does not restore them.
+    recording.excludingFromUndo { saveHooks.setSaveTimes() }
     undoGroups.endGroupOfEvent()
     try checkMayWrite()
     // Before the last check for failed reads, so that no saved group lacks a content (UG4).

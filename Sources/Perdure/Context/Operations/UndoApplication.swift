@@ -94,9 +94,9 @@ final class UndoApplication {
     var rows: [(overlay: ObjectOverlay, row: KeptRow)] = []
     try reversal.run(.edit) {
       undoGroups.takeBack(direction) {
+        if policy == .overwrite { undoRestorer.acceptHiddenSaves(of: changes) }
         undoRestorer.restore(changes, kept)
         deleteRules.propagateDeletes()
-        if policy == .overwrite { undoManager.recorder.forgetHiddenSaves(at: conflicts.map(\.place)) }
       }
       rows = undoRestorer.storedRows(of: changes)
     }

@@ -110,7 +110,11 @@ final class UndoConflictFinder {
   ) -> FoundConflict? {
     let target = target(of: change)
     let isReturning = returning.contains(change.place.owner)
-    if case .position(let member, _, _) = change.place, !reading.contents.exists(member) { return nil }
+    if case .position(let member, _, _) = change.place, !reading.contents.exists(member),
+      !returning.contains(member)
+    {
+      return nil
+    }
     let current = reading.contents.content(of: change.place)
     let isLost = target.map { !reading.contents.exists($0) && !returning.contains($0) } ?? false
     // An undo sets all columns of an object that it restores, so their current values do not
@@ -124,17 +128,62 @@ final class UndoConflictFinder {
         place: change.place, property: change.place, before: change.before, after: change.after,
         current: hidden ?? current)
     }
+    if let conflict = hiddenPartner(change) { return conflict }
     guard let target else { return nil }
     return conflict(ofPartner: target, change, places)
   }
 
   /// The content with which another context has replaced the content before a change, if an unsaved
   /// edit hides it (HiddenSaves.swift); nil if both are the same.
-  private func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
-    guard recording.recorder?.hiddenSaves.conflict(with: change) == true,
-      let saved = reading.contents.storedContent(of: change.place), !saved.isSame(as: change.before)
+  func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
+    guard recording.recorder?.hiddenSaves.hasReplaced(change.before, at: change.place) == true,
+      hasRow(change.place.owner),
+      let saved = reading.contents.storedContent(of: change.place), !saved.isSame(as: change.before),
+      pending.isDeleted(change.place.owner) || !saved.isSame(as: reading.contents.content(of: change.place))
     else { return nil }
     return saved
+  }
+
+  private func isHidden(_ place: EditedPlace) -> Bool {
+    recording.recorder?.hiddenSaves.contains(place) == true
+  }
+
+  private func hasRow(_ reference: ObjectReference) -> Bool {
+    reading.rows.viewVersion(of: reference) != nil
+  }
+
+  /// The conflict if the unsaved link of an object hides a saved link of another object to the same
+  /// target (HS2).
+  private func hiddenPartner(
+    _ place: EditedPlace, _ owner: ObjectReference, _ slot: Int, _ target: ObjectReference
+  ) -> FoundConflict? {
+    let relationship = graph.shape(of: owner).relationship(slot)
+    guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
+      inverse.form == .inverseToOne
+    else { return nil }
+    let partner = reading.settledLinks.storedSources(of: target, relationship).first { source in
+      guard source != owner, let column = graph.inverse(of: inverse, at: source) else { return false }
+      return isHidden(.column(source, slot: column.slot)) && reading.rows.column(source, column.slot) == nil
+    }
+    return partner.map {
+      FoundConflict(
+        place: place, property: .column(target, slot: inverse.slot), before: .absent,
+        after: .value(.reference(owner)), current: .value(.reference($0)))
+    }
+  }
+
+  private func hiddenPartner(_ change: UndoGroup.Change) -> FoundConflict? {
+    guard recording.recorder?.hiddenSaves.isEmpty == false else { return nil }
+    switch (change.place, change.after) {
+    case (.column(let owner, let slot), .value(.reference(let target))):
+      return hiddenPartner(change.place, owner, slot, target)
+    case (.object(let owner), .object(let object)):
+      return graph.shape(of: owner).columns.lazy.compactMap { column in
+        guard case .reference(let target) = object.columns[column.slot] else { return nil }
+        return self.hiddenPartner(change.place, owner, column.slot, target)
+      }.first
+    default: return nil
+    }
   }
 
   /// Whether a transient attribute has no value because the instance was released or refreshed.
@@ -183,7 +232,11 @@ final class UndoConflictFinder {
       return []
     }
     let reference = change.place.owner
-    return after.columns.indices.filter { after.columns[$0] != current.columns[$0] }
+    if let conflict = hiddenPartner(change) { return [conflict] }
+    // Each save sets the time of the save.
+    let times = graph.shape(of: reference).saveTimeSlots
+    return after.columns.indices
+      .filter { after.columns[$0] != current.columns[$0] && !times.contains($0) }
       .map { slot in
         FoundConflict(
           place: change.place, property: .column(reference, slot: slot), before: .absent,

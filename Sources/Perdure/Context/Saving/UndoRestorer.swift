@@ -27,9 +27,13 @@ final class UndoRestorer {
   /// - Parameter kept: The places that are not changed.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
     let returned = bringBack(conflictFinder.returning(changes))
+    // Members return to their stored positions, because a position that is a conflict is kept.
+    let restoredOrder = editing.orderEditor.restoresOrder
+    editing.orderEditor.restoresOrder = true
     for (reference, object) in returned { connect(reference, object, kept) }
     for change in changes { restoreColumn(change) }
     for change in changes { restoreLink(change) }
+    editing.orderEditor.restoresOrder = restoredOrder
     for change in changes { restorePosition(change) }
     for change in changes { restoreTransient(change) }
     // No delete rules: before the group, the objects had no links that a rule could follow.
@@ -39,6 +43,18 @@ final class UndoRestorer {
         return reference
       })
     awakenRestored(changes, returned: Set(returned.map(\.reference)))
+  }
+
+  /// Prepares the replacement of saved values that unsaved edits hide. The next save keeps the
+  /// restored values, also if it compares them with the saved ones. Later undos of the same places
+  /// are no conflicts.
+  func acceptHiddenSaves(of changes: [UndoGroup.Change]) {
+    for change in changes where conflictFinder.hiddenSave(change) != nil {
+      if case .column(let owner, let slot) = change.place {
+        editing.hiddenSaveSearch.acceptSaved(slot, of: owner)
+      }
+      editing.recording.recorder?.forgetHiddenSave(at: change.place)
+    }
   }
 
   /// Calls `awake(fromSnapshotEvents:)` of the instances whose values the undo has changed.
@@ -218,11 +234,13 @@ final class UndoRestorer {
     }
   }
 
-  /// The restored objects with changed columns, and their stored rows.
+  /// The restored objects with changed columns, and their stored rows. The column of a member that
+  /// a group has removed and added again has the same value as before, and only its position is in
+  /// the group.
   func storedRows(of changes: [UndoGroup.Change]) -> [(overlay: ObjectOverlay, row: KeptRow)] {
-    Set(changes.map(\.place.owner)).compactMap { reference in
+    Set(changes.flatMap(\.place.objects)).compactMap { reference in
       guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted,
-        let row = editing.rebase.originalRow(of: overlay)
+        let row = editing.rebase.originalRow(of: overlay) ?? overlay.keptRow
       else { return nil }
       return (overlay, row)
     }
