@@ -204,7 +204,7 @@ extension ManagedObjectContext {
   ///   the object. (For example, a store that was removed from the container has no id.) 134020 if
   ///   the store's configuration does not have the entity. If the call throws, nothing has changed.
   /// - Complexity: O(1); O(unsaved changes) if the entity is the destination of a relationship
-  ///   without inverse.
+  ///   without inverse. With an undo manager, also O(changes in its groups).
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {
     core.checkOwner()
     try core.saving.stores.assign(object, toStore: store.identifier)
