@@ -173,6 +173,27 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Mine")
   }
 
+  @Test("A value that was shown above older unsaved edits of the object is not restored over a save")
+  func shownAboveOlderBase() throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let other = try scene.volume("Other")
+    let writing = scene.container.newContext()
+    let theirs = try self.volume(volume.objectID, writing)
+    func saveElsewhere(_ change: () -> Void) throws {
+      change()
+      try writing.save()
+      context.refresh(other, mergeChanges: true)
+    }
+    context.withoutUndo { volume.pages = 1 }
+    try saveElsewhere { (theirs.pages, theirs.title) = (2, "Two") }
+    #expect(volume.title == "Two" && volume.pages == 1)
+    volume.title = "Mine"
+    try saveElsewhere { theirs.title = "Three" }
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(found.map(\.before) == [.string("Two")] && found.map(\.current) == [.string("Three")])
+  }
+
   @Test("A value that the group restores is no conflict if another context has saved the same value")
   func sameValue() throws {
     let scene = try UndoScene()

@@ -21,8 +21,8 @@ final class HiddenSaveSearch {
   /// Records the places that unsaved edits and a newer state have changed to different contents.
   /// Called before the view advances. Does nothing for a context without an undo manager.
   ///
-  /// - Complexity: for each object with unsaved edits, one read of its version, and two reads of the
-  ///   row if it was written. One read for each moved or removed member of an ordered relationship,
+  /// - Complexity: for each object with unsaved edits, two reads of its version, and two of the row
+  ///   if it was written. One read for each moved or removed member of an ordered relationship,
   ///   and for each new target of a one-to-one relationship.
   func record(in newest: any StoreView) {
     guard let recorder = recording.recorder else { return }
@@ -59,16 +59,19 @@ final class HiddenSaveSearch {
   private func recordColumns(
     of overlay: ObjectOverlay, in newest: any StoreView, _ recorder: EditRecorder
   ) throws {
-    guard overlay.changesRow, let version = overlay.baseVersion,
-      try newest.version(of: overlay.reference) != version
+    // Not the row on which the changes are based: the context has shown newer values of columns
+    // without unsaved edits.
+    let view = viewState.view
+    guard overlay.changesRow,
+      try view.version(of: overlay.reference) != newest.version(of: overlay.reference),
+      let shown = try rebase.columns(of: overlay, in: view),
+      let store = try rebase.columns(of: overlay, in: newest)
     else { return }
-    let base = try rebase.baseColumns(overlay)
-    guard !base.isEmpty, let store = try rebase.columns(of: overlay, in: newest) else { return }
     for (slot, local) in overlay.changedColumns {
-      guard let base = base[slot], let saved = store[slot], local != base, saved != base else { continue }
+      guard let old = shown[slot], let saved = store[slot], local != old, saved != old else { continue }
       // Delete rules have changed the links of a deleted object, not the program.
       if saved == local, !overlay.isDeleted { continue }
-      recorder.noteHiddenSave(at: .column(overlay.reference, slot: slot), replaced: .value(base))
+      recorder.noteHiddenSave(at: .column(overlay.reference, slot: slot), replaced: .value(old))
     }
   }
 
