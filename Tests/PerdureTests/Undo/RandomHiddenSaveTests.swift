@@ -33,7 +33,7 @@ private final class SharedDesk {
   private var nextNumber = 1
   /// The stored values in the state of the context, and whether the other context has saved them.
   private var stored: [Place: (value: Value, isForeign: Bool)] = [:]
-  /// The stored values that the other context has replaced under unsaved edits, since the last save.
+  /// The stored values that the other context has replaced under unsaved edits since the last save.
   private var replaced: [Place: Set<Value>] = [:]
   private var trace: [String] = []
   private(set) var hasFailed = false

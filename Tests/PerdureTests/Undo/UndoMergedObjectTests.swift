@@ -6,7 +6,7 @@ struct UndoMergedObjectTests {
   /// A context whose new mark was merged into the mark of another context, with the groups "Insert"
   /// and "Edit".
   ///
-  /// - Parameter savesInGroup: Whether the save that merges runs in the closure of the second group.
+  /// - Parameter savesInGroup: Whether the save that merges runs in the closure of "Edit".
   private func merged(
     savesInGroup: Bool, _ edit: (UndoMark) -> Void
   ) throws -> (UndoScene, UndoMark) {

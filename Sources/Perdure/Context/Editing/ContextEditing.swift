@@ -28,7 +28,8 @@ struct ContextEditing {
     rebase = PendingRebase(
       reading: shared, objectEditor: objectEditor, orderEditor: orderEditor, linkEditor: linkEditor,
       refusal: refusal)
-    hiddenSaveSearch = HiddenSaveSearch(reading, rebase: rebase, recording: recording)
+    hiddenSaveSearch = HiddenSaveSearch(
+      viewState: reading.viewState, pending: reading.pending, rebase: rebase, recording: recording)
     advancing = ContextAdvance(
       reading, recording: recording, hiddenSaveSearch: hiddenSaveSearch, linkEditor: linkEditor,
       rebase: rebase)

@@ -10,10 +10,12 @@ final class HiddenSaveSearch {
   private let rebase: PendingRebase
   private let recording: EditRecording
 
-  init(_ reading: ContextReading, rebase: PendingRebase, recording: EditRecording) {
-    graph = reading.graph
-    pending = reading.pending
-    viewState = reading.viewState
+  init(
+    viewState: ViewState, pending: PendingChanges, rebase: PendingRebase, recording: EditRecording
+  ) {
+    graph = viewState.graph
+    self.viewState = viewState
+    self.pending = pending
     self.rebase = rebase
     self.recording = recording
   }
