@@ -50,9 +50,9 @@ extension ManagedObjectContext {
   /// Runs an asynchronous closure, and adds its edits to one undo group.
   ///
   /// Like the other overload, it ends the event. The group has the edits of the closure's task and
-  /// of tasks that it starts while it runs. If the closure is suspended, edits of other tasks are in
-  /// other groups. So two closures can overlap. If both change one property, undoing one of them can
-  /// be a conflict. Groups are undone in the reverse of the order in which they ended.
+  /// of tasks that it starts while it runs. If the closure is suspended, edits of other tasks are
+  /// in other groups. So two closures can overlap. If both change one property, undoing one of them
+  /// can be a conflict. Groups are undone in the reverse of the order in which they ended.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).
