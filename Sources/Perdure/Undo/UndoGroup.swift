@@ -165,7 +165,11 @@ final class OpenUndoGroup {
 
   private func removeUnchanged() {
     let removed = removedObjects(entries)
-    let changed = entries.filter { !$0.isUnchanged || isValue($0.place, ofOneOf: removed) }
+    let changed = entries.filter { entry in
+      // The group must know which objects it has inserted, also after their deletion (UG3).
+      if case .object = entry.place { return true }
+      return !entry.isUnchanged || isValue(entry.place, ofOneOf: removed)
+    }
     if changed.count == entries.count { return }
     (entries, positions, hasInsertions) = ([], [:], false)
     for entry in changed { append(entry) }
