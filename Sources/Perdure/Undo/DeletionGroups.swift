@@ -76,8 +76,7 @@ extension UndoGroup {
       let before = EditedObject(
         columns: columns, transients: object.transients, wasStored: object.wasStored,
         hasPermanentID: object.hasPermanentID)
-      return Change(
-        place: change.place, before: .object(before), after: change.after)
+      return Change(place: change.place, before: .object(before), after: change.after)
     }
     return UndoGroup(name: name, changes: dated, number: number)
   }

@@ -37,7 +37,7 @@ final class EditRecorder {
   @exclusivity(unchecked) private var exclusionDepth = 0
 
   /// The places whose unsaved edits hide saves of other contexts.
-  @exclusivity(unchecked) private(set) var hiddenSaves = HiddenSaves()
+  @exclusivity(unchecked) var hiddenSaves = HiddenSaves()
 
   /// The deleted object whose delete rules are applied again; nil if there is none.
   @exclusivity(unchecked) private var deletion: ObjectReference?
@@ -226,14 +226,6 @@ final class EditRecorder {
     for group in openGroups + deletionGroups.open { group.settle(reader) }
     beginInterval()
   }
-
-  /// Records a save of another context that an unsaved edit hides.
-  func noteHiddenSave(at place: EditedPlace, replaced content: EditedContent) {
-    hiddenSaves.insert(place, replaced: content)
-  }
-
-  /// Forgets a hidden save that an undo overwrites.
-  func forgetHiddenSave(at place: EditedPlace) { hiddenSaves.remove(place) }
 
   /// Removes the edits from the open groups.
   ///

@@ -24,14 +24,10 @@ struct MergedReferences {
     for change in group.changes {
       let (place, after) = (replaced(change.place), replaced(change.after))
       if let position = positions[place] {
-        let first = changes[position]
-        changes[position] = UndoGroup.Change(
-          place: place, before: first.before, after: after)
+        changes[position] = UndoGroup.Change(place: place, before: changes[position].before, after: after)
       } else {
         positions[place] = changes.count
-        changes.append(
-          UndoGroup.Change(
-            place: place, before: replaced(change.before), after: after))
+        changes.append(UndoGroup.Change(place: place, before: replaced(change.before), after: after))
       }
     }
     return UndoGroup(name: group.name, changes: changes, number: group.number)

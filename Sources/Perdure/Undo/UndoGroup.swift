@@ -80,9 +80,7 @@ final class OpenUndoGroup {
     name = group.name
     number = group.number
     for change in group.changes {
-      append(
-        Entry(
-          place: change.place, before: change.before, after: change.after))
+      append(Entry(place: change.place, before: change.before, after: change.after))
     }
   }
 
@@ -136,8 +134,7 @@ final class OpenUndoGroup {
     if let position = positions[place] {
       entries[position].after = nil
     } else {
-      append(
-        Entry(place: place, before: before(), after: nil))
+      append(Entry(place: place, before: before(), after: nil))
     }
   }
 
@@ -163,8 +160,12 @@ final class OpenUndoGroup {
     removeUnchanged()
   }
 
+  /// Removes places with their earlier content, except the values that UG2 keeps.
   private func removeUnchanged() {
-    let removed = removedObjects(entries)
+    var removed: Set<ObjectReference> = []
+    for entry in entries where !entry.before.isAbsent && entry.after?.isAbsent == true {
+      if case .object(let reference) = entry.place { removed.insert(reference) }
+    }
     let changed = entries.filter { entry in
       // The group must know which objects it has inserted, also after their deletion (UG3).
       if case .object = entry.place { return true }
@@ -182,22 +183,11 @@ final class OpenUndoGroup {
   func savedChanges() -> [UndoGroup.Change] { changes(savedEntries ?? []) }
 
   private func changes(_ entries: [Entry]) -> [UndoGroup.Change] {
-    let removed = removedObjects(entries)
-    return entries.compactMap { entry in
-      guard let after = entry.after, !entry.before.isStored, !after.isStored,
-        !entry.isUnchanged || isValue(entry.place, ofOneOf: removed)
-      else { return nil }
-      return UndoGroup.Change(
-        place: entry.place, before: entry.before, after: after)
+    entries.compactMap { entry in
+      guard let after = entry.after, !entry.before.isStored, !after.isStored else { return nil }
+      if case .object = entry.place, entry.isUnchanged { return nil }
+      return UndoGroup.Change(place: entry.place, before: entry.before, after: after)
     }
-  }
-
-  private func removedObjects(_ entries: [Entry]) -> Set<ObjectReference> {
-    var removed: Set<ObjectReference> = []
-    for entry in entries where !entry.before.isAbsent && entry.after?.isAbsent == true {
-      if case .object(let reference) = entry.place { removed.insert(reference) }
-    }
-    return removed
   }
 
   private func isValue(_ place: EditedPlace, ofOneOf owners: Set<ObjectReference>) -> Bool {
@@ -234,13 +224,11 @@ final class OpenUndoGroup {
     let old = entries
     (entries, positions, hasInsertions) = ([], [:], false)
     for entry in old {
-      let after = entry.after.map { merged.replaced($0) }
-      if let position = positions[merged.replaced(entry.place)] {
+      let (place, after) = (merged.replaced(entry.place), entry.after.map { merged.replaced($0) })
+      if let position = positions[place] {
         entries[position].after = after
       } else {
-        append(
-          Entry(
-            place: merged.replaced(entry.place), before: merged.replaced(entry.before), after: after))
+        append(Entry(place: place, before: merged.replaced(entry.before), after: after))
       }
     }
   }

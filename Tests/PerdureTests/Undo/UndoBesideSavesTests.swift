@@ -7,14 +7,22 @@ import Testing
 
 @Suite("Undo beside saves of other contexts, without silent losses and without false conflicts")
 struct UndoBesideSavesTests {
-  private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> UndoVolume {
-    try #require(try context.existingObject(with: id) as? UndoVolume)
+  private func write(_ scene: UndoScene, _ id: ManagedObjectID, _ body: (UndoVolume) -> Void) throws {
+    try scene.saveElsewhere { body(try undoVolume(id, $0)) }
   }
 
-  private func write(_ scene: UndoScene, _ id: ManagedObjectID, _ body: (UndoVolume) -> Void) throws {
-    let other = scene.container.newContext()
-    body(try volume(id, other))
-    try other.save()
+  /// A volume that one group has edited and deleted. Then another context has saved its pages, and
+  /// the context has advanced without a merge.
+  private func deletedBeforeAdvance(_ scene: UndoScene) throws -> UndoVolume {
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    let unrelated = try scene.volume("Other")
+    context.undoGroup("Edit and delete") {
+      volume.title = "Mine"
+      context.delete(volume)
+    }
+    try write(scene, volume.objectID) { $0.pages = 9 }
+    context.refresh(unrelated, mergeChanges: true)
+    return volume
   }
 
   @Test("A refresh without a merge forgets a hidden save: an earlier saved edit can be undone")
@@ -52,35 +60,10 @@ struct UndoBesideSavesTests {
     #expect(volume.title == "One")
   }
 
-  @Test("The undo of a deletion that another context has made too restores the object")
-  func deletedTwice() throws {
-    let scene = try UndoScene()
-    let (context, volume) = (scene.context, try scene.volume("One"))
-    context.undoGroup("Edit and delete") {
-      volume.title = "Mine"
-      context.delete(volume)
-    }
-    try write(scene, volume.objectID) { $0.title = "Theirs" }
-    context.refreshAllObjects()
-    let other = scene.container.newContext()
-    other.delete(try self.volume(volume.objectID, other))
-    try other.save()
-    context.refreshAllObjects()
-    try context.undo()
-    #expect(volume.title == "One")
-  }
-
   @Test("An advance without a merge does not let the undo of a deletion replace a later save")
   func deletedAdvance() throws {
     let scene = try UndoScene()
-    let (context, volume) = (scene.context, try scene.volume("One"))
-    let unrelated = try scene.volume("Other")
-    context.undoGroup("Edit and delete") {
-      volume.title = "Mine"
-      context.delete(volume)
-    }
-    try write(scene, volume.objectID) { $0.pages = 9 }
-    context.refresh(unrelated, mergeChanges: true)
+    let (context, volume) = (scene.context, try deletedBeforeAdvance(scene))
     try write(scene, volume.objectID) { $0.title = "Theirs" }
     context.refreshAllObjects()
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
@@ -90,14 +73,7 @@ struct UndoBesideSavesTests {
   @Test("After an advance without a merge, the undo of an edit and a deletion leaves no change")
   func deletedAdvanceUndone() throws {
     let scene = try UndoScene()
-    let (context, volume) = (scene.context, try scene.volume("One"))
-    let unrelated = try scene.volume("Other")
-    context.undoGroup("Edit and delete") {
-      volume.title = "Mine"
-      context.delete(volume)
-    }
-    try write(scene, volume.objectID) { $0.pages = 9 }
-    context.refresh(unrelated, mergeChanges: true)
+    let (context, volume) = (scene.context, try deletedBeforeAdvance(scene))
     try context.undo()
     #expect(volume.title == "One" && volume.pages == 9 && !context.hasChanges)
     try context.save()
@@ -142,20 +118,6 @@ struct UndoBesideSavesTests {
     if found.isEmpty { #expect(shelf.volumes.map(\.title) == ["b", "c", "a", "d"]) }
   }
 
-  @Test("The undo of an unsaved pair does not end a pair that another context has saved")
-  func pair() throws {
-    let scene = try UndoScene()
-    let (context, a) = (scene.context, try scene.volume("a"))
-    let (b, c) = (try scene.volume("b"), try scene.volume("c"))
-    context.undoGroup("Pair") { a.sequel = b }
-    let other = scene.container.newContext()
-    try volume(c.objectID, other).sequel = try volume(b.objectID, other)
-    try other.save()
-    context.refreshAllObjects()
-    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
-    if found.isEmpty { #expect(c.sequel === b && !context.hasChanges) }
-  }
-
   @Test("After an overwrite, a redo and an unrelated merge, earlier groups can be undone")
   func overwrittenThenAdvance() throws {
     let scene = try UndoScene()
@@ -182,7 +144,7 @@ struct UndoBesideSavesTests {
     context.undoGroup("1") { volume.title = "A" }
     context.undoGroup("2") { volume.title = "One" }
     context.undoGroup("3") { volume.title = "B" }
-    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = "Theirs" }
+    try scene.changeElsewhere { try undoVolume(volume.objectID, $0).title = "Theirs" }
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.current) == [.string("Theirs")])
   }
@@ -193,7 +155,7 @@ struct UndoBesideSavesTests {
     let (context, shelf) = (scene.context, try scene.shelf("a"))
     let volume = shelf.volumes[0]
     context.undoGroup("Delete") { context.delete(volume) }
-    try scene.changeElsewhere { try self.volume(volume.objectID, $0).shelf = nil }
+    try scene.changeElsewhere { try undoVolume(volume.objectID, $0).shelf = nil }
     _ = undoConflicts { () throws(PerdureError) in try context.undo() }
     try context.undo(.keepCurrent)
     try context.save()
@@ -220,7 +182,7 @@ struct UndoBesideSavesTests {
     let (b, c) = (try scene.volume("b"), try scene.volume("c"))
     a.sequel = b
     try scene.changeElsewhere {
-      try self.volume(c.objectID, $0).sequel = try self.volume(b.objectID, $0)
+      try undoVolume(c.objectID, $0).sequel = try undoVolume(b.objectID, $0)
     }
     context.refresh(a, mergeChanges: false)
     #expect(c.sequel === b && !context.hasChanges)

@@ -4,10 +4,6 @@ import Testing
 
 @Suite("Undo after changes of other contexts")
 struct UndoConflictTests {
-  private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> UndoVolume {
-    try #require(try context.existingObject(with: id) as? UndoVolume)
-  }
-
   @Test("A value that another context has saved since the group is a conflict with three values")
   func value() throws {
     let scene = try UndoScene()
@@ -17,7 +13,7 @@ struct UndoConflictTests {
       volume.pages = 2
     }
     try context.save()
-    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = "Three" }
+    try scene.changeElsewhere { try undoVolume(volume.objectID, $0).title = "Three" }
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.property) == ["title"] && found.map(\.objectID) == [volume.objectID])
     #expect(found.map(\.before) == [.string("One")] && found.map(\.after) == [.string("Two")])
@@ -35,7 +31,7 @@ struct UndoConflictTests {
     let (context, volume) = (scene.context, try scene.volume("One"))
     context.undoGroup("Edit") { volume.title = "Two" }
     try context.save()
-    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = "Three" }
+    try scene.changeElsewhere { try undoVolume(volume.objectID, $0).title = "Three" }
     try context.undo(.overwrite)
     #expect(volume.title == "One")
     try context.redo()
@@ -49,7 +45,7 @@ struct UndoConflictTests {
     context.undoGroup("Edit") { volume.title = "Two" }
     try context.save()
     try scene.changeElsewhere {
-      let other = try self.volume(volume.objectID, $0)
+      let other = try undoVolume(volume.objectID, $0)
       (other.title, other.pages) = ("One", 9)
     }
     try context.undo()
@@ -67,7 +63,7 @@ struct UndoConflictTests {
       other.title = "Changed"
     }
     try context.save()
-    try scene.changeElsewhere { $0.delete(try self.volume(id, $0)) }
+    try scene.changeElsewhere { $0.delete(try undoVolume(id, $0)) }
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.objectID) == [id] && found.map(\.property) == [""])
     #expect(found.map(\.before) == [.bool(true)] && found.map(\.current) == [.bool(false)])
@@ -84,7 +80,7 @@ struct UndoConflictTests {
     let context = scene.context
     let volume = context.undoGroup("Insert") { UndoVolume(context: context) }
     try context.save()
-    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = "Theirs" }
+    try scene.changeElsewhere { try undoVolume(volume.objectID, $0).title = "Theirs" }
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.property) == ["title"] && found.map(\.before) == [.null])
     #expect(found.map(\.after) == [.string("")] && found.map(\.current) == [.string("Theirs")])
@@ -120,7 +116,7 @@ struct UndoConflictTests {
     }
     try context.save()
     try scene.changeElsewhere {
-      let theirs = try self.volume(volume.objectID, $0)
+      let theirs = try undoVolume(volume.objectID, $0)
       theirs.marks.removeAll()
       theirs.shelf?.volumes.move(theirs, to: 1)
     }
@@ -154,7 +150,7 @@ struct UndoConflictTests {
       volume.pages = 2
     }
     let other = scene.container.newContext()
-    try self.volume(volume.objectID, other).title = "Three"
+    try undoVolume(volume.objectID, other).title = "Three"
     try other.save()
     try context.save()
     #expect(volume.title == "Three" && volume.pages == 2)
@@ -168,7 +164,7 @@ struct UndoConflictTests {
     context.automaticallyMergesChangesFromParent = true
     volume.pages = 2
     let other = scene.container.newContext()
-    try self.volume(volume.objectID, other).title = "Theirs"
+    try undoVolume(volume.objectID, other).title = "Theirs"
     try other.save()
     context.processPendingChanges()
     #expect(volume.title == "Theirs")
@@ -183,7 +179,7 @@ struct UndoConflictTests {
     let volume = context.undoGroup("Insert") { UndoVolume(context: context) }
     context.undoGroup("Rename") { volume.title = "Two" }
     try context.save()
-    try scene.changeElsewhere { $0.delete(try self.volume(volume.objectID, $0)) }
+    try scene.changeElsewhere { $0.delete(try undoVolume(volume.objectID, $0)) }
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.property) == [""] && found[0].current == .bool(false))
     try context.undo(.overwrite)
@@ -213,7 +209,7 @@ struct UndoConflictTests {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
     let other = scene.container.newContext()
-    let foreign = try self.volume(volume.objectID, other)
+    let foreign = try undoVolume(volume.objectID, other)
     context.undoGroup("Set") { volume.companion = foreign }
     context.undoGroup("Clear") { volume.companion = nil }
     try context.undo()
@@ -231,7 +227,7 @@ struct UndoConflictTests {
     weak var released: UndoVolume?
     try {
       let other = scene.container.newContext()
-      let foreign = try self.volume(volume.objectID, other)
+      let foreign = try undoVolume(volume.objectID, other)
       released = foreign
       context.undoGroup("Set") { volume.companion = foreign }
       context.undoGroup("Clear") { volume.companion = nil }
@@ -251,7 +247,7 @@ struct UndoConflictTests {
       shelf.name = "moved"
     }
     try context.save()
-    try scene.changeElsewhere { $0.delete(try self.volume(volume.objectID, $0)) }
+    try scene.changeElsewhere { $0.delete(try undoVolume(volume.objectID, $0)) }
     try context.undo()
     #expect(shelf.volumes.map(\.title) == ["b", "c"] && shelf.name == "")
     try context.save()
@@ -273,7 +269,7 @@ struct UndoConflictTests {
     }
     try context.save()
     try scene.changeElsewhere {
-      try self.volume(newVolume.objectID, $0).title = "Theirs"
+      try undoVolume(newVolume.objectID, $0).title = "Theirs"
       try $0.existingObject(with: newMark.objectID).setValue("theirs", forKey: "label")
     }
     try context.undo(.keepCurrent)

@@ -7,13 +7,9 @@ import Testing
 
 @Suite("Undo of unsaved edits that hide saves of other contexts")
 struct UndoHiddenSaveTests {
-  private func volume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> UndoVolume {
-    try #require(try context.existingObject(with: id) as? UndoVolume)
-  }
-
   /// Saves a title in another context, and merges the save: the unsaved title stays.
   private func saveElsewhere(_ title: String, of volume: UndoVolume, in scene: UndoScene) throws {
-    try scene.changeElsewhere { try self.volume(volume.objectID, $0).title = title }
+    try scene.changeElsewhere { try undoVolume(volume.objectID, $0).title = title }
   }
 
   @Test("A save of another context that an unsaved edit hides is a conflict of the edit's undo")
@@ -44,7 +40,7 @@ struct UndoHiddenSaveTests {
     try context.undo(.overwrite)
     #expect(volume.title == "One")
     try context.save()
-    #expect(try self.volume(volume.objectID, scene.container.newContext()).title == "One")
+    #expect(try undoVolume(volume.objectID, scene.container.newContext()).title == "One")
   }
 
   @Test("An edit after the hidden save can be undone, and only the earlier edit conflicts")
@@ -119,8 +115,8 @@ struct UndoHiddenSaveTests {
     let other = try scene.volume("Other")
     volume.title = "Mine"
     try scene.changeElsewhere {
-      try self.volume(volume.objectID, $0).pages = 9
-      try self.volume(other.objectID, $0).title = "Theirs"
+      try undoVolume(volume.objectID, $0).pages = 9
+      try undoVolume(other.objectID, $0).title = "Theirs"
     }
     try context.undo()
     #expect(volume.title == "One" && volume.pages == 9 && other.title == "Theirs")
@@ -165,7 +161,7 @@ struct UndoHiddenSaveTests {
     let other = try scene.volume("Other")
     volume.title = "Mine"
     let writing = scene.container.newContext()
-    try self.volume(volume.objectID, writing).title = "Theirs"
+    try undoVolume(volume.objectID, writing).title = "Theirs"
     try writing.save()
     context.refresh(other, mergeChanges: true)
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
@@ -179,7 +175,7 @@ struct UndoHiddenSaveTests {
     let (context, volume) = (scene.context, try scene.volume("One"))
     let other = try scene.volume("Other")
     let writing = scene.container.newContext()
-    let theirs = try self.volume(volume.objectID, writing)
+    let theirs = try undoVolume(volume.objectID, writing)
     func saveElsewhere(_ change: () -> Void) throws {
       change()
       try writing.save()
@@ -204,7 +200,7 @@ struct UndoHiddenSaveTests {
     try context.undo()
     #expect(volume.title == "Two")
     let writing = scene.container.newContext()
-    #expect(try self.volume(volume.objectID, writing).title == "Two")
+    #expect(try undoVolume(volume.objectID, writing).title == "Two")
   }
 
   @Test("A changed attribute of an object whose deletion is undone is a conflict with a hidden save")
@@ -233,7 +229,7 @@ struct UndoHiddenSaveTests {
     let volume = shelf.volumes[0]
     volume.shelf = mine
     try scene.changeElsewhere {
-      try self.volume(volume.objectID, $0).shelf =
+      try undoVolume(volume.objectID, $0).shelf =
         try $0.existingObject(with: theirs.objectID) as? UndoShelf
     }
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
@@ -249,7 +245,7 @@ struct UndoHiddenSaveTests {
     let volume = shelf.volumes[0]
     shelf.volumes.move(volume, to: 3)
     try scene.changeElsewhere {
-      let theirs = try self.volume(volume.objectID, $0)
+      let theirs = try undoVolume(volume.objectID, $0)
       theirs.shelf?.volumes.move(theirs, to: 1)
     }
     #expect(shelf.volumes.map(\.title) == ["b", "c", "d", "a"])
@@ -264,7 +260,7 @@ struct UndoHiddenSaveTests {
     let (context, volume) = (scene.context, try scene.volume("One"))
     let child = context.newChildContext()
     child.undoManager = ContextUndoManager()
-    let edited = try self.volume(volume.objectID, child)
+    let edited = try undoVolume(volume.objectID, child)
     edited.title = "Mine"
     volume.title = "Parent's"
     child.refreshAllObjects()
@@ -324,14 +320,14 @@ struct UndoHiddenSaveTests {
     volume.title = "Mine"
     volume.pages = 1
     let writing = scene.container.newContext()
-    let theirs = try self.volume(volume.objectID, writing)
+    let theirs = try undoVolume(volume.objectID, writing)
     (theirs.title, theirs.note) = ("Theirs", "n")
     try writing.save()
     context.refresh(other, mergeChanges: true)
     try context.undo(.overwrite)
     #expect(volume.title == "One" && volume.pages == 0)
     try context.save()
-    let saved = try self.volume(volume.objectID, scene.container.newContext())
+    let saved = try undoVolume(volume.objectID, scene.container.newContext())
     #expect(saved.title == "One" && saved.pages == 0 && saved.note == "n")
   }
 
@@ -343,7 +339,7 @@ struct UndoHiddenSaveTests {
     context.undoGroup("Note") { volume.note = "mine" }
     context.undoGroup("Title") { volume.title = "Mine" }
     let writing = scene.container.newContext()
-    let theirs = try self.volume(volume.objectID, writing)
+    let theirs = try undoVolume(volume.objectID, writing)
     (theirs.title, theirs.note) = ("Theirs", "theirs")
     try writing.save()
     context.refresh(other, mergeChanges: true)
@@ -403,7 +399,7 @@ struct UndoHiddenSaveTests {
     let (context, volume) = (scene.context, try scene.volume("One"))
     (volume.title, volume.pages) = ("Two", 2)
     try scene.changeElsewhere {
-      let theirs = try self.volume(volume.objectID, $0)
+      let theirs = try undoVolume(volume.objectID, $0)
       (theirs.title, theirs.pages) = ("Two", 2)
     }
     try context.undo()
@@ -422,7 +418,7 @@ struct UndoHiddenSaveTests {
       source.sequel = target
     }
     try scene.changeElsewhere {
-      try self.volume(second.objectID, $0).sequel = try self.volume(target.objectID, $0)
+      try undoVolume(second.objectID, $0).sequel = try undoVolume(target.objectID, $0)
     }
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(found.map(\.property) == ["prequel"] && found.map(\.objectID) == [target.objectID])

@@ -71,13 +71,23 @@ struct UndoScene {
     return shelf
   }
 
-  /// Saves changes in another context, and refreshes this one.
-  func changeElsewhere(_ body: (ManagedObjectContext) throws -> Void) throws {
+  /// Saves changes in another context.
+  func saveElsewhere(_ body: (ManagedObjectContext) throws -> Void) throws {
     let other = container.newContext()
     try body(other)
     try other.save()
+  }
+
+  /// Saves changes in another context, and refreshes this one.
+  func changeElsewhere(_ body: (ManagedObjectContext) throws -> Void) throws {
+    try saveElsewhere(body)
     context.refreshAllObjects()
   }
+}
+
+/// The volume with an id, in a context.
+func undoVolume(_ id: ManagedObjectID, _ context: ManagedObjectContext) throws -> UndoVolume {
+  try #require(try context.existingObject(with: id) as? UndoVolume)
 }
 
 /// The conflicts of an undo or a redo; empty if it succeeds.

@@ -2,7 +2,7 @@
 
 internal import PerdurePredicates
 
-/// Compares unsaved edits with newer states of the store, for undo.
+/// Compares unsaved edits with newer states of the store for undo, and bases edits on saved values.
 final class HiddenSaveSearch {
   private let graph: GraphSchema
   private let pending: PendingChanges
@@ -73,7 +73,7 @@ final class HiddenSaveSearch {
       guard let old = shown[slot], let saved = store[slot], local != old, saved != old else { continue }
       // Delete rules have changed the links of a deleted object, not the program.
       if saved == local, !overlay.isDeleted { continue }
-      recorder.noteHiddenSave(at: .column(overlay.reference, slot: slot), replaced: .value(old))
+      recorder.hiddenSaves.insert(.column(overlay.reference, slot: slot), replaced: .value(old))
     }
   }
 
@@ -92,7 +92,7 @@ final class HiddenSaveSearch {
       for source in sources where source != overlay.reference {
         guard let slot = graph.inverse(of: inverse, at: source)?.slot, pending[source]?.value(slot) == nil
         else { continue }
-        recorder.noteHiddenSave(at: .column(source, slot: slot), replaced: .value(.null))
+        recorder.hiddenSaves.insert(.column(source, slot: slot), replaced: .value(.null))
       }
     }
   }
@@ -108,8 +108,8 @@ final class HiddenSaveSearch {
       for (member, stored, key) in moved + removed {
         let saved = try newest.orderKey(of: member, under: overlay.reference, in: order)
         guard let saved, let stored, saved != stored, saved != key else { continue }
-        recorder.noteHiddenSave(
-          at: .position(of: member, in: overlay.reference, slot: relationship.slot), replaced: .key(stored))
+        recorder.hiddenSaves.insert(
+          .position(of: member, in: overlay.reference, slot: relationship.slot), replaced: .key(stored))
       }
     }
   }

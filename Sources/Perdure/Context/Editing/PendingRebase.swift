@@ -123,9 +123,7 @@ final class PendingRebase {
   /// known.
   func baseColumns(_ overlay: ObjectOverlay) throws -> [Int: Value] {
     guard let version = overlay.baseVersion else { return [:] }
-    if let kept = overlay.keptBase, kept.version == version {
-      return kept.withRow { columns(of: $0, overlay) }
-    }
+    if let kept = overlay.keptRow { return kept.withRow { columns(of: $0, overlay) } }
     let rows = viewState.rows
     return try viewState.view.withRow(overlay.reference) { stored in
       guard let stored, stored.version == version else { return [:] }
@@ -321,7 +319,8 @@ final class PendingRebase {
   }
 
   /// Restores the stored link to the target of a one-to-one relationship, after the unsaved link
-  /// that replaced it was discarded. Another context may have made the stored link since.
+  /// that replaced it was discarded. Another context may have made the stored link since. Also if
+  /// the program had removed the stored link itself before: the unsaved changes are the same.
   private func restoreStoredPartner(of target: ObjectReference, _ relationship: RelationshipShape) {
     guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
       inverse.form == .inverseToOne, self.reading.links.target(of: target, inverse) == nil

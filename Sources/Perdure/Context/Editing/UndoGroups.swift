@@ -112,8 +112,8 @@ final class UndoGroups {
   /// Marks all edits as saved, after a save.
   func didSave() { manager?.didSave(contents) }
 
-  /// Replaces the new objects that a save has merged into others, in all groups. Called
-  /// after the commit, because a save that fails separates them again.
+  /// Replaces the new objects that a save has merged into others, in all groups. Called after the
+  /// commit, because a save that fails separates them again.
   func replaceMergedObjects(_ pending: PendingChanges) {
     guard let manager, !pending.mergedObjects.isEmpty else { return }
     let survivors = pending.mergedObjects.keys.map { ($0, pending.survivor(of: $0)) }

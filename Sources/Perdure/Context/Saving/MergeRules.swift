@@ -24,8 +24,9 @@ final class MergeRules {
     rules.saveTimeSlots = Set(shape.saveTimeSlots)
     rules.ruled = { [mergePolicy = mergePolicy] slot, versions in
       // Not a conflict: each save sets the time again.
-      if shape.saveTimeSlots.contains(slot), general == .error { return .some(versions.local[slot]) }
-      if shape.saveTimeSlots.contains(slot) { return Optional<Value?>.none }
+      if shape.saveTimeSlots.contains(slot) {
+        return general == .error ? .some(versions.local[slot]) : Optional<Value?>.none
+      }
       guard let rule = mergePolicy.rule(lineage, shape.propertyName(slot)) else { return .none }
       let named = self.propertyVersions(versions, reference, slot)
       return .some(rule.merged(named).flatMap { self.stored($0, shape, slot) })

@@ -128,7 +128,7 @@ final class UndoConflictFinder {
         place: change.place, property: change.place, before: change.before, after: change.after,
         current: hidden ?? current)
     }
-    if let conflict = hiddenPartner(change) { return conflict }
+    if let conflict = hiddenPartners(change).first { return conflict }
     guard let target else { return nil }
     return conflict(ofPartner: target, change, places)
   }
@@ -137,7 +137,7 @@ final class UndoConflictFinder {
   /// edit hides it (HiddenSaves.swift); nil if both are the same.
   func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
     guard recording.recorder?.hiddenSaves.hasReplaced(change.before, at: change.place) == true,
-      hasRow(change.place.owner),
+      reading.rows.viewVersion(of: change.place.owner) != nil,
       let saved = reading.contents.storedContent(of: change.place), !saved.isSame(as: change.before),
       pending.isDeleted(change.place.owner) || !saved.isSame(as: reading.contents.content(of: change.place))
     else { return nil }
@@ -146,10 +146,6 @@ final class UndoConflictFinder {
 
   private func isHidden(_ place: EditedPlace) -> Bool {
     recording.recorder?.hiddenSaves.contains(place) == true
-  }
-
-  private func hasRow(_ reference: ObjectReference) -> Bool {
-    reading.rows.viewVersion(of: reference) != nil
   }
 
   /// The conflict if the unsaved link of an object hides a saved link of another object to the same
@@ -172,17 +168,18 @@ final class UndoConflictFinder {
     }
   }
 
-  private func hiddenPartner(_ change: UndoGroup.Change) -> FoundConflict? {
-    guard recording.recorder?.hiddenSaves.isEmpty == false else { return nil }
+  /// The same conflicts of a changed column, or of all columns of an added object.
+  private func hiddenPartners(_ change: UndoGroup.Change) -> [FoundConflict] {
+    guard recording.recorder?.hiddenSaves.isEmpty == false else { return [] }
     switch (change.place, change.after) {
     case (.column(let owner, let slot), .value(.reference(let target))):
-      return hiddenPartner(change.place, owner, slot, target)
+      return hiddenPartner(change.place, owner, slot, target).map { [$0] } ?? []
     case (.object(let owner), .object(let object)):
-      return graph.shape(of: owner).columns.lazy.compactMap { column in
+      return graph.shape(of: owner).columns.compactMap { column in
         guard case .reference(let target) = object.columns[column.slot] else { return nil }
-        return self.hiddenPartner(change.place, owner, column.slot, target)
-      }.first
-    default: return nil
+        return hiddenPartner(change.place, owner, column.slot, target)
+      }
+    default: return []
     }
   }
 
@@ -232,16 +229,16 @@ final class UndoConflictFinder {
       return []
     }
     let reference = change.place.owner
-    if let conflict = hiddenPartner(change) { return [conflict] }
     // Each save sets the time of the save.
     let times = graph.shape(of: reference).saveTimeSlots
-    return after.columns.indices
+    let changed = after.columns.indices
       .filter { after.columns[$0] != current.columns[$0] && !times.contains($0) }
       .map { slot in
         FoundConflict(
           place: change.place, property: .column(reference, slot: slot), before: .absent,
           after: .value(after.columns[slot]), current: .value(current.columns[slot]))
       }
+    return changed + hiddenPartners(change)
   }
 
   /// The object that a restored column or link refers to.

@@ -53,7 +53,7 @@ final class UndoRestorer {
       if case .column(let owner, let slot) = change.place {
         editing.hiddenSaveSearch.acceptSaved(slot, of: owner)
       }
-      editing.recording.recorder?.forgetHiddenSave(at: change.place)
+      editing.recording.recorder?.hiddenSaves.remove(change.place)
     }
   }
 
