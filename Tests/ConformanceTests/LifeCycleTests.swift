@@ -70,6 +70,27 @@ struct LifeCycleTests {
     }
   }
 
+  @Test("X6 The stored value, set over a value of awakeFromFetch, does not replace a later save")
+  func storedValueWhileAwaking() throws {
+    try Clubhouse.visit { container, context, diary in
+      let member = context.member("m")
+      try context.save()
+      let other = container.newContext()
+      diary.on("m.awakeFromFetch") { $0.age = 40 }
+      let copy = try other.same(member)
+      #expect(copy.age == 40)
+      copy.age = 0
+      #expect(copy.age == 0 && copy.hasChanges)
+      member.age = 7
+      try context.save()
+      other.refreshAllObjects()
+      copy.name = "n"
+      try other.save()
+      let saved = try container.newContext().same(member)
+      #expect(saved.age == 7 && saved.name == "n")
+    }
+  }
+
   @Test("X7 A refresh without merging calls both fault hooks, and the object awakes again")
   func refault() throws {
     try Clubhouse.visit { _, context, diary in

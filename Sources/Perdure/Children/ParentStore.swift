@@ -18,6 +18,8 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
   private weak var parent: ManagedObjectContext?
   /// The last view that was returned.
   private var newest: LayeredView
+  /// Reports the last commit to the observers of the parent; nil if it was reported.
+  private var report: (() -> Void)?
 
   package init(_ parent: ManagedObjectContext) {
     self.parent = parent
@@ -46,20 +48,29 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   package func commit(_ change: StoreChange) throws -> any StoreView { try commit(change, []) }
 
-  /// Applies a child's save to the parent context, completely or not at all.
+  /// Applies a child's save to the parent context, completely or not at all. Calls no observer:
+  /// their edits of the child would be lost, until it has dropped its saved changes
+  /// (`reportCommit`).
   ///
   /// - Parameter transients: The transient values that the child has set.
   func commit(_ change: StoreChange, _ transients: [ChangedTransients]) throws -> any StoreView {
     let core = try parentCore()
     core.transientState.keepDropped()
     defer { core.transientState.releaseDropped() }
-    // Merges waiting saves, whose observers may edit the parent, before the checks.
-    _ = view()
-    try core.operations.eventEnd.runSaveOfChild {
+    core.editing.deleteRules.propagateDeletes()
+    report = try core.operations.eventEnd.runSaveOfChild {
       try judge(change, core)
       try Self.take(change, transients, core)
     }
-    return view()
+    newest = core.reading.layerFollower.layeredView(after: newest)
+    return newest
+  }
+
+  /// Ends the event of the parent after a commit, and calls its observers.
+  func reportCommit() {
+    let report = report
+    self.report = nil
+    report?()
   }
 
   /// Makes a child's changes unsaved changes of the parent, after all checks.

@@ -97,6 +97,16 @@ struct KeptRow {
 
   /// The same row, valid without its reader.
   func copied() -> KeptRow { copy == nil ? KeptRow(row, version: version) : self }
+
+  /// A copy with other values of some slots.
+  ///
+  /// - Parameter value: Returns the new value of a slot, in the stored type; nil to keep the value.
+  func replacing(_ layouts: RowLayouts, _ value: (Int) -> Value?) -> KeptRow {
+    let bytes = withRow { row in
+      RowWriter(layouts).row(base: row) { slot in value(slot).map { .value($0) } ?? .copied }
+    }
+    return layouts.withRow(bytes) { KeptRow($0, version: version) }
+  }
 }
 
 /// A copy of the bytes of a row.

@@ -44,11 +44,11 @@ extension MergeRound {
 
   /// Decides about unsaved links to an object that another context has deleted.
   private mutating func judgeLinks(to target: ObjectReference, _ precondition: Precondition) {
-    let sources = sources(of: target).filter { !isSettled($0.reference) }
     // The final step of the target also decides about the links to it.
     if isSettled(target) { return }
+    let sources = sources(of: target)
     var isConflict = sources.isEmpty
-    for overlay in sources {
+    for overlay in sources where !isSettled(overlay.reference) {
       switch general(overlay) {
       case .error, .objectTrump, .overwrite: isConflict = true
       case .rollback where !overlay.isNew && overlay.changesRow: add(.asStored(overlay.reference))

@@ -40,7 +40,8 @@ struct ObjectMemory {
   /// may be reverted is running.
   var copies: Unmanaged<OverlayCopies>?
   /// The number of the recording interval (ER1 in EditRecorder.swift).
-  var recordingGroup: UInt32 = 0
+  private(set) var recordingGroup: UInt32 = 0
+  private var lastInterval: UInt32 = 0
   private(set) var blockCount = 0
   /// The first free block of each size class. Each begins with the address of the next one.
   private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
@@ -55,6 +56,15 @@ struct ObjectMemory {
   init() {
     free = .allocate(capacity: Self.classCount)
     free.initialize(repeating: nil, count: Self.classCount)
+  }
+
+  /// Begins a recording interval (ER1 in EditRecorder.swift).
+  ///
+  /// - Parameter hasNumber: False if each edit must be reported.
+  mutating func beginRecordingInterval(hasNumber: Bool) {
+    lastInterval &+= 1
+    if lastInterval == 0 { lastInterval = 1 }
+    recordingGroup = hasNumber ? lastInterval : 0
   }
 
   /// Frees everything; the memory must not be used afterwards.

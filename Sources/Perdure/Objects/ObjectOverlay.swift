@@ -353,6 +353,12 @@ final class ObjectOverlay {
     (eventStart, isBeforeEvent, toldState) = (other.eventStart, other.isBeforeEvent, other.toldState)
   }
 
+  /// Notes that a transient attribute is about to change, which has no column.
+  func noteTransientEdit() {
+    isTouched = true
+    if isBeforeEvent { beginEvent() }
+  }
+
   @inline(never)
   private func beginEvent() {
     isBeforeEvent = false

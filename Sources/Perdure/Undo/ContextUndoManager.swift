@@ -33,8 +33,11 @@ public final class ContextUndoManager {
   private var madeRecorder: EditRecorder?
   private var lastNumber: UInt64 = 0
   /// The stack of the group that was reopened for edits of the event; nil if there is none.
-  private var continued: UndoHistory.Direction?
+  private var continued: (direction: UndoHistory.Direction, group: UndoGroup)?
   private let observers = ObserverList<ContextUndoManager>()
+  /// The number of running operations during which no observer is called.
+  private var reportsHeld = 0
+  private var hasHeldReport = false
 
   /// Creates a manager for one context.
   ///
@@ -182,14 +185,14 @@ extension ContextUndoManager {
 
   /// Adds a group that has ended to the history, unless it has no changes.
   func complete(_ group: OpenUndoGroup, _ contents: ContentReader) {
-    let direction = continued
-    continued = nil
+    let continued = continued
+    self.continued = nil
     let complete = completed(group, contents)
     let savedPart = part(group.savedChanges(), of: group)
-    if complete == nil, savedPart == nil, direction == nil { return }
+    if complete == nil, savedPart == nil, continued == nil { return }
     change {
-      if let direction {
-        if let complete { history.put(complete, direction) }
+      if let continued {
+        if let complete { history.put(complete, continued.direction, continuing: continued.group) }
       } else {
         history.add(complete, savedPart: savedPart)
       }
@@ -213,7 +216,7 @@ extension ContextUndoManager {
   /// Reopens the last group for the next edits of the event, unless a save has ended since.
   func continueLastGroup() {
     guard let direction = history.lastDirection, let group = history.removeLast(direction) else { return }
-    continued = direction
+    continued = (direction, group)
     recorder.continueInEvent(group)
   }
 
@@ -260,7 +263,7 @@ extension ContextUndoManager {
   struct Copy {
     fileprivate let history: UndoHistory
     fileprivate let open: EditRecorder.Copy?
-    fileprivate let continued: UndoHistory.Direction?
+    fileprivate let continued: (direction: UndoHistory.Direction, group: UndoGroup)?
   }
 
   var copy: Copy { Copy(history: history, open: madeRecorder?.copy, continued: continued) }
@@ -275,6 +278,17 @@ extension ContextUndoManager {
 
   private func change(_ body: () -> Void) {
     body()
+    if reportsHeld == 0 { observers.call(self) } else { hasHeldReport = true }
+  }
+
+  /// Delays the calls of observers: between the plan of a save and its end, their edits would be
+  /// lost.
+  func holdReports() { reportsHeld += 1 }
+
+  func releaseReports() {
+    reportsHeld -= 1
+    guard reportsHeld == 0, hasHeldReport else { return }
+    hasHeldReport = false
     observers.call(self)
   }
 }

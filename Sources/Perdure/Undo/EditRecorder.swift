@@ -15,9 +15,10 @@
 // (`OpenUndoGroup.seal`).
 //
 // Invariants:
-//   ER1. An interval is the time between two changes of the current group.
+//   ER1. An interval is the time between two changes of the current group or of the recorder.
 //        `ObjectMemory.recordingGroup` is the number of the interval, or 0 while tasks have groups
-//        of their own. If an overlay has this number and the mark of a slot, it has reported the
+//        of their own. No two intervals of a context have the same number, also those of different
+//        recorders. If an overlay has this number and the mark of a slot, it has reported the
 //        slot (`ObjectOverlay.record`).
 
 internal import PerdurePredicates
@@ -25,7 +26,6 @@ internal import PerdurePredicates
 /// Records the edits of a context for its undo manager.
 final class EditRecorder {
   private let memory: UnsafeMutablePointer<ObjectMemory>
-  private var lastInterval: UInt32 = 0
   // The exclusivity of accesses to these properties is not checked at run time. Each edit accesses
   // them several times, and no access lasts longer than an assignment.
   @exclusivity(unchecked) private var eventGroup: OpenUndoGroup?
@@ -52,7 +52,6 @@ final class EditRecorder {
     self.memory = memory
     self.changeHistory = changeHistory
     deletionGroups = DeletionGroups(changeHistory: changeHistory)
-    beginInterval()
   }
 
   /// Whether the group of an edit depends on the current task.
@@ -70,9 +69,28 @@ final class EditRecorder {
 
   /// Records that an edit will change a place.
   ///
-  /// - Parameter before: Reads the current content of the place.
-  func note(_ place: EditedPlace, _ before: () -> EditedContent) {
+  /// - Parameters:
+  ///   - isSpread: Whether the edit is a move that only makes space for another member.
+  ///   - before: Reads the current content of the place.
+  func note(_ place: EditedPlace, isSpread: Bool = false, _ before: () -> EditedContent) {
     let group = currentGroup()
+    sealOthers(group, place, before)
+    group?.note(place, isSpread: isSpread, before)
+  }
+
+  /// Records the insertion of an object.
+  ///
+  /// - Returns: Whether the current group has inserted it (UG3 in UndoGroup.swift).
+  func noteInsertion(_ reference: ObjectReference) -> Bool {
+    let group = currentGroup()
+    sealOthers(group, .object(reference)) { .absent }
+    group?.noteInsertion(reference)
+    return group?.hasInserted(reference) == true
+  }
+
+  private func sealOthers(
+    _ group: OpenUndoGroup?, _ place: EditedPlace, _ before: () -> EditedContent
+  ) {
     // Usually no other group is open, because the group of the event ends when a closure begins.
     // But an observer of the manager may edit the context at that time.
     if !taskGroups.isEmpty || exclusionDepth > 0 || deletion != nil
@@ -80,12 +98,6 @@ final class EditRecorder {
     {
       for other in openGroups + deletionGroups.open where other !== group { other.seal(place, before) }
     }
-    group?.note(place, before)
-  }
-
-  /// Whether the current group has inserted an object (UG3 in UndoGroup.swift).
-  func hasInserted(_ reference: ObjectReference) -> Bool {
-    currentGroup()?.hasInserted(reference) == true
   }
 
   /// The open groups. The group of a task can be there twice, also as that of a closure.
@@ -140,11 +152,27 @@ final class EditRecorder {
     deletionGroups.close(before: openGroups)
   }
 
-  /// Begins a new interval (ER1).
-  private func beginInterval() {
-    lastInterval &+= 1
-    if lastInterval == 0 { lastInterval = 1 }
-    memory.pointee.recordingGroup = taskGroups.isEmpty ? lastInterval : 0
+  /// Replaces the recorded values of a deleted object by those that another context has saved since
+  /// the deletion, before a save removes the object. Its undo then restores the saved values.
+  ///
+  /// - Parameter saved: The columns of the stored row, and whether the context has not changed them.
+  func acceptSaved(
+    _ saved: [Int: (value: Value, isUnchanged: Bool)], ofDeleted reference: ObjectReference
+  ) {
+    guard let group = deletionGroups.group(ofDeleted: reference, among: openGroups) else { return }
+    group.replaceValues(ofRemoved: reference) { slot, value in
+      guard let (new, isUnchanged) = saved[slot],
+        isUnchanged || hiddenSaves.hasReplaced(.value(value), at: .column(reference, slot: slot))
+      else { return value }
+      return new
+    }
+    deletionGroups.close(before: openGroups)
+  }
+
+  /// Begins a new interval (ER1). Does nothing if the context has another recorder.
+  func beginInterval() {
+    guard memory.pointee.recorder?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else { return }
+    memory.pointee.beginRecordingInterval(hasNumber: taskGroups.isEmpty)
   }
 
   // MARK: Groups

@@ -42,6 +42,9 @@ enum EditedPlace: Hashable {
     if case .position(let member, let owner, _) = self { [owner, member] } else { [owner] }
   }
 
+  /// The relationship that a position belongs to, as a place: equal for all of its members.
+  var relationship: EditedPlace { slot.map { .column(owner, slot: $0) } ?? self }
+
   /// The property that the place belongs to; nil for an object as a whole.
   var slot: Int? {
     switch self {

@@ -15,26 +15,48 @@
 //        `replaced` has the column of the other one. The undo of the unsaved link is a conflict.
 //   HS3. After a save or a rollback there are no such places. A place is also removed when an undo
 //        has overwritten it. If an edit is discarded, its place stays; HS1 excludes it.
+//   HS4. `deletions` has the objects with a pending deletion whose row another context has written
+//        since. When a save removes the row, the undo group gets the values of the row.
+
+internal import PerdurePredicates
 
 /// The places whose unsaved edits hide contents that other contexts have saved.
 struct HiddenSaves {
-  private var replaced: [EditedPlace: [EditedContent]] = [:]
+  /// Hash values of the contents: others may save large values any number of times. If two contents
+  /// have the same hash value, an undo is refused without need.
+  private var replaced: [EditedPlace: Set<Int>] = [:]
+  /// The deleted objects of HS4.
+  private(set) var deletions: Set<ObjectReference> = []
 
   var isEmpty: Bool { replaced.isEmpty }
 
   mutating func insert(_ place: EditedPlace, replaced content: EditedContent) {
-    if hasReplaced(content, at: place) { return }
-    replaced[place, default: []].append(content)
+    if let hash = content.contentHash { replaced[place, default: []].insert(hash) }
   }
 
   func contains(_ place: EditedPlace) -> Bool { replaced[place] != nil }
 
   /// Whether a hidden save has replaced a content.
   func hasReplaced(_ content: EditedContent, at place: EditedPlace) -> Bool {
-    replaced[place]?.contains { $0.isSame(as: content) } == true
+    guard let hashes = replaced[place], let hash = content.contentHash else { return false }
+    return hashes.contains(hash)
   }
 
   mutating func remove(_ place: EditedPlace) { replaced[place] = nil }
 
-  mutating func removeAll() { replaced = [:] }
+  /// Notes that another context has written the row of a deleted object.
+  mutating func insertDeletion(_ reference: ObjectReference) { deletions.insert(reference) }
+
+  mutating func removeAll() { (replaced, deletions) = ([:], []) }
+}
+
+extension EditedContent {
+  /// The hash value of the content of a column or a position; nil for other contents.
+  fileprivate var contentHash: Int? {
+    switch self {
+    case .value(let value): value.hashValue
+    case .key(let key): key.hashValue
+    case .stored, .absent, .object, .linked, .transient: nil
+    }
+  }
 }

@@ -1,8 +1,9 @@
 // New objects that a save has merged into other objects, in undo groups.
 //
 // Later groups may have edited the new object. Their places become places of the other object, so
-// that they can still be undone. The insertion of the new object stays as it is. Its undo has no
-// effect, because the group has not inserted the other object.
+// that they can still be undone. A link or a position that the other object had before is no change
+// of the group. The insertion of the new object stays as it is. Its undo has no effect, because the
+// group has not inserted the other object.
 
 internal import PerdurePredicates
 
@@ -10,10 +11,17 @@ internal import PerdurePredicates
 struct MergedReferences {
   private let survivors: [ObjectReference: ObjectReference]
   private let graph: GraphSchema
+  /// Reads the stored content of a link or a position before the save that has merged the objects.
+  private let stored: (EditedPlace) -> EditedContent?
 
-  /// - Parameter survivors: The other object of each merged object.
-  init(_ survivors: [ObjectReference: ObjectReference], _ graph: GraphSchema) {
-    (self.survivors, self.graph) = (survivors, graph)
+  /// - Parameters:
+  ///   - survivors: The other object of each merged object.
+  ///   - stored: Reads the stored content of a link or a position before the save.
+  init(
+    _ survivors: [ObjectReference: ObjectReference], _ graph: GraphSchema,
+    stored: @escaping (EditedPlace) -> EditedContent?
+  ) {
+    (self.survivors, self.graph, self.stored) = (survivors, graph, stored)
   }
 
   /// The group with the merged objects replaced. If two places become one, the content before the
@@ -23,14 +31,36 @@ struct MergedReferences {
     var positions: [EditedPlace: Int] = [:]
     for change in group.changes {
       let (place, after) = (replaced(change.place), replaced(change.after))
+      let before = before(change.before, at: place, replacing: change.place)
       if let position = positions[place] {
-        changes[position] = UndoGroup.Change(place: place, before: changes[position].before, after: after)
+        let earlier = changes[position]
+        changes[position] = UndoGroup.Change(
+          place: place, before: earlier.before, after: after,
+          isSpread: earlier.isSpread && change.isSpread)
       } else {
         positions[place] = changes.count
-        changes.append(UndoGroup.Change(place: place, before: replaced(change.before), after: after))
+        changes.append(
+          UndoGroup.Change(
+            place: place, before: before, after: after, isSpread: change.isSpread))
       }
     }
+    changes.removeAll { isRelation($0.place) && $0.before.isSame(as: $0.after) }
     return UndoGroup(name: group.name, changes: changes, number: group.number)
+  }
+
+  /// The content before a change of a place that has replaced another one.
+  func before(
+    _ content: EditedContent, at place: EditedPlace, replacing other: EditedPlace
+  ) -> EditedContent {
+    if place != other, isRelation(place), let stored = stored(place) { return stored }
+    return replaced(content)
+  }
+
+  private func isRelation(_ place: EditedPlace) -> Bool {
+    switch place {
+    case .link, .position: true
+    case .object, .column, .transient: false
+    }
   }
 
   private func survivor(_ reference: ObjectReference) -> ObjectReference { survivors[reference] ?? reference }

@@ -22,6 +22,9 @@ struct UndoGroup {
     let place: EditedPlace
     let before: EditedContent
     let after: EditedContent
+    /// Whether the change is a position that the program did not request: the member was moved to
+    /// make space for another one.
+    var isSpread = false
 
     var byteCount: Int { MemoryLayout<Change>.size + before.byteCount + after.byteCount }
   }
@@ -56,6 +59,7 @@ final class OpenUndoGroup {
     /// Nil until a change that does not belong to the group. Then it is the content before that
     /// change.
     var after: EditedContent?
+    var isSpread = false
 
     var isUnchanged: Bool { after.map { before.isSame(as: $0) } ?? false }
   }
@@ -69,6 +73,8 @@ final class OpenUndoGroup {
   @exclusivity(unchecked) private var positions: [EditedPlace: Int] = [:]
   /// Whether the group has inserted any object.
   @exclusivity(unchecked) private var hasInsertions = false
+  /// The objects that the group has removed and inserted again.
+  private var insertedAgain: Set<ObjectReference> = []
   /// The entries as of the last save while the group was open; nil if no save has saved edits of
   /// the group.
   private var savedEntries: [Entry]?
@@ -80,7 +86,9 @@ final class OpenUndoGroup {
     name = group.name
     number = group.number
     for change in group.changes {
-      append(Entry(place: change.place, before: change.before, after: change.after))
+      append(
+        Entry(
+          place: change.place, before: change.before, after: change.after, isSpread: change.isSpread))
     }
   }
 
@@ -97,7 +105,7 @@ final class OpenUndoGroup {
 
   /// Marks the edits as saved, after a save.
   func didSave(_ reader: some EditedContentReader) {
-    if entries.isEmpty { return }
+    if entries.isEmpty, savedEntries == nil { return }
     settle(reader)
     savedEntries = entries
   }
@@ -123,8 +131,10 @@ final class OpenUndoGroup {
 
   /// Records that an edit of the group will change a place (UG1, UG3).
   ///
-  /// - Parameter before: Reads the current content of the place.
-  func note(_ place: EditedPlace, _ before: () -> EditedContent) {
+  /// - Parameters:
+  ///   - isSpread: Whether the edit is a move that only makes space.
+  ///   - before: Reads the current content of the place.
+  func note(_ place: EditedPlace, isSpread: Bool = false, _ before: () -> EditedContent) {
     if hasInsertions, case .column(let reference, _) = place, let position = positions[.object(reference)],
       entries[position].before.isAbsent
     {
@@ -133,9 +143,28 @@ final class OpenUndoGroup {
     }
     if let position = positions[place] {
       entries[position].after = nil
+      if !isSpread { entries[position].isSpread = false }
     } else {
-      append(Entry(place: place, before: before(), after: nil))
+      let before = contentBeforeRemoval(of: place) ?? before()
+      append(Entry(place: place, before: before, after: nil, isSpread: isSpread))
     }
+  }
+
+  /// Records the insertion of an object, also of one that the group has removed: a child can delete
+  /// an object in one save and insert it again in the next one.
+  func noteInsertion(_ reference: ObjectReference) {
+    if hasRemoved(reference) { insertedAgain.insert(reference) }
+    note(.object(reference)) { .absent }
+  }
+
+  /// The value that a column had when the group removed its object, if the object was inserted again;
+  /// nil for other places.
+  private func contentBeforeRemoval(of place: EditedPlace) -> EditedContent? {
+    guard !insertedAgain.isEmpty, case .column(let reference, let slot) = place,
+      insertedAgain.contains(reference), let position = positions[.object(reference)],
+      case .object(let object) = entries[position].before
+    else { return nil }
+    return .value(object.columns[slot])
   }
 
   /// Records the content of a place before a change that does not belong to the group.
@@ -186,7 +215,8 @@ final class OpenUndoGroup {
     entries.compactMap { entry in
       guard let after = entry.after, !entry.before.isStored, !after.isStored else { return nil }
       if case .object = entry.place, entry.isUnchanged { return nil }
-      return UndoGroup.Change(place: entry.place, before: entry.before, after: after)
+      return UndoGroup.Change(
+        place: entry.place, before: entry.before, after: after, isSpread: entry.isSpread)
     }
   }
 
@@ -195,6 +225,23 @@ final class OpenUndoGroup {
     return switch place {
     case .column(let owner, _), .transient(let owner, _): owners.contains(owner)
     case .object, .link, .position: false
+    }
+  }
+
+  /// Replaces the values that an object had before the group removed it.
+  ///
+  /// - Parameter value: Returns the new value of a column with a value.
+  func replaceValues(ofRemoved reference: ObjectReference, _ value: (Int, Value) -> Value) {
+    for position in entries.indices where entries[position].place.owner == reference {
+      switch (entries[position].place, entries[position].before) {
+      case (.object, .object(let object)):
+        entries[position].before = .object(
+          EditedObject(
+            columns: object.columns.enumerated().map(value), transients: object.transients,
+            wasStored: object.wasStored, hasPermanentID: object.hasPermanentID))
+      case (.column(_, let slot), .value(let old)): entries[position].before = .value(value(slot, old))
+      default: break
+      }
     }
   }
 
@@ -228,7 +275,10 @@ final class OpenUndoGroup {
       if let position = positions[place] {
         entries[position].after = after
       } else {
-        append(Entry(place: place, before: merged.replaced(entry.before), after: after))
+        append(
+          Entry(
+            place: place, before: merged.before(entry.before, at: place, replacing: entry.place),
+            after: after, isSpread: entry.isSpread))
       }
     }
   }
@@ -238,7 +288,7 @@ final class OpenUndoGroup {
     func renamed(_ entry: Entry) -> Entry {
       Entry(
         place: entry.place.renamed(old, new), before: entry.before.renamed(old, new),
-        after: entry.after?.renamed(old, new))
+        after: entry.after?.renamed(old, new), isSpread: entry.isSpread)
     }
     entries = entries.map(renamed)
     savedEntries = savedEntries?.map(renamed)
@@ -248,6 +298,36 @@ final class OpenUndoGroup {
 }
 
 extension UndoGroup {
+  /// The changes of the group since an earlier time of it.
+  func changes(since earlier: UndoGroup) -> UndoGroup {
+    let known = Dictionary(uniqueKeysWithValues: earlier.changes.map { ($0.place, $0.after) })
+    let later = changes.compactMap { change -> Change? in
+      guard let before = known[change.place] else { return change }
+      if before.isSame(as: change.after) { return nil }
+      return Change(
+        place: change.place, before: before, after: change.after, isSpread: change.isSpread)
+    }
+    return UndoGroup(name: name, changes: later, number: number)
+  }
+
+  /// The group with the changes of earlier groups before its own.
+  func preceded(by earlier: [UndoGroup]) -> UndoGroup {
+    if earlier.isEmpty { return self }
+    var merged: [Change] = []
+    var positions: [EditedPlace: Int] = [:]
+    for change in earlier.flatMap(\.changes) + changes {
+      if let position = positions[change.place] {
+        merged[position] = Change(
+          place: change.place, before: merged[position].before, after: change.after,
+          isSpread: merged[position].isSpread && change.isSpread)
+      } else {
+        positions[change.place] = merged.count
+        merged.append(change)
+      }
+    }
+    return UndoGroup(name: name, changes: merged, number: number)
+  }
+
   /// The group with the reference `old` replaced by `new`.
   func renamed(_ old: ObjectReference, _ new: ObjectReference) -> UndoGroup {
     UndoGroup(
@@ -255,7 +335,7 @@ extension UndoGroup {
       changes: changes.map {
         Change(
           place: $0.place.renamed(old, new), before: $0.before.renamed(old, new),
-          after: $0.after.renamed(old, new))
+          after: $0.after.renamed(old, new), isSpread: $0.isSpread)
       }, number: number)
   }
 }

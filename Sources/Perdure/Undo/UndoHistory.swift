@@ -15,6 +15,19 @@ struct UndoHistory {
   private struct Stacks {
     var undo: [UndoGroup] = []
     var redo: [UndoGroup] = []
+    /// The changes that hooks of a save have made after an undo, by the number of the group that
+    /// can be redone. They are part of that group. If it is removed, they become part of the next
+    /// group (`add`), because earlier groups were made before them.
+    var later: [UInt64: UndoGroup] = [:]
+
+    /// Removes the groups to redo.
+    ///
+    /// - Returns: The later changes that they had, in the order in which they were made.
+    mutating func removeRedo() -> [UndoGroup] {
+      let removed = redo.compactMap { later[$0.number] }
+      (redo, later) = ([], [:])
+      return removed
+    }
 
     var byteCount: Int { (undo + redo).reduce(0) { $0 + $1.byteCount } }
   }
@@ -65,18 +78,25 @@ struct UndoHistory {
   ///     none. A rollback keeps them.
   mutating func add(_ group: UndoGroup?, savedPart: UndoGroup?) {
     byteCount -= stacks.redo.reduce(0) { $0 + $1.byteCount }
-    stacks.redo = []
-    if let savedPart {
-      saved.undo.append(savedPart)
-      saved.redo = []
-    }
-    if let group { put(group, .undo) }
+    let later = stacks.removeRedo()
+    if let savedPart { saved.undo.append(savedPart.preceded(by: saved.removeRedo())) }
+    if let group { put(group.preceded(by: later), .undo) }
   }
 
   /// Adds a group to a stack, such as the group that reverses an undo.
   ///
-  /// - Parameter isSaved: As for `add`.
-  mutating func put(_ group: UndoGroup, _ direction: Direction, isSaved: Bool = false) {
+  /// - Parameters:
+  ///   - continuing: The same group before the changes by hooks of a save; nil if there are none.
+  ///   - isSaved: Whether a hook has saved the group. Then a rollback keeps it.
+  mutating func put(
+    _ group: UndoGroup, _ direction: Direction, continuing: UndoGroup? = nil, isSaved: Bool = false
+  ) {
+    if direction == .redo, let continuing {
+      let later = group.changes(since: continuing)
+      if !later.changes.isEmpty {
+        stacks.later[group.number] = later.preceded(by: stacks.later[group.number].map { [$0] } ?? [])
+      }
+    }
     switch direction {
     case .undo: stacks.undo.append(group)
     case .redo: stacks.redo.append(group)
@@ -119,7 +139,7 @@ struct UndoHistory {
         changes, before: groups[(position + 1)...].flatMap(\.changes) + later)
       return groups
     }
-    stacks = Stacks(undo: replaced(stacks.undo), redo: replaced(stacks.redo))
+    (stacks.undo, stacks.redo) = (replaced(stacks.undo), replaced(stacks.redo))
     byteCount = stacks.byteCount
     keepBounds()
   }
@@ -158,17 +178,22 @@ struct UndoHistory {
 
   /// Replaces the reference of an object.
   mutating func rename(_ old: ObjectReference, _ new: ObjectReference) {
-    func renamed(_ groups: [UndoGroup]) -> [UndoGroup] { groups.map { $0.renamed(old, new) } }
-    stacks = Stacks(undo: renamed(stacks.undo), redo: renamed(stacks.redo))
-    saved = Stacks(undo: renamed(saved.undo), redo: renamed(saved.redo))
+    mapGroups { $0.renamed(old, new) }
   }
 
   /// Replaces new objects that a save has merged into others.
   mutating func replace(_ merged: MergedReferences) {
-    stacks = Stacks(
-      undo: stacks.undo.map(merged.replaced(in:)), redo: stacks.redo.map(merged.replaced(in:)))
-    saved = Stacks(undo: saved.undo.map(merged.replaced(in:)), redo: saved.redo.map(merged.replaced(in:)))
+    mapGroups(merged.replaced(in:))
     byteCount = stacks.byteCount
+  }
+
+  private mutating func mapGroups(_ transform: (UndoGroup) -> UndoGroup) {
+    func mapped(_ stacks: Stacks) -> Stacks {
+      Stacks(
+        undo: stacks.undo.map(transform), redo: stacks.redo.map(transform),
+        later: stacks.later.mapValues(transform))
+    }
+    (stacks, saved) = (mapped(stacks), mapped(saved))
   }
 
   private mutating func keepBounds() {

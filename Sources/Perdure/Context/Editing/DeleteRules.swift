@@ -253,8 +253,12 @@ final class DeleteRules {
   /// Removes the links of an object that is about to be removed. Delete rules keep links to deleted
   /// objects. This function removes them too, because the deletion of the other object may be
   /// cancelled.
-  func disconnectTargets(of overlay: ObjectOverlay) {
-    for relationship in overlay.shape.relationships {
+  ///
+  /// - Parameter isIncluded: Selects relationships by their delete rule.
+  func disconnectTargets(
+    of overlay: ObjectOverlay, where isIncluded: (DeleteRule) -> Bool = { _ in true }
+  ) {
+    for relationship in overlay.shape.relationships where isIncluded(relationship.deleteRule) {
       for target in reading.links.targets(of: overlay.reference, relationship) {
         linkEditor.disconnect(overlay.reference, relationship, target)
       }

@@ -20,8 +20,7 @@ final class EditRecording {
   /// Records the insertion of an object.
   func recordInsertion(_ overlay: ObjectOverlay) {
     guard let recorder else { return }
-    recorder.note(.object(overlay.reference)) { .absent }
-    if recorder.hasInserted(overlay.reference) { overlay.noteInsertionInGroup() }
+    if recorder.noteInsertion(overlay.reference) { overlay.noteInsertionInGroup() }
   }
 
   /// Records an object before it is deleted or removed.
@@ -40,12 +39,14 @@ final class EditRecording {
 
   /// Records the position of a member before it changes.
   ///
-  /// - Parameter delta: The unsaved changes of the order.
+  /// - Parameters:
+  ///   - delta: The unsaved changes of the order.
+  ///   - isSpread: Whether the change only makes space for another member.
   func recordPosition(
     of member: ObjectReference, in owner: ObjectReference, _ relationship: RelationshipShape,
-    _ delta: OrderDelta
+    _ delta: OrderDelta, isSpread: Bool = false
   ) {
-    recorder?.note(.position(of: member, in: owner, slot: relationship.slot)) {
+    recorder?.note(.position(of: member, in: owner, slot: relationship.slot), isSpread: isSpread) {
       if let placement = delta.placed[member] { return .key(placement.key) }
       return delta.hidden[member] == nil ? .stored : .absent
     }

@@ -32,6 +32,9 @@ final class HiddenSaveSearch {
       do {
         try recordPartners(of: overlay, in: newest, recorder)
         if overlay.isNew { continue }
+        if overlay.isDeleted, try isWritten(overlay.reference, in: newest) {
+          recorder.hiddenSaves.insertDeletion(overlay.reference)
+        }
         try recordColumns(of: overlay, in: newest, recorder)
         try recordPositions(in: overlay, in: newest, recorder)
       } catch {
@@ -47,15 +50,15 @@ final class HiddenSaveSearch {
     guard let overlay = pending[reference], let kept = overlay.keptRow,
       let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number)
     else { return }
-    let bytes = viewState.reading(reference, or: nil) {
-      try viewState.readStoredRow(reference) { saved in
-        kept.withRow { base in
-          RowWriter(layouts).row(base: base) { $0 == slot ? .value(saved.value(slot)) : .copied }
-        }
-      }
+    let saved = viewState.reading(reference, or: nil) {
+      try viewState.readStoredRow(reference) { $0.value(slot) }
     }
-    guard let bytes else { return }
-    overlay.keptBase = layouts.withRow(bytes) { KeptRow($0, version: kept.version) }
+    guard let saved else { return }
+    overlay.keptBase = kept.replacing(layouts) { $0 == slot ? saved : nil }
+  }
+
+  private func isWritten(_ reference: ObjectReference, in newest: any StoreView) throws -> Bool {
+    try viewState.view.version(of: reference) != newest.version(of: reference)
   }
 
   private func recordColumns(
@@ -64,8 +67,7 @@ final class HiddenSaveSearch {
     // Not the row on which the changes are based: the context has shown newer values of columns
     // without unsaved edits.
     let view = viewState.view
-    guard overlay.changesRow,
-      try view.version(of: overlay.reference) != newest.version(of: overlay.reference),
+    guard overlay.changesRow, try isWritten(overlay.reference, in: newest),
       let shown = try rebase.columns(of: overlay, in: view),
       let store = try rebase.columns(of: overlay, in: newest)
     else { return }

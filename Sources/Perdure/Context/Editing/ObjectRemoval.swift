@@ -55,19 +55,30 @@ final class ObjectRemoval {
   }
 
   /// Removes objects with their current links, as an edit that an undo can revert. A saved object
-  /// is marked as deleted. Its links are removed first, so no delete rule has an effect.
+  /// is marked as deleted. Links whose rule is deny or no action stay, as in a deletion by the
+  /// program: the next save refuses the deletion, or keeps the references.
   func takeAway(_ references: [ObjectReference]) {
     let existing = references.filter(reading.contents.exists)
     disconnectOneWayLinks(to: Set(existing))
     for reference in existing {
       let overlay = pending.overlay(for: reference)
-      if overlay.isNew {
+      if !overlay.isNew { deleteRules.disconnectTargets(of: overlay) { $0 == .nullify || $0 == .cascade } }
+      if !overlay.isNew || isDenied(overlay, with: existing) {
+        objectEditor.markDeleted(reference)
+      } else {
         recording.recordDeletion(reference)
         retireNew(overlay)
-      } else {
-        deleteRules.disconnectTargets(of: overlay)
-        objectEditor.markDeleted(reference)
       }
+    }
+  }
+
+  /// Whether a rule denies the deletion of a new object together with others.
+  private func isDenied(_ overlay: ObjectOverlay, with others: [ObjectReference]) -> Bool {
+    overlay.shape.relationships.contains { relationship in
+      relationship.deleteRule == .deny
+        && reading.links.targets(of: overlay.reference, relationship).contains {
+          !pending.isDeleted($0) && !others.contains($0)
+        }
     }
   }
 
@@ -81,7 +92,8 @@ final class ObjectRemoval {
     let row =
       registry.identityMap.object(overlay.reference) == nil
       ? nil : reading.layerFollower.lastRow(of: overlay)
-    deleteRules.disconnectTargets(of: overlay)
+    // Rows of other objects may still refer to an object that was inserted again.
+    deleteRules.disconnectTargets(of: overlay) { $0 != .noAction || !overlay.isInsertedAgain }
     reading.retirement.retireNew(overlay, row)
   }
 

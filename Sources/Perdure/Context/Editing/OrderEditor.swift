@@ -83,7 +83,7 @@ final class OrderEditor {
     let delta = editableDelta(of: owner, relationship)
     let stored =
       delta.placed[member].map(\.stored) ?? reading.settledLinks.storedKey(of: member, under: owner, order)
-    recording.recordPosition(of: member, in: owner, relationship, delta)
+    recording.recordPosition(of: member, in: owner, relationship, delta, isSpread: isSpread)
     delta.place(member, at: key, stored: stored, isSpread: isSpread)
     setOrder(delta, owner, relationship)
   }
@@ -153,7 +153,9 @@ final class OrderEditor {
             ? stored
             : delta.placed[other].map(\.stored)
               ?? reading.settledLinks.storedKey(of: other, under: owner, order)
-          if other != member { recording.recordPosition(of: other, in: owner, relationship, delta) }
+          if other != member {
+            recording.recordPosition(of: other, in: owner, relationship, delta, isSpread: true)
+          }
           delta.place(other, at: key, stored: known, isSpread: other != member)
         }
         return

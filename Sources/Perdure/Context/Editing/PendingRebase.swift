@@ -42,26 +42,34 @@ final class PendingRebase {
   // MARK: Original rows
 
   /// Prepares a changed object for an advance of the view. If other contexts have changed the same
-  /// columns or removed the object, keeps a copy of the original row. Otherwise its changes become
-  /// changes of the newest row.
+  /// columns or removed the object, keeps a copy of the original row. In the copy, columns without
+  /// unsaved edits have their newest values, because the next edits are based on these. Otherwise
+  /// the changes become changes of the newest row.
   ///
-  /// - Complexity: two reads of the row if other contexts have written it; otherwise one read of
-  ///   its version.
+  /// - Complexity: two reads of the row if other contexts have written it; otherwise reads of its
+  ///   version.
   func keepBase(_ overlay: ObjectOverlay, before newest: any StoreView) {
-    guard overlay.changesRow, !overlay.isDeleted, let version = overlay.baseVersion,
-      overlay.keptBase?.version != version
-    else { return }
+    guard overlay.changesRow, !overlay.isDeleted, let version = overlay.baseVersion else { return }
     do {
       let newVersion = try newest.version(of: overlay.reference)
-      guard newVersion != version, let old = try baseRow(of: overlay, version) else { return }
+      if overlay.keptRow != nil, try newVersion == viewState.view.version(of: overlay.reference) { return }
+      guard newVersion != version, let old = try overlay.keptRow ?? baseRow(of: overlay, version) else {
+        return
+      }
       let versions = ObjectVersions(
         local: overlay.changedColumns, base: old.withRow { columns(of: $0, overlay) },
         store: try columns(of: overlay, in: newest))
-      if let newVersion, versions.store != nil, versions.contested.isEmpty {
-        overlay.baseVersion = newVersion
+      if let newVersion, let store = versions.store, versions.contested.isEmpty {
+        // A change that equals the original row is kept only because `awakeFromFetch` has put
+        // another value into the instance's row (`forgetSetBack`). It must not replace a newer one.
+        overlay.unmark { slot, value in versions.base[slot] == value && store[slot] != value }
+        overlay.baseVersion = overlay.changesRow ? newVersion : nil
         registry.identityMap.object(overlay.reference)?.header.pointee.dropRow()
       } else {
-        overlay.keptBase = old.copied()
+        let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number)
+        overlay.keptBase =
+          layouts.map { old.replacing($0) { versions.local[$0] == nil ? versions.store?[$0] : nil } }
+          ?? old.copied()
       }
     } catch {
       viewState.noteReadFailure(error, overlay.reference)
@@ -153,17 +161,17 @@ final class PendingRebase {
   /// Unmarks changed columns whose values equal the original row. They cannot conflict with saves
   /// of other contexts. Reads the original row from the current view, which is about to advance.
   func forgetSetBack(_ overlay: ObjectOverlay) {
-    guard let base = originalRow(of: overlay) else { return }
+    guard let base = row(of: overlay, overlay.baseVersion) else { return }
     base.withRow { forgetSetBack(overlay, to: $0, base.version) }
   }
 
-  /// The row on which the changes are based, if the view has it.
-  func originalRow(of overlay: ObjectOverlay) -> KeptRow? {
-    guard let version = overlay.baseVersion else { return nil }
+  /// The row of an object in the view, if it has a version.
+  func row(of overlay: ObjectOverlay, _ version: RowVersion?) -> KeptRow? {
+    guard let version else { return nil }
     return viewState.reading(overlay.reference, or: nil) { try baseRow(of: overlay, version) }
   }
 
-  /// As the function above, for a row that was read.
+  /// Unmarks changed columns whose values equal a row.
   func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
     // Keeps a change if `awakeFromFetch` has put another value into the instance's row: without the
     // change, the instance would show that value.

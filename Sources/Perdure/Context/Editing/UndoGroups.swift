@@ -36,6 +36,7 @@ final class UndoGroups {
     let previous = manager
     registry.memory.pointee.recorder = new.map { .passUnretained($0.recorder) }
     manager = new
+    new?.recorder.beginInterval()
     return previous
   }
 
@@ -79,9 +80,10 @@ final class UndoGroups {
   /// - Returns: Whether the group has ended; false for an inner closure.
   @discardableResult
   func end() -> Bool {
-    guard let manager else { return false }
+    if manager == nil { return false }
     deleteRules.propagateDeletes()
-    guard let group = manager.recorder.endClosure() else { return false }
+    // A hook may have replaced or removed the manager.
+    guard let manager, let group = manager.recorder.endClosure() else { return false }
     manager.complete(group, contents)
     return true
   }
@@ -101,23 +103,42 @@ final class UndoGroups {
   ///
   /// - Returns: Whether the group has ended; false if it was removed meanwhile.
   func endTask(_ token: UndoTask) -> Bool {
-    guard let manager else { return false }
+    if manager == nil { return false }
     // The closure has returned, so the token does not belong to the current task any more.
     UndoTask.$token.withValue(token) { deleteRules.propagateDeletes() }
-    guard let group = manager.recorder.endTask(token) else { return false }
+    guard let manager, let group = manager.recorder.endTask(token) else { return false }
     manager.complete(group, contents)
     return true
   }
 
-  /// Marks all edits as saved, after a save.
-  func didSave() { manager?.didSave(contents) }
+  /// Marks all edits as saved, after a save. The context must still have the changes, and show the
+  /// state before the save.
+  func didSave() {
+    guard let manager else { return }
+    for reference in manager.recorder.hiddenSaves.deletions {
+      let saved = contents.storedColumns(ofDeleted: reference)
+      if !saved.isEmpty { manager.recorder.acceptSaved(saved, ofDeleted: reference) }
+    }
+    manager.didSave(contents)
+  }
+
+  /// Delays the calls of the undo manager's observers.
+  ///
+  /// - Returns: The manager, which must release the calls.
+  func holdReports() -> ContextUndoManager? {
+    manager?.holdReports()
+    return manager
+  }
 
   /// Replaces the new objects that a save has merged into others, in all groups. Called after the
   /// commit, because a save that fails separates them again.
   func replaceMergedObjects(_ pending: PendingChanges) {
     guard let manager, !pending.mergedObjects.isEmpty else { return }
     let survivors = pending.mergedObjects.keys.map { ($0, pending.survivor(of: $0)) }
-    manager.replace(MergedReferences(Dictionary(uniqueKeysWithValues: survivors), registry.graph))
+    manager.replace(
+      MergedReferences(Dictionary(uniqueKeysWithValues: survivors), registry.graph) { [contents] place in
+        contents.storedRelation(place)
+      })
   }
 
   /// Undoes or redoes the last group of a direction by `body`.

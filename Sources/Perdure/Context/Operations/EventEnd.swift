@@ -68,19 +68,24 @@ final class EventEnd {
     if undoGroups.endTask(token) { endEventOfOperation() }
   }
 
-  /// Runs the save of a child as one undo group, and ends the event.
+  /// Runs the save of a child as one undo group.
   ///
-  /// - Parameter body: Checks the save and applies it. The group of the event has ended before, so
-  ///   no observer of the undo manager is called in between. If it throws, it has changed nothing.
-  func runSaveOfChild(_ body: () throws -> Void) throws {
+  /// - Parameter body: Checks the save and applies it. If it throws, it has changed nothing.
+  /// - Returns: Ends the event and calls the observers of this context and of its undo manager. They
+  ///   may edit the child, so the child calls this at the end of its save.
+  func runSaveOfChild(_ body: () throws -> Void) throws -> () -> Void {
+    let holding = undoGroups.holdReports()
     undoGroups.begin("")
     do { try body() } catch {
       undoGroups.end()
+      holding?.releaseReports()
       throw error
     }
-    // Observers are called afterwards, because their edits do not belong to the child's save.
     undoGroups.end()
-    endEventOfOperation()
+    return {
+      holding?.releaseReports()
+      self.endEventOfOperation()
+    }
   }
 
   /// Ends the event after a group or after a child's save. Does nothing if a hook or an observer

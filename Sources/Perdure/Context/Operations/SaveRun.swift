@@ -45,6 +45,8 @@ final class SaveRun {
   }
 
   func save() throws(PerdureError) {
+    // At the end, because observers of the parent may edit or save this context.
+    defer { (reading.viewState.store as? ParentStore)?.reportCommit() }
     reading.transientState.keepDropped()
     defer { reading.transientState.releaseDropped() }
     saveHooks.checkSaveIsPossible()

@@ -84,6 +84,10 @@ final class SaveSteps {
     recording.excludingFromUndo { saveHooks.setSaveTimes() }
     undoGroups.endGroupOfEvent()
     try checkMayWrite()
+    // No code of the program may run between the plan and the end of `commit`: its edits would be
+    // lost.
+    let holding = undoGroups.holdReports()
+    defer { holding?.releaseReports() }
     // Before the last check for failed reads, so that no saved group lacks a content (UG4).
     recording.settleUndoGroups()
     let plan = try saveCommit.plan(refusals)

@@ -82,8 +82,9 @@ final class UndoApplication {
     var stored: [(overlay: ObjectOverlay, row: KeptRow)] = []
     // Observers receive earlier edits and those of the undo in one report.
     defer { eventEnd.endEvent { undoRestorer.dropStoredValues(stored) } }
-    guard let group = undoManager.history.last(direction) else { return }
+    guard let last = undoManager.history.last(direction) else { return }
     try viewState.throwReadFailure()
+    let group = try reversal.check(.edit) { conflictFinder.withoutReplacedSpreads(last) }
     let conflicts = try reversal.check(.edit) {
       conflictFinder.conflicts(of: group) { undoManager.history.groupsOfDeletions(direction) }
     }

@@ -50,6 +50,13 @@ final class ContentReader: EditedContentReader {
     }
   }
 
+  /// The stored content of a link or a position.
+  func storedRelation(_ place: EditedPlace) -> EditedContent? {
+    guard case .link(let owner, let slot, let target) = place else { return storedContent(of: place) }
+    let relationship = graph.shape(of: owner).relationship(slot)
+    return settledLinks.isSettledLink(owner, relationship, target) ? .linked : .absent
+  }
+
   /// Whether a read has failed. Then contents may be wrong.
   var hasFailed: Bool { viewState.readFailure != nil }
 
@@ -83,6 +90,19 @@ final class ContentReader: EditedContentReader {
       EditedObject(
         columns: columns, transients: transients(of: reference), wasStored: wasStored,
         hasPermanentID: wasStored || overlay?.hasPermanentID == true))
+  }
+
+  /// The columns of the stored row of an object whose deletion is pending, and whether this context
+  /// has not changed them. Empty for other objects.
+  func storedColumns(ofDeleted reference: ObjectReference) -> [Int: (value: Value, isUnchanged: Bool)] {
+    guard let overlay = pending[reference], overlay.isDeleted, !overlay.isNew else { return [:] }
+    var columns: [Int: (value: Value, isUnchanged: Bool)] = [:]
+    _ = viewState.withStoredRow(reference) { row in
+      for slot in overlay.shape.properties.indices where overlay.shape.isColumn(slot) {
+        columns[slot] = (row.value(slot), overlay.value(slot) == nil)
+      }
+    }
+    return columns
   }
 
   private func positionContent(

@@ -49,7 +49,7 @@ final class UndoConflictFinder {
     for change in group.changes {
       let owner = change.place.owner
       if case .object = change.place {
-        found += conflicts(ofObject: change)
+        found += conflicts(ofObject: change) + addedTargets(of: change, added, places)
       } else if isHere(change.place) || returning.contains(owner) {
         if let conflict = conflict(of: change, returning, places) { found.append(conflict) }
       } else if needsOwner(change), !added.contains(owner), gone.insert(owner).inserted,
@@ -121,7 +121,7 @@ final class UndoConflictFinder {
     // matter.
     let isChanged =
       !isReturning && !current.isSame(as: change.after) && !current.isSame(as: change.before)
-      && !isLostTransient(change.place)
+      && !isLostTransient(change.place) || isReplacedTarget(change, places)
     let hidden = hiddenSave(change)
     if hidden != nil || isLost || isChanged {
       return FoundConflict(
@@ -189,6 +189,19 @@ final class UndoConflictFinder {
     return !reading.contents.holdsTransient(reference, slot)
   }
 
+  /// Whether a link of a to-one relationship that is not a column would replace a link that was
+  /// made since.
+  private func isReplacedTarget(_ change: UndoGroup.Change, _ places: Set<EditedPlace>) -> Bool {
+    guard case (.link(let owner, let slot, let target), .linked) = (change.place, change.before),
+      reading.contents.exists(owner)
+    else { return false }
+    let relationship = graph.shape(of: owner).relationship(slot)
+    if relationship.isToMany { return false }
+    guard let current = reading.links.target(of: owner, relationship), current != target else { return false }
+    let inverse = graph.inverse(of: relationship, at: current)
+    return !places.contains(relationship.canonicalEnd(owner, current, inverse: inverse))
+  }
+
   /// The conflict if the target of a one-to-one relationship has another partner now. Only the
   /// column of that partner stores this link.
   func conflict(
@@ -208,10 +221,38 @@ final class UndoConflictFinder {
       before: .value(.reference(owner)), after: .absent, current: .value(.reference(partner)))
   }
 
+  /// The group without moves that only made space, if one of these members was moved since. Then
+  /// the old order keys of the others cannot be compared with the current keys, and they are not
+  /// needed: the order of these members among themselves has not changed. Moves stay in the group
+  /// if the program has also moved a member: its old key is only right among the old keys.
+  func withoutReplacedSpreads(_ group: UndoGroup) -> UndoGroup {
+    let spreads = group.changes.filter(\.isSpread)
+    var replaced: Set<EditedPlace> = []
+    for change in spreads where reading.contents.exists(change.place.owner) {
+      let current = reading.contents.content(of: change.place)
+      if !current.isSame(as: change.after), !current.isSame(as: change.before) {
+        replaced.insert(change.place.relationship)
+      }
+    }
+    for change in group.changes where !change.isSpread {
+      if case (.position, .key) = (change.place, change.before) {
+        replaced.remove(change.place.relationship)
+      }
+    }
+    if replaced.isEmpty { return group }
+    let changes = group.changes.filter { !$0.isSpread || !replaced.contains($0.place.relationship) }
+    return UndoGroup(name: group.name, changes: changes, number: group.number)
+  }
+
   /// Whether the undo skips a change: the change is a conflict, or concerns an added object that is
-  /// kept.
+  /// kept, or the other end of its one-to-one relationship is kept.
   func isKept(_ change: UndoGroup.Change, _ kept: Set<EditedPlace>) -> Bool {
     if kept.isEmpty { return false }
+    if case (.column(let owner, let slot), .value(.reference(let target))) = (change.place, change.before),
+      isPairKept(owner, slot, target, kept)
+    {
+      return true
+    }
     if kept.contains(change.place) || kept.contains(.object(change.place.owner)) { return true }
     return switch (change.place, change.after) {
     case (.link(_, _, let other), _), (.position(let other, _, _), _),
@@ -219,6 +260,42 @@ final class UndoConflictFinder {
       kept.contains(.object(other))
     default: false
     }
+  }
+
+  /// The conflicts of an object that the undo removes: the targets that were connected since, and
+  /// that a cascade would delete.
+  private func addedTargets(
+    of change: UndoGroup.Change, _ added: Set<ObjectReference>, _ places: Set<EditedPlace>
+  ) -> [FoundConflict] {
+    let owner = change.place.owner
+    guard change.before.isAbsent, reading.contents.exists(owner) else { return [] }
+    return graph.shape(of: owner).relationships.filter { $0.deleteRule == .cascade }.flatMap { relationship in
+      reading.links.targets(of: owner, relationship).compactMap { target in
+        guard !added.contains(target), reading.contents.exists(target),
+          let inverse = graph.inverse(of: relationship, at: target)
+        else { return nil }
+        let place =
+          inverse.form == .column
+          ? EditedPlace.column(target, slot: inverse.slot)
+          : relationship.canonicalEnd(owner, target, inverse: inverse)
+        if relationship.form == .column || places.contains(place) { return nil }
+        return FoundConflict(
+          place: change.place, property: .column(target, slot: inverse.slot), before: .value(.null),
+          after: .value(.null), current: .value(.reference(owner)))
+      }
+    }
+  }
+
+  /// Whether the column at the other end of a one-to-one relationship is kept. Then the undo must
+  /// not connect the target, because that would disconnect its current partner.
+  func isPairKept(
+    _ owner: ObjectReference, _ slot: Int, _ target: ObjectReference, _ kept: Set<EditedPlace>
+  ) -> Bool {
+    if kept.isEmpty || !graph.shape(of: owner).isRelationship(slot) { return false }
+    guard let inverse = graph.inverse(of: graph.shape(of: owner).relationship(slot), at: target),
+      inverse.form == .column
+    else { return false }
+    return kept.contains(.column(target, slot: inverse.slot))
   }
 
   /// The conflicts of an object that the group has added: the columns that have changed since.

@@ -36,7 +36,7 @@ final class UndoRestorer {
     editing.orderEditor.restoresOrder = restoredOrder
     for change in changes { restorePosition(change) }
     for change in changes { restoreTransient(change) }
-    // No delete rules: before the group, the objects had no links that a rule could follow.
+    // A target that a cascade would delete is a conflict.
     editing.removal.takeAway(
       changes.compactMap { change in
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
@@ -106,7 +106,7 @@ final class UndoRestorer {
     let relationship = graph.shape(of: owner).relationship(slot)
     guard reading.contents.exists(owner), reading.links.contains(owner, relationship, member) else { return }
     if reading.contents.content(of: change.place).isSame(as: change.before) { return }
-    editing.orderEditor.setPlace(of: member, to: key, of: owner, relationship, isSpread: false)
+    editing.orderEditor.setPlace(of: member, to: key, of: owner, relationship, isSpread: change.isSpread)
   }
 
   private func restoreTransient(_ change: UndoGroup.Change) {
@@ -228,19 +228,20 @@ final class UndoRestorer {
     let shape = overlay.shape
     for relationship in shape.columns {
       guard case .reference(let target) = object.columns[relationship.slot], reading.contents.exists(target),
-        !kept.contains(.column(reference, slot: relationship.slot))
+        !kept.contains(.column(reference, slot: relationship.slot)),
+        !conflictFinder.isPairKept(reference, relationship.slot, target, kept)
       else { continue }
       editing.linkEditor.setColumn(reference, relationship, target)
     }
   }
 
-  /// The restored objects with changed columns, and their stored rows. The column of a member that
-  /// a group has removed and added again has the same value as before, and only its position is in
-  /// the group.
+  /// The restored objects with changed columns, and their rows in the view. The column of a member
+  /// that a group has removed and added again has the same value as before, and only its position
+  /// is in the group.
   func storedRows(of changes: [UndoGroup.Change]) -> [(overlay: ObjectOverlay, row: KeptRow)] {
     Set(changes.flatMap(\.place.objects)).compactMap { reference in
       guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted,
-        let row = editing.rebase.originalRow(of: overlay) ?? overlay.keptRow
+        let row = editing.rebase.row(of: overlay, reading.rows.viewVersion(of: reference))
       else { return nil }
       return (overlay, row)
     }

@@ -161,6 +161,7 @@ final class EventHub {
       if before == now, overlay.isBeforeEvent { continue }
       switch (before, now) {
       case (.inserted, .inserted): add(overlay, .updated, to: &news)
+      case (.gone, .inserted): add(overlay, .inserted, to: &news)
       case (.deleted, .deleted), (nil, .gone), (.gone, _): continue
       case (_, .gone): add(overlay, .deleted, to: &news)
       default: add(overlay, now, to: &news)

@@ -1,0 +1,55 @@
+// Merges of unsaved links whose ends another context has changed and deleted.
+
+import Perdure
+import PerdureTestSupport
+import Testing
+
+@Entity private final class Branch: ManagedObject {
+  var name: String = ""
+  @Relationship(inverse: "branches") var parent: Branch?
+  @Relationship(inverse: "parent") var branches: ToMany<Branch>
+}
+
+@Suite("Merges of links to objects that another context has deleted")
+struct DeletedLinkTests {
+  private let container: PersistentContainer
+  private let here: ManagedObjectContext
+
+  init() throws {
+    container = try PersistentContainer(name: "Tree", classes: [Branch.self], description: .inMemory)
+    try container.loadPersistentStores()
+    here = container.newContext()
+  }
+
+  private func pair() throws -> (Branch, Branch) {
+    let pair = (Branch(context: here), Branch(context: here))
+    try here.save()
+    return pair
+  }
+
+  @Test("`.rollback` shows the saved object if its new target was deleted and its row was written")
+  func writtenAndDeleted() throws {
+    let (branch, target) = try pair()
+    let there = container.newContext()
+    here.mergePolicy = .rollback
+    branch.parent = target
+    (there.object(with: branch.objectID) as? Branch)?.name = "theirs"
+    there.delete(there.object(with: target.objectID))
+    try there.save()
+    try here.save()
+    #expect(branch.name == "theirs" && branch.parent == nil)
+  }
+
+  @Test("`.mergeByPropertyStoreTrump` drops an object that was deleted together with its new target")
+  func bothDeleted() throws {
+    let (branch, target) = try pair()
+    let there = container.newContext()
+    here.mergePolicy = .mergeByPropertyStoreTrump
+    branch.parent = target
+    there.delete(there.object(with: branch.objectID))
+    there.delete(there.object(with: target.objectID))
+    try there.save()
+    try here.save()
+    #expect(try here.count(for: FetchRequest<Branch>()) == 0 && !here.hasChanges)
+  }
+}
