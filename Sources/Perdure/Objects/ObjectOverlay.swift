@@ -354,10 +354,7 @@ final class ObjectOverlay {
   }
 
   /// Notes that a transient attribute is about to change, which has no column.
-  func noteTransientEdit() {
-    isTouched = true
-    if isBeforeEvent { beginEvent() }
-  }
+  func noteTransientEdit() { if isBeforeEvent { beginEvent() } }
 
   @inline(never)
   private func beginEvent() {

@@ -155,7 +155,8 @@ final class EditRecorder {
   /// Replaces the recorded values of a deleted object by those that another context has saved since
   /// the deletion, before a save removes the object. Its undo then restores the saved values.
   ///
-  /// - Parameter saved: The columns of the stored row, and whether the context has not changed them.
+  /// - Parameter saved: The columns of the stored row, and whether the context has not changed
+  ///   them.
   func acceptSaved(
     _ saved: [Int: (value: Value, isUnchanged: Bool)], ofDeleted reference: ObjectReference
   ) {

@@ -10,8 +10,8 @@
 //        values.
 //   UG3. A group has no columns of objects that it has inserted, because an undo removes these
 //        objects.
-//   UG4. A content that could not be read stays `.stored`, and a complete group omits its place. The
-//        context then demands a rollback, which reverts the edit, or the operation is reverted. A
+//   UG4. A content that could not be read stays `.stored`, and a complete group omits its place.
+//        The context then demands a rollback, which reverts the edit, or the operation is reverted. A
 //        save cannot write such an edit, because it reads the contents before it checks for failed
 //        reads (SaveSteps).
 
@@ -157,8 +157,8 @@ final class OpenUndoGroup {
     note(.object(reference)) { .absent }
   }
 
-  /// The value that a column had when the group removed its object, if the object was inserted again;
-  /// nil for other places.
+  /// The value that a column had when the group removed its object, if the object was inserted
+  /// again; nil for other places.
   private func contentBeforeRemoval(of place: EditedPlace) -> EditedContent? {
     guard !insertedAgain.isEmpty, case .column(let reference, let slot) = place,
       insertedAgain.contains(reference), let position = positions[.object(reference)],

@@ -144,6 +144,7 @@ final class ObjectEditor {
       if overlay.transientsBefore == nil { overlay.transientsBefore = TransientValues(held ?? [:]) }
       if overlay.transientsAtEvent == nil { overlay.transientsAtEvent = TransientValues(held ?? [:]) }
     }
+    overlay.isTouched = true
     overlay.noteTransientEdit()
   }
 

@@ -8,8 +8,8 @@
 //        begins again with the delete rules, so hooks and validation see the values that will be
 //        saved.
 //   MG3. If the save fails for any reason, the context and its undo groups are restored to their
-//        state before the first merge (PendingCopy), also if a read has failed (VR1). So a save that
-//        fails changes nothing, and can be repeated.
+//        state before the first merge (PendingCopy), also if a read has failed (VR1). So a save
+//        that fails changes nothing, and can be repeated.
 //   MG4. No lock is held meanwhile, so other contexts may save again. After `mergeRoundsMax`
 //        rounds, the save throws.
 

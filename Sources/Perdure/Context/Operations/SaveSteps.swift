@@ -69,12 +69,7 @@ final class SaveSteps {
     try checkMayWrite()
     if isFirst { eventHub.tell(eventHub.pendingNews(.willSave)) }
     deleteRules.propagateDeletes()
-    undoGroups.continueLast()
-    let refusals: [PerdureError.Detail]
-    do { refusals = try saveHooks.callSaveHooks() } catch {
-      undoGroups.endGroupOfEvent()
-      throw error
-    }
+    let refusals = try callSaveHooks()
     if pending.isEmpty {
       undoGroups.endGroupOfEvent()
       undoGroups.didSave()
@@ -108,6 +103,15 @@ final class SaveSteps {
     saveHooks.callDidSave(saved)
     eventHub.tell(news)
     return nil
+  }
+
+  /// Calls the hooks of the classes. Their changes belong to the last undo group.
+  private func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
+    undoGroups.continueLast()
+    do { return try saveHooks.callSaveHooks() } catch {
+      undoGroups.endGroupOfEvent()
+      throw error
+    }
   }
 
   /// Refuses changes that would be written to a read-only store. A save may have changes that write
