@@ -106,7 +106,7 @@ extension ManagedObjectContext {
     } catch {
       core.transientState.keepDropped()
       defer { core.transientState.releaseDropped() }
-      core.editing.removal.takeAway([object.reference])
+      core.editing.removal.takeAway([object.reference], keepsDenied: false)
       throw error
     }
     return object

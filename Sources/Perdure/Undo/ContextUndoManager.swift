@@ -281,6 +281,12 @@ extension ContextUndoManager {
     if reportsHeld == 0 { observers.call(self) } else { hasHeldReport = true }
   }
 
+  /// Checks the invariants of the groups, for tests.
+  func checkInvariants() {
+    history.checkInvariants()
+    madeRecorder?.checkInvariants()
+  }
+
   /// Delays the calls of observers: between the plan of a save and its end, their edits would be
   /// lost.
   func holdReports() { reportsHeld += 1 }

@@ -170,6 +170,11 @@ final class EditRecorder {
     deletionGroups.close(before: openGroups)
   }
 
+  /// Checks the invariants of the open groups, for tests.
+  func checkInvariants() {
+    for group in openGroups + deletionGroups.open { group.checkInvariants() }
+  }
+
   /// Begins a new interval (ER1). Does nothing if the context has another recorder.
   func beginInterval() {
     guard memory.pointee.recorder?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else { return }

@@ -228,6 +228,17 @@ final class OpenUndoGroup {
     }
   }
 
+  /// Checks UG1 and UG3, for tests.
+  func checkInvariants() {
+    precondition(
+      positions.count == entries.count && entries.indices.allSatisfy { positions[entries[$0].place] == $0 },
+      "UG1: a place is not in the group exactly once.")
+    for entry in entries {
+      guard case .column(let reference, _) = entry.place else { continue }
+      precondition(!hasInserted(reference), "UG3: the group has a column of an inserted object.")
+    }
+  }
+
   /// Replaces the values that an object had before the group removed it.
   ///
   /// - Parameter value: Returns the new value of a column with a value.
@@ -298,6 +309,21 @@ final class OpenUndoGroup {
 }
 
 extension UndoGroup {
+  /// Checks UG2 and UG3, for tests.
+  func checkInvariants() {
+    let (inserted, removed) = (objects { $0.isAbsent }, objects { !$0.isAbsent })
+    precondition(Set(changes.map(\.place)).count == changes.count, "UG1: a place is in the group twice.")
+    for change in changes {
+      let owner = change.place.owner
+      if change.before.isSame(as: change.after) {
+        precondition(removed.contains(owner), "UG2: the group has an unchanged place.")
+      }
+      if case .column = change.place {
+        precondition(!inserted.contains(owner), "UG3: the group has a column of an inserted object.")
+      }
+    }
+  }
+
   /// The changes of the group since an earlier time of it.
   func changes(since earlier: UndoGroup) -> UndoGroup {
     let known = Dictionary(uniqueKeysWithValues: earlier.changes.map { ($0.place, $0.after) })

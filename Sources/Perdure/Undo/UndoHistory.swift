@@ -196,13 +196,21 @@ struct UndoHistory {
     (stacks, saved) = (mapped(stacks), mapped(saved))
   }
 
+  /// Checks UH2, and the invariants of the groups, for tests.
+  func checkInvariants() {
+    precondition(byteCount == stacks.byteCount, "UH2: the size of the groups is wrong.")
+    precondition(!isOver, "UH2: there are more groups than allowed.")
+    for group in stacks.undo + stacks.redo { group.checkInvariants() }
+  }
+
+  private var isOver: Bool {
+    levelsMax > 0 && stacks.undo.count + stacks.redo.count > levelsMax
+      || byteCountMax > 0 && byteCount > byteCountMax
+  }
+
   private mutating func keepBounds() {
-    func isOver() -> Bool {
-      levelsMax > 0 && stacks.undo.count + stacks.redo.count > levelsMax
-        || byteCountMax > 0 && byteCount > byteCountMax
-    }
     var dropped: Set<UInt64> = []
-    while isOver() {
+    while isOver {
       let group =
         stacks.undo.isEmpty
         ? (stacks.redo.isEmpty ? nil : stacks.redo.removeFirst()) : stacks.undo.removeFirst()

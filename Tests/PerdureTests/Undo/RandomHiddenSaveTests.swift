@@ -1,10 +1,11 @@
 // Random edits, undos and saves in two contexts that change the same attributes. Each edit sets a
 // value that is used only once, so the test knows where a value comes from.
 
-import Perdure
 import PerdurePredicates
 import PerdureTestSupport
 import Testing
+
+@testable import Perdure
 
 @Suite("Random undo beside saves of the same attributes")
 struct RandomHiddenSaveTests {
@@ -65,6 +66,7 @@ private final class SharedDesk {
     case 80..<90: try takeBack(.redo)
     default: try save()
     }
+    scene.manager.checkInvariants()
   }
 
   private func expect(_ holds: Bool, _ what: @autoclosure () -> String) {

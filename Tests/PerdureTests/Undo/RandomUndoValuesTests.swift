@@ -4,9 +4,10 @@
 // after each undo and redo. The instances stay in memory, because transient values exist only with
 // them.
 
-import Perdure
 import PerdureTestSupport
 import Testing
+
+@testable import Perdure
 
 @Suite("Random undo and redo of values of all kinds")
 struct RandomUndoValuesTests {
@@ -56,6 +57,7 @@ private final class RandomDesk {
 
   func step() {
     do { try makeStep() } catch { expect(false, "\(error)") }
+    scene.manager.checkInvariants()
   }
 
   private func makeStep() throws {

@@ -55,15 +55,19 @@ final class ObjectRemoval {
   }
 
   /// Removes objects with their current links, as an edit that an undo can revert. A saved object
-  /// is marked as deleted. Links whose rule is deny or no action stay, as in a deletion by the
-  /// program: the next save refuses the deletion, or keeps the references.
-  func takeAway(_ references: [ObjectReference]) {
+  /// is marked as deleted. Its links are removed first, so no delete rule has an effect.
+  ///
+  /// - Parameter keepsDenied: Whether links with the rules deny and no action stay, as in a deletion
+  ///   by the program: the next save refuses the deletion, or keeps the references.
+  func takeAway(_ references: [ObjectReference], keepsDenied: Bool) {
     let existing = references.filter(reading.contents.exists)
     disconnectOneWayLinks(to: Set(existing))
     for reference in existing {
       let overlay = pending.overlay(for: reference)
-      if !overlay.isNew { deleteRules.disconnectTargets(of: overlay) { $0 == .nullify || $0 == .cascade } }
-      if !overlay.isNew || isDenied(overlay, with: existing) {
+      if !overlay.isNew {
+        deleteRules.disconnectTargets(of: overlay) { !keepsDenied || $0 == .nullify || $0 == .cascade }
+      }
+      if !overlay.isNew || keepsDenied && isDenied(overlay, with: existing) {
         objectEditor.markDeleted(reference)
       } else {
         recording.recordDeletion(reference)

@@ -41,7 +41,7 @@ final class UndoRestorer {
       changes.compactMap { change in
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
         return reference
-      })
+      }, keepsDenied: true)
     awakenRestored(changes, returned: Set(returned.map(\.reference)))
   }
 
