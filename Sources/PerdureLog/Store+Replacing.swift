@@ -168,7 +168,7 @@ struct Replacement {
     CopyDraft(draft, fileSystem, lock).remove()
   }
 
-  /// Checks that no replacement has begun at a path since `settle`, before a store is created
+  /// Checks that no replacement has begun at a path since `finish`, before a store is created
   /// there. A replacement may already have destroyed the old store. The caller holds the writer's
   /// lock.
   ///
@@ -184,7 +184,7 @@ struct Replacement {
   /// - Throws: `StoreError` with code `.notAStore` for a reader, which must not complete a
   ///   replacement.
   /// - Complexity: Two file system calls if there is no unfinished replacement.
-  static func settle(_ path: String, _ options: StoreOptions) throws {
+  static func finish(_ path: String, _ options: StoreOptions) throws {
     do {
       let replacement = Replacement(of: path, options.fileSystem)
       guard try replacement.isPending else {

@@ -110,7 +110,7 @@ public final class Store: Sendable {
     durability: Durability? = nil, _ body: (inout WriteTransaction) throws -> R
   ) throws -> (result: R, sequence: UInt64) {
     let (result, receipt) = try append(body)
-    try engine.settle(receipt, durability ?? engine.options.durability)
+    try engine.sync(receipt, durability ?? engine.options.durability)
     return (result, receipt.sequence)
   }
 
@@ -134,7 +134,7 @@ public final class Store: Sendable {
     if durability == .powerLoss {
       try await engine.gate.synced(receipt.end)
     } else {
-      try engine.settle(receipt, durability)
+      try engine.sync(receipt, durability)
     }
     return (result, receipt.sequence)
   }

@@ -128,7 +128,7 @@ extension DurabilityModel {
     case .write(let write):
       add(.write(write), operation)
     case .sync(let file, .full):
-      settle { $0.isWrite(to: file) && !$0.isForgotten }
+      complete { $0.isWrite(to: file) && !$0.isForgotten }
     case .sync(let file, .ordered):
       let covered = pending.filter { $0.isWrite(to: file) && !$0.isForgotten }.map(\.number)
       if !covered.isEmpty { barriers.append(Barrier(operation: operation, covered: Set(covered))) }
@@ -153,7 +153,7 @@ extension DurabilityModel {
     case .rename(let entries):
       addRename(entries, operation)
     case .syncDirectory(let directory):
-      settle { $0.isEntry(of: directory) && !$0.isForgotten }
+      complete { $0.isEntry(of: directory) && !$0.isForgotten }
     case .ignored:
       break
     }
@@ -190,15 +190,15 @@ extension DurabilityModel {
   }
 
   /// Makes changes durable, with the changes that they require.
-  private mutating func settle(_ isCovered: (PendingChange) -> Bool) {
-    var settled = Set(pending.filter(isCovered).map(\.number))
-    guard !settled.isEmpty else { return }
-    demand(&settled)
+  private mutating func complete(_ isCovered: (PendingChange) -> Bool) {
+    var completed = Set(pending.filter(isCovered).map(\.number))
+    guard !completed.isEmpty else { return }
+    demand(&completed)
     var written: [NodeID: [UInt8]] = [:]
-    for change in pending where settled.contains(change.number) { makeDurable(change, &written) }
+    for change in pending where completed.contains(change.number) { makeDurable(change, &written) }
     for (file, bytes) in written { files[file] = FileBytes(bytes) }
-    pending.removeAll { settled.contains($0.number) }
-    barriers.removeAll { $0.covered.isSubset(of: settled) }
+    pending.removeAll { completed.contains($0.number) }
+    barriers.removeAll { $0.covered.isSubset(of: completed) }
   }
 
   /// Adds to `kept` the changes that DM3 and DM4 require.

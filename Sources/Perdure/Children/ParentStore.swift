@@ -58,10 +58,8 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     core.transientState.keepDropped()
     defer { core.transientState.releaseDropped() }
     core.editing.deleteRules.propagateDeletes()
-    report = try core.operations.eventEnd.runSaveOfChild {
-      try judge(change, core)
-      try Self.take(change, transients, core)
-    }
+    try judge(change, core)
+    report = try core.operations.eventEnd.runSaveOfChild { try Self.take(change, transients, core) }
     newest = core.reading.layerFollower.layeredView(after: newest)
     return newest
   }

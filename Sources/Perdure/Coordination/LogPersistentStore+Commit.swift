@@ -9,8 +9,8 @@ extension LogPersistentStore {
       try store.write(durability: change.durability) { try fill(&$0, with: change) }
     } catch let error as StoreError where error.code == .conflict {
       throw conflict(error, in: change)
-    } catch let error as StoreError where isUnsettled(error, change) {
-      throw UnsettledCommit(cause: error)
+    } catch let error as StoreError where isUncertain(error, change) {
+      throw UncertainCommit(cause: error)
     }
     return view()
   }
@@ -20,7 +20,7 @@ extension LogPersistentStore {
   /// `.poisoned` has two causes: an earlier failure, after which the store refuses commits before
   /// it writes, or a failed sync of this commit. If the sequence number is unchanged, this commit
   /// was not written.
-  private func isUnsettled(_ error: StoreError, _ change: StoreChange) -> Bool {
+  private func isUncertain(_ error: StoreError, _ change: StoreChange) -> Bool {
     error.code == .io || error.code == .poisoned && view().sequence != change.view.sequence
   }
 
@@ -30,8 +30,8 @@ extension LogPersistentStore {
     if !unjudged.isEmpty { try checkJudgeable(change) }
     var conditions = StoreChange(view: change.view, schema: schema, durability: .relaxed)
     conditions.preconditions = change.preconditions
-    do { _ = try commit(conditions) } catch let error as UnsettledCommit {
-      // This commit had no content, so nothing is unsettled.
+    do { _ = try commit(conditions) } catch let error as UncertainCommit {
+      // This commit had no content, so nothing is uncertain.
       throw error.cause
     }
     let duplicates = try change.duplicates(in: view())

@@ -55,7 +55,7 @@ package protocol PersistentStore: AnyObject, Sendable {
   ///
   /// - Throws: `StoreConflict` if a precondition failed or a unique key exists. The store's own
   ///   error if it cannot write. In both cases, nothing of the change is visible, now or later.
-  ///   `UnsettledCommit` if a write or a sync failed, and the change may be visible, now or later.
+  ///   `UncertainCommit` if a write or a sync failed, and the change may be visible, now or later.
   func commit(_ change: StoreChange) throws -> any StoreView
 
   /// Checks a change as `commit` would, but does not apply it. The commit can still fail later,

@@ -150,7 +150,7 @@ package struct StoreConflict: Error {
 
 /// A commit failed while writing or syncing. The next opening of the store determines whether it
 /// was committed.
-package struct UnsettledCommit: Error {
+package struct UncertainCommit: Error {
   /// The store's own error.
   package let cause: any Error
 

@@ -23,8 +23,8 @@ extension FetchPlanner {
   /// The conjuncts that a candidate does not guarantee. The predicate is simplified, and so is an
   /// AND of some of its conjuncts. With copies, replaced paths can make conjuncts equal.
   private func residual(_ candidate: Candidate) -> FetchPredicate {
-    if candidate.settled.isEmpty, !fetch.schema.hasCopies { return fetch.predicate }
-    let left = conjuncts.indices.filter { !candidate.settled.contains($0) }.map { conjuncts[$0] }
+    if candidate.covered.isEmpty, !fetch.schema.hasCopies { return fetch.predicate }
+    let left = conjuncts.indices.filter { !candidate.covered.contains($0) }.map { conjuncts[$0] }
     if fetch.schema.hasCopies { return FetchPredicate.and(left).simplified() }
     if left.isEmpty { return .true }
     return left.count == 1 ? left[0] : .and(left)

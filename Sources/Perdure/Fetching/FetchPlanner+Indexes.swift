@@ -31,7 +31,7 @@ extension FetchPlanner {
   static let rowsAnEntry = 3
 
   func indexCandidate(_ search: SearchIndex) -> Candidate? {
-    guard mayServe(search), let settled = settled(by: search.condition) else { return nil }
+    guard mayServe(search), let covered = covered(by: search.condition) else { return nil }
     let match = match(search)
     let whole = ordering(search)
     let ordering = whole ?? leadingOrder(search)
@@ -44,7 +44,7 @@ extension FetchPlanner {
       access: .index(search.index, match.ranges), isReversed: ordering?.isReversed ?? false,
       reversesTies: ordering?.reversesTies ?? false, isOrdered: whole != nil,
       leadsOrder: whole == nil && ordering != nil, filtersEntities: search.overshoots, count: count,
-      costPerCandidate: Double(Self.rowsAnEntry), settled: match.settled.union(settled),
+      costPerCandidate: Double(Self.rowsAnEntry), covered: match.covered.union(covered),
       words: { [self] in words(search, match) })
   }
 
@@ -72,7 +72,7 @@ extension FetchPlanner {
     /// The ranges to read. They are ascending and disjoint, so entries are found in the order of
     /// the index.
     var ranges: [KeyRange] = [.all]
-    var settled: Set<Int> = []
+    var covered: Set<Int> = []
     /// The number of components whose bounds the ranges contain.
     var usedCount = 0
   }
@@ -87,7 +87,7 @@ extension FetchPlanner {
       let ranges = prefixes.flatMap { prefix in found.ranges.map { Self.join(prefix, $0) } }
       guard ranges.allSatisfy(\.fitsIndexes) else { break }
       match.usedCount += 1
-      if found.areExact { match.settled.formUnion(known.conjuncts) }
+      if found.areExact { match.covered.formUnion(known.conjuncts) }
       match.ranges = ranges
       guard found.arePoints else { break }
       prefixes = prefixes.flatMap { prefix in found.ranges.map { prefix + $0.lower } }

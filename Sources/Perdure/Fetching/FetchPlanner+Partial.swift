@@ -10,7 +10,7 @@ internal import PerdurePredicates
 extension FetchPlanner {
   /// The conjuncts of the request that the condition of an index guarantees; nil if the request may
   /// include objects that are not in the index.
-  func settled(by condition: IndexCondition?) -> Set<Int>? {
+  func covered(by condition: IndexCondition?) -> Set<Int>? {
     guard let condition else { return [] }
     let parts = condition.predicate.conjuncts
     guard parts.allSatisfy(isImplied) else { return nil }

@@ -51,7 +51,7 @@ extension FetchPlanner {
           access: .join(outers: way.outers, inner: inner, ranges), isOrdered: fetch.order.isEmpty,
           filtersEntities: true, count: Int((Double(found) * way.perTarget).rounded(.up)),
           costPerCandidate: Double(way.outers.count) + 3, costAtFirst: Double(found),
-          settled: bounds.areExact ? [position] : [],
+          covered: bounds.areExact ? [position] : [],
           words: { "objects whose \(way.words.joined(separator: ".")) is found by the index on \(name)" })
       }
     }
@@ -134,7 +134,7 @@ extension FetchPlanner {
         costPerCandidate: Double(way.outers.count) + 3 + walked,
         words: { "\(way.words.joined(separator: ".")), in the order of the index on \(name)" })
       if let bounded {
-        candidate.settled = bounded.bounds.areExact ? bounded.conjuncts : []
+        candidate.covered = bounded.bounds.areExact ? bounded.conjuncts : []
         candidate.count = min(rowTotal, Int((Double(found) * way.perTarget).rounded(.up)))
       } else if isAscending {
         // Objects without a value come first. Counting entries may show that there are none;

@@ -44,7 +44,7 @@ extension FetchPlanner {
       access: .index(index, ranges), isOrdered: fetch.order.isEmpty,
       filtersEntities: definition.kind.namesEntities ? overshoots(definition) : true,
       count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) }, costPerCandidate: 3,
-      settled: [position],
+      covered: [position],
       words: {
         "objects whose \(property.name) is "
           + (references.count == 1 ? "one object" : "one of \(references.count)")
@@ -86,7 +86,7 @@ extension FetchPlanner {
       isOrdered: isOrder || fetch.order.isEmpty, filtersEntities: overshoots(definition),
       mayLackRows: true, count: ranges.reduce(0) { $0 + statistics.entryCount(index, $1) },
       costPerCandidate: 3,
-      settled: slotBounds.bounds.areExact ? slotBounds.conjuncts : [],
+      covered: slotBounds.bounds.areExact ? slotBounds.conjuncts : [],
       words: { "count index on \(name): \(counted(ranges.count, "range"))" })
   }
 

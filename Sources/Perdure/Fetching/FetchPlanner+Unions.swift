@@ -42,13 +42,13 @@ extension FetchPlanner {
       chosen.append(best)
     }
     let count = chosen.reduce(0) { $0 + $1.count }
-    let areSettled = zip(planners, chosen).allSatisfy { $0.conjuncts.count == $1.settled.count }
+    let areCovered = zip(planners, chosen).allSatisfy { $0.conjuncts.count == $1.covered.count }
     return Candidate(
       access: .union(chosen.map(\.access)), isOrdered: fetch.order.isEmpty,
       filtersEntities: chosen.contains(where: \.filtersEntities),
       mayLackRows: chosen.contains(where: \.mayLackRows), count: count,
       costPerCandidate: count == 0 ? 0 : cost / Double(count), costAtFirst: count == 0 ? cost : 0,
-      settled: areSettled ? [position] : [],
+      covered: areCovered ? [position] : [],
       words: { "the union of " + chosen.map { $0.words() }.joined(separator: "; ") })
   }
 

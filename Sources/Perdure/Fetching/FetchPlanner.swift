@@ -53,7 +53,7 @@ package final class FetchPlanner {
     /// The cost before the first candidate, in the same unit.
     var costAtFirst = 0.0
     /// The conjuncts that hold for all candidates.
-    var settled: Set<Int> = []
+    var covered: Set<Int> = []
     /// The access path in words.
     var words: () -> String
   }
@@ -143,7 +143,7 @@ package final class FetchPlanner {
 
   /// The cost of a candidate, as the number of rows that a scan reads in the same time.
   func cost(_ candidate: Candidate) -> Double {
-    let filtered = conjuncts.count > candidate.settled.count || candidate.filtersEntities
+    let filtered = conjuncts.count > candidate.covered.count || candidate.filtersEntities
     // The share that satisfies the residual is unknown; the estimate is a tenth.
     let passing = filtered ? 0.1 : 1.0
     var looked = Double(candidate.count)
@@ -181,7 +181,7 @@ package final class FetchPlanner {
       return [
         Candidate(
           access: .references(references), isOrdered: fetch.order.isEmpty, filtersEntities: true,
-          mayLackRows: true, count: references.count, costPerCandidate: 2, settled: [position],
+          mayLackRows: true, count: references.count, costPerCandidate: 2, covered: [position],
           words: { references.count == 1 ? "one object by id" : "\(references.count) objects by id" })
       ]
     }

@@ -14,7 +14,7 @@ extension MergeRound {
       if pair.allSatisfy({ !isNew($0) }) {
         judgeSaved(duplicate)
       } else {
-        for new in pair where isNew(new) && !isSettled(new) {
+        for new in pair where isNew(new) && !isDecided(new) {
           if let found = survivors[new] { judge(new, found, duplicate) }
         }
       }
@@ -67,7 +67,7 @@ extension MergeRound {
     let overlays = [duplicate.rejected, duplicate.existing].compactMap { reading.pending[$0] }
     let changed = overlays.map { ($0, slots(of: duplicate, $0)) }.first { !$0.1.isEmpty && !$0.0.isNew }
     guard let (overlay, slots) = changed else { return unresolved.duplicates.append(duplicate) }
-    if isSettled(overlay.reference) { return }
+    if isDecided(overlay.reference) { return }
     switch general(overlay) {
     case .error, .objectTrump, .overwrite: unresolved.duplicates.append(duplicate)
     case .storeTrump:

@@ -45,10 +45,10 @@ extension MergeRound {
   /// Decides about unsaved links to an object that another context has deleted.
   private mutating func judgeLinks(to target: ObjectReference, _ precondition: Precondition) {
     // The final step of the target also decides about the links to it.
-    if isSettled(target) { return }
+    if isDecided(target) { return }
     let sources = sources(of: target)
     var isConflict = sources.isEmpty
-    for overlay in sources where !isSettled(overlay.reference) {
+    for overlay in sources where !isDecided(overlay.reference) {
       switch general(overlay) {
       case .error, .objectTrump, .overwrite: isConflict = true
       case .rollback where !overlay.isNew && overlay.changesRow: add(.asStored(overlay.reference))
@@ -74,7 +74,7 @@ extension MergeRound {
   private mutating func judgePairs(
     _ target: ObjectReference, _ index: StoreIndex, _ precondition: Precondition
   ) throws {
-    for overlay in sources(of: target) where !isSettled(overlay.reference) {
+    for overlay in sources(of: target) where !isDecided(overlay.reference) {
       for relationship in overlay.shape.columns
       where relationship.index == index && relationship.inverseIsToOne
         && overlay.reference(relationship.slot) == target

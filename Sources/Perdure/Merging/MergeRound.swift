@@ -46,7 +46,7 @@ struct MergeRound {
   /// The versions of the objects of `unresolved`, for the error.
   var versions: [ObjectReference: ObjectVersions] = [:]
   /// Objects with a final step, which need no other decision.
-  private var settled: Set<ObjectReference> = []
+  private var decided: Set<ObjectReference> = []
   /// The overlays with unsaved links to each target, in order. Computed once.
   private lazy var sourcesByTarget = reading.pending.sourcesByTarget()
 
@@ -76,14 +76,14 @@ struct MergeRound {
     switch step {
     case .asStored(let reference), .gone(let reference), .withdraw(let reference),
       .upsert(let reference, _, _):
-      guard settled.insert(reference).inserted else { return }
-    case .insertAgain(let overlay, _): settled.insert(overlay.reference)
+      guard decided.insert(reference).inserted else { return }
+    case .insertAgain(let overlay, _): decided.insert(overlay.reference)
     default: break
     }
     steps.append(step)
   }
 
-  func isSettled(_ reference: ObjectReference) -> Bool { settled.contains(reference) }
+  func isDecided(_ reference: ObjectReference) -> Bool { decided.contains(reference) }
 
   /// The overlays with unsaved links to an object, in order.
   mutating func sources(of target: ObjectReference) -> [ObjectOverlay] { sourcesByTarget[target] ?? [] }

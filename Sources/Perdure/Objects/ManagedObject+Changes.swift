@@ -59,7 +59,7 @@ extension ManagedObject {
         let relationship = shape.relationship(slot)
         let entries =
           overlay?.isUnknownToStore == true
-          ? [] : context.reading.settledLinks.settledTargets(of: reference, relationship)
+          ? [] : context.reading.savedLinks.savedTargets(of: reference, relationship)
         let old = (start.deltas[slot] ?? LinkDelta()).applied(to: entries)
         guard old != (overlay?.delta(slot) ?? LinkDelta()).applied(to: entries) else { continue }
         let objects = old.map(context.registry.instance)
@@ -188,7 +188,7 @@ extension ManagedObject {
     case .attribute, .transient: return nil
     case .count(let counted):
       let relationship = shape.relationship(counted)
-      return stored.map { $0.context.reading.settledLinks.settledTargetCount(of: reference, relationship) }
+      return stored.map { $0.context.reading.savedLinks.savedTargetCount(of: reference, relationship) }
     case .derived(let derived):
       return stored.flatMap {
         shown(
@@ -196,12 +196,12 @@ extension ManagedObject {
       }
     case .relationship(let relationship):
       if let order = relationship.order {
-        return stored?.context.reading.settledLinks.storedMembers(of: reference, relationship, order).map(
+        return stored?.context.reading.savedLinks.storedMembers(of: reference, relationship, order).map(
           core.registry.instance)
           ?? []
       }
       let objects =
-        stored?.context.reading.settledLinks.settledTargets(of: reference, relationship).map(
+        stored?.context.reading.savedLinks.savedTargets(of: reference, relationship).map(
           core.registry.instance) ?? []
       return relationship.isToMany ? Set(objects) : objects.first
     }

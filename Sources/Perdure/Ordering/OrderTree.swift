@@ -146,21 +146,12 @@ struct OrderTree {
     return result
   }
 
-  /// The last added place.
-  var lastAdded: OrderPlace? {
-    // Search backwards, because hidden entries may follow it.
-    var candidates: [Int] = []
+  /// The last place, if it was added; nil if it hides a stored object, or if there is none.
+  /// O(log n).
+  var lastIfAdded: OrderPlace? {
     var position = root
-    while position >= 0 || !candidates.isEmpty {
-      while position >= 0 {
-        candidates.append(position)
-        position = nodes[position].right
-      }
-      let next = candidates.removeLast()
-      if nodes[next].weight > 0 { return nodes[next].place }
-      position = nodes[next].left
-    }
-    return nil
+    while position >= 0, nodes[position].right >= 0 { position = nodes[position].right }
+    return position >= 0 && nodes[position].weight > 0 ? nodes[position].place : nil
   }
 
   // MARK: The treap

@@ -38,7 +38,7 @@ extension LayerBuilder {
       state.count(change.old, -1)
       state.count(change.new, 1)
       links[change.link] = state
-      try settleLink(change.link)
+      try recomputeLink(change.link)
     }
   }
 
@@ -56,7 +56,7 @@ extension LayerBuilder {
       case nil: break
       }
       places[change.link] = state
-      try settlePlace(change.link)
+      try recomputePlace(change.link)
     }
   }
 
@@ -74,14 +74,14 @@ extension LayerBuilder {
 
   /// Recomputes the links to an object and its places, after its deletion or the undo of its
   /// deletion.
-  func settleMentions(of reference: ObjectReference) throws {
+  func recomputeMentions(of reference: ObjectReference) throws {
     for link in mentions[reference] ?? [] {
-      try settleLink(link)
-      try settlePlace(link)
+      try recomputeLink(link)
+      try recomputePlace(link)
     }
   }
 
-  private func settleLink(_ link: StoreLink) throws {
+  private func recomputeLink(_ link: StoreLink) throws {
     guard var state = links[link] else { return }
     let isBelow = try base.hasEntry(under: link.source, link.target, in: link.index)
     var effect = LinkState.Effect.none
@@ -117,7 +117,7 @@ extension LayerBuilder {
     }
   }
 
-  private func settlePlace(_ link: StoreLink) throws {
+  private func recomputePlace(_ link: StoreLink) throws {
     guard var state = places[link], let order = feeds.orders[link.index.rawValue] else { return }
     let before = try base.orderKey(of: link.target, under: link.source, in: order)
     let key = isDeleted(link.target) ? nil : state.key

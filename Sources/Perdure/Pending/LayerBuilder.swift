@@ -69,7 +69,7 @@ final class LayerBuilder {
     partCount += before.links.count + after.links.count + before.places.count + after.places.count
     try changeLinks(PartChange.all(from: before.links, to: after.links))
     try changePlaces(PartChange.all(from: before.places, to: after.places))
-    if before.isDeleted != after.isDeleted { try settleMentions(of: reference) }
+    if before.isDeleted != after.isDeleted { try recomputeMentions(of: reference) }
   }
 
   /// Replaces parts of the contribution of an object, which must have one.

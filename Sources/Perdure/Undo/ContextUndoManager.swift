@@ -100,12 +100,13 @@ public final class ContextUndoManager {
 
   /// Undoes the last group; does nothing if there is none. Ends the event: observers of the context
   /// are called before the function returns or throws. A call inside of `undoGroup` or
-  /// `withoutUndo`, or by a hook of a save, stops the program.
+  /// `withoutUndo`, or by a hook of a save, a deletion, a refresh or a merge, stops the program.
   ///
   /// - Parameter policy: The treatment of values that have changed since the group.
   /// - Throws: `PerdureError` 139003 with all `undoConflicts`, if the policy is `.refuse` and
-  ///   values have changed; 134060 if the store could not be read. Then nothing is undone, and the
-  ///   group stays. So `undo` can be called again. Exception: after 134060, a context that demanded
+  ///   values have changed; 134060 if the store could not be read; 134070 if the context shows a
+  ///   state before its last save (`setQueryGeneration`). Then nothing is undone, and the group
+  ///   stays. So `undo` can be called again. Exception: after 134060, a context that demanded
   ///   a rollback before, or whose hooks have saved during the undo, demands a rollback.
   /// - Complexity: O(k log n) for k changes in a store of n objects. If the group has inserted
   ///   objects, or another context has removed an object that returns, also O(u) for u objects with
@@ -165,9 +166,16 @@ extension ContextUndoManager {
       stop("The undo manager belongs to another context. Make one for each context.")
     }
     // The groups of a freed context concern objects of its store.
-    if context == nil, undoCount + redoCount > 0 { change { history.removeAll() } }
+    if context == nil, undoCount + redoCount > 0 || history.savedSequence > 0 {
+      change { history.removeAll() }
+    }
     context = other
-    madeRecorder = EditRecorder(memory) { [unowned self] change in change(&history) }
+    madeRecorder = EditRecorder(memory) { [unowned self] change in
+      let count = undoCount + redoCount
+      change(&history)
+      // An edit is running, so the observers are called at the end of the event.
+      if undoCount + redoCount != count { hasHeldReport = true }
+    }
   }
 
   func detach() {
@@ -200,7 +208,7 @@ extension ContextUndoManager {
   }
 
   private func completed(_ group: OpenUndoGroup, _ contents: ContentReader) -> UndoGroup? {
-    group.settle(contents)
+    group.readContents(contents)
     return part(group.changes(), of: group)
   }
 
@@ -238,10 +246,13 @@ extension ContextUndoManager {
     }
   }
 
-  func didSave(_ contents: ContentReader) {
+  /// Marks the groups as saved.
+  ///
+  /// - Parameter isSaved: Whether the save has saved the changes of an object; nil for all.
+  func didSave(_ contents: ContentReader, _ isSaved: ((ObjectReference) -> Bool)?) {
     change {
-      madeRecorder?.didSave(contents)
-      history.didSave()
+      madeRecorder?.didSave(contents, isSaved)
+      if let isSaved { history.didSave(isSaved) } else { history.didSave() }
     }
   }
 
@@ -278,7 +289,8 @@ extension ContextUndoManager {
 
   private func change(_ body: () -> Void) {
     body()
-    if reportsHeld == 0 { observers.call(self) } else { hasHeldReport = true }
+    hasHeldReport = true
+    callObservers()
   }
 
   /// Checks the invariants of the groups, for tests.
@@ -293,6 +305,11 @@ extension ContextUndoManager {
 
   func releaseReports() {
     reportsHeld -= 1
+    callObservers()
+  }
+
+  /// Calls the observers, if there are changes that were not reported to them.
+  func callObservers() {
     guard reportsHeld == 0, hasHeldReport else { return }
     hasHeldReport = false
     observers.call(self)

@@ -80,7 +80,7 @@ final class EditRecorder {
 
   /// Records the insertion of an object.
   ///
-  /// - Returns: Whether the current group has inserted it (UG3 in UndoGroup.swift).
+  /// - Returns: Whether the current group has inserted it (UG3 in OpenUndoGroup.swift).
   func noteInsertion(_ reference: ObjectReference) -> Bool {
     let group = currentGroup()
     sealOthers(group, .object(reference)) { .absent }
@@ -148,7 +148,7 @@ final class EditRecorder {
   /// Completes the groups to which delete rules have added changes.
   func closeDeletionGroups(_ reader: some EditedContentReader) {
     if deletionGroups.open.isEmpty { return deletionGroups.forget() }
-    settle(reader)
+    readContents(reader)
     deletionGroups.close(before: openGroups)
   }
 
@@ -256,8 +256,8 @@ final class EditRecorder {
 
   /// Reads the contents that open groups have not read yet. Called before the context gets another
   /// state of the store.
-  func settle(_ reader: some EditedContentReader) {
-    for group in openGroups + deletionGroups.open { group.settle(reader) }
+  func readContents(_ reader: some EditedContentReader) {
+    for group in openGroups + deletionGroups.open { group.readContents(reader) }
     beginInterval()
   }
 
@@ -304,9 +304,11 @@ final class EditRecorder {
   }
 
   /// Marks the open groups that have edits as saved, after a save.
-  func didSave(_ reader: some EditedContentReader) {
-    hiddenSaves.removeAll()
-    for group in openGroups { group.didSave(reader) }
+  ///
+  /// - Parameter isSaved: Whether the save has saved the changes of an object; nil for all.
+  func didSave(_ reader: some EditedContentReader, _ isSaved: ((ObjectReference) -> Bool)?) {
+    if let isSaved { hiddenSaves.removeAll(of: isSaved) } else { hiddenSaves.removeAll() }
+    for group in openGroups { group.didSave(reader, isSaved) }
     beginInterval()
   }
 

@@ -48,6 +48,12 @@ struct HiddenSaves {
   mutating func insertDeletion(_ reference: ObjectReference) { deletions.insert(reference) }
 
   mutating func removeAll() { (replaced, deletions) = ([:], []) }
+
+  /// Removes the places of objects whose changes were saved.
+  mutating func removeAll(of isSaved: (ObjectReference) -> Bool) {
+    replaced = replaced.filter { !isSaved($0.key.owner) }
+    deletions = deletions.filter { !isSaved($0) }
+  }
 }
 
 extension EditedContent {

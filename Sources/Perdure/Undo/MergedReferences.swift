@@ -25,7 +25,7 @@ struct MergedReferences {
   }
 
   /// The group with the merged objects replaced. If two places become one, the content before the
-  /// first one and after the second one are kept (UG1 in UndoGroup.swift).
+  /// first one and after the second one are kept (UG1 in OpenUndoGroup.swift).
   func replaced(in group: UndoGroup) -> UndoGroup {
     var changes: [UndoGroup.Change] = []
     var positions: [EditedPlace: Int] = [:]

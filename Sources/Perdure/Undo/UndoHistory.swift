@@ -6,7 +6,9 @@
 //   UH2. Both stacks together have at most `levelsMax` groups and `byteCountMax` bytes. The oldest
 //        undo groups are removed first.
 //   UH3. `saved` has the stacks as of the last save, without the groups that UH2 has removed. A
-//        rollback restores these stacks.
+//        rollback restores these stacks. After a save of which only some stores have committed
+//        their part, a group has the saved changes as of that save, and the others as of the last
+//        complete save.
 
 /// Two stacks of undo groups.
 struct UndoHistory {
@@ -37,6 +39,8 @@ struct UndoHistory {
   private var byteCount = 0
   /// The stack of the group that was added last; nil after a save or another change of the stacks.
   private(set) var lastDirection: Direction?
+  /// The number of the store's state after the last save; 0 if there was none.
+  var savedSequence: UInt64 = 0
   /// The limits of UH2; 0 for no limit.
   var levelsMax: Int { didSet { keepBounds() } }
   var byteCountMax: Int { didSet { keepBounds() } }
@@ -152,13 +156,44 @@ struct UndoHistory {
   }
 
   mutating func removeAll() {
-    (stacks, saved, byteCount, lastDirection) = (Stacks(), Stacks(), 0, nil)
+    (stacks, saved, byteCount, lastDirection, savedSequence) = (Stacks(), Stacks(), 0, nil, 0)
   }
 
   /// Copies the stacks to `saved` after a save (UH3).
   mutating func didSave() {
     saved = stacks
     lastDirection = nil
+  }
+
+  /// Copies the changes that an incomplete save has saved to `saved`, and keeps the others there
+  /// (UH3).
+  ///
+  /// - Parameter isSaved: Whether the save has saved the changes of an object.
+  mutating func didSave(_ isSaved: (ObjectReference) -> Bool) {
+    func combined(_ old: [UndoGroup], _ new: [UndoGroup]) -> [UndoGroup] {
+      var groups: [UInt64: UndoGroup] = [:]
+      for group in old + new { groups[group.number] = group }
+      let (old, new) = (changesByGroup(old), changesByGroup(new))
+      return groups.keys.sorted().compactMap { number in
+        let changes =
+          (new[number] ?? []).filter { isSaved($0.place.owner) }
+          + (old[number] ?? []).filter { !isSaved($0.place.owner) }
+        guard let group = groups[number], !changes.isEmpty else { return nil }
+        return UndoGroup(name: group.name, changes: changes, number: number)
+      }
+    }
+    saved = Stacks(
+      undo: combined(saved.undo, stacks.undo), redo: combined(saved.redo, stacks.redo),
+      later: Dictionary(
+        uniqueKeysWithValues: Set(saved.later.keys).union(stacks.later.keys).compactMap { number in
+          combined([saved.later[number]].compactMap(\.self), [stacks.later[number]].compactMap(\.self))
+            .first.map { (number, $0) }
+        }))
+    lastDirection = nil
+  }
+
+  private func changesByGroup(_ groups: [UndoGroup]) -> [UInt64: [UndoGroup.Change]] {
+    Dictionary(uniqueKeysWithValues: groups.map { ($0.number, $0.changes) })
   }
 
   /// Restores the stacks of the last save, after a rollback (UH3).

@@ -35,7 +35,7 @@ extension Engine {
   }
 
   /// Step 7.
-  func settle(_ receipt: CommitReceipt, _ durability: Durability) throws(StoreError) {
+  func sync(_ receipt: CommitReceipt, _ durability: Durability) throws(StoreError) {
     switch durability {
     case .relaxed, .processCrash: break
     case .ordered: gate.requestSync(receipt.end)

@@ -102,7 +102,7 @@ extension Store {
       engine.didFail(transaction.batch, error)
       throw error
     }
-    if let receipt { try engine.settle(receipt, engine.options.durability) }
+    if let receipt { try engine.sync(receipt, engine.options.durability) }
     return result
   }
 }

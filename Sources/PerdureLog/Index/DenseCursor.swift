@@ -51,23 +51,23 @@ struct DenseCursor {
     }
   }
 
-  mutating func seekFirst() -> Bool { settle(table.firstPlace(from: 0), else: .afterLast) }
+  mutating func seekFirst() -> Bool { moveTo(table.firstPlace(from: 0), else: .afterLast) }
 
-  mutating func seekLast() -> Bool { settle(table.lastPlace(through: .max), else: .beforeFirst) }
+  mutating func seekLast() -> Bool { moveTo(table.lastPlace(through: .max), else: .beforeFirst) }
 
   /// Moves to the first entry whose id is at least `id`.
   mutating func seek(lowerBound id: UInt64) -> Bool {
-    settle(table.firstPlace(from: id), else: .afterLast)
+    moveTo(table.firstPlace(from: id), else: .afterLast)
   }
 
   /// Moves to the first entry whose id is greater than `id`.
   mutating func seek(upperBound id: UInt64) -> Bool {
-    settle(id == .max ? nil : table.firstPlace(from: id + 1), else: .afterLast)
+    moveTo(id == .max ? nil : table.firstPlace(from: id + 1), else: .afterLast)
   }
 
   /// Moves to the entry that has `position` entries before it.
   mutating func seek(position: Int) -> Bool {
-    settle(table.place(atPosition: position), else: position < 0 ? .beforeFirst : .afterLast)
+    moveTo(table.place(atPosition: position), else: position < 0 ? .beforeFirst : .afterLast)
   }
 
   @inline(__always)
@@ -94,10 +94,10 @@ struct DenseCursor {
   @inline(never)
   private mutating func previousLeaf() -> Bool {
     let start = id & ~63
-    return settle(start == 0 ? nil : table.lastPlace(through: start - 1), else: .beforeFirst)
+    return moveTo(start == 0 ? nil : table.lastPlace(through: start - 1), else: .beforeFirst)
   }
 
-  private mutating func settle(_ found: DensePlace?, else end: CursorPlace) -> Bool {
+  private mutating func moveTo(_ found: DensePlace?, else end: CursorPlace) -> Bool {
     guard let found else {
       place = end
       return false

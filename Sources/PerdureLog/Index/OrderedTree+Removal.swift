@@ -56,7 +56,7 @@ struct Removal {
       let index = node.childIndex(for: key)
       let child = remove(key, from: OrderedNode(node.child(index, in: file)))
       kept = OrderedNode(arena.writable(node.base))
-      settle(child, at: index, in: kept)
+      updateChild(child, at: index, in: kept)
     }
     if kept.count > 0 { return kept.base }
     arena.discard(kept.base)
@@ -64,7 +64,7 @@ struct Removal {
   }
 
   /// Updates a writable inner node after one of its children lost an entry.
-  private func settle(_ child: UnsafeMutableRawPointer?, at index: Int, in node: OrderedNode) {
+  private func updateChild(_ child: UnsafeMutableRawPointer?, at index: Int, in node: OrderedNode) {
     guard let child else { return removeChild(index, from: node) }
     node.setChild(index, child, entryCount: node.entryCount(index) &- 1)
     mergeIfSparse(index, in: node)

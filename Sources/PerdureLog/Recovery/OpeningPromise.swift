@@ -123,7 +123,7 @@ final class PendingPromise: @unchecked Sendable {
   var isPending: Bool { pending.load(ordering: .acquiring) }
 
   /// Calls `body` with the promise, unless it was kept. OP4
-  func settle(_ body: (OpeningPromise) throws(StoreError) -> Void) throws(StoreError) {
+  func keep(_ body: (OpeningPromise) throws(StoreError) -> Void) throws(StoreError) {
     try lock.withLock { () throws(StoreError) in
       if isEnded { throw .closed }
       guard let promise else { return }
@@ -157,7 +157,7 @@ extension Engine {
 
   @inline(never)
   private func keepPromise() throws(StoreError) {
-    try promise.settle { promise throws(StoreError) in
+    try promise.keep { promise throws(StoreError) in
       if let poison = gate.poison { throw poison }
       do throws(FileIOError) {
         try directory.checkIsWriters()

@@ -8,7 +8,7 @@ enum Recovery {
     while true {
       do {
         // A draft is locked, and no other copy replaces it.
-        if options.draft == nil { try Replacement.settle(path, options) }
+        if options.draft == nil { try Replacement.finish(path, options) }
         return try openNow(path, options)
       } catch let error as StoreError where error.code == .locked {
         guard try wait.next() else { throw error }

@@ -54,7 +54,7 @@ struct Salvage: ~Copyable {
         salvage.carryOut(salvage.fates.enterRewritten())
         salvage.noteGroups(content, in: segment)
         try scan.visit(segment, content, progress: progress) { try salvage.takeRewritten($0, in: segment) }
-        salvage.settleDamages()
+        salvage.resolveDamages()
       } else {
         salvage.fates.leaveRewritten(firstSequence: segment.header?.firstSequence ?? 0)
         salvage.noteGroups(content, in: segment)
@@ -165,7 +165,7 @@ struct Salvage: ~Copyable {
     case .damage(let reason, let range):
       isAfterDamage = true
       heldDamages.append((reason, segment.name, segment.number, range))
-      if fates.held == nil && reason != .frames && reason != .records { settleDamages() }
+      if fates.held == nil && reason != .frames && reason != .records { resolveDamages() }
     }
   }
 
@@ -230,10 +230,10 @@ struct Salvage: ~Copyable {
     case .counts(let partly):
       if let partly { report.commitsIncomplete.append(partly) }
       report.records += heldRecords
-      settleDamages()
+      resolveDamages()
     case .neverFinished where keepsUnfinished:
       report.records += heldRecords
-      settleDamages()
+      resolveDamages()
     case .neverFinished:
       if let marked { index.goBack(to: marked) }
       report.recordsUnfinished += heldRecords
@@ -245,13 +245,13 @@ struct Salvage: ~Copyable {
       }
       heldDamages.removeAll { isOfCommit($0.0) }
       heldEnd = .start
-      settleDamages()
+      resolveDamages()
     }
     heldRecords = 0
     marked = nil
   }
 
-  private mutating func settleDamages() {
+  private mutating func resolveDamages() {
     for (reason, file, number, range) in heldDamages {
       report.add(reason, in: file, range.lowerBound, range.count)
       // The keys whose dictionary is lost are known (`SalvageIndex.State.lostValues`).

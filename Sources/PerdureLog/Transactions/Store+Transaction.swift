@@ -31,7 +31,7 @@ extension Store {
     durability: Durability? = nil, attemptsMax: Int = 1, _ body: (inout StoreTransaction) throws -> R
   ) throws -> (result: R, sequence: UInt64) {
     let (result, receipt) = try run(attemptsMax, body)
-    if let receipt { try engine.settle(receipt, durability ?? engine.options.durability) }
+    if let receipt { try engine.sync(receipt, durability ?? engine.options.durability) }
     return (result.value, receipt?.sequence ?? result.sequence)
   }
 
@@ -55,7 +55,7 @@ extension Store {
     if durability == .powerLoss {
       try await engine.gate.synced(receipt.end)
     } else {
-      try engine.settle(receipt, durability)
+      try engine.sync(receipt, durability)
     }
     return (result.value, receipt.sequence)
   }

@@ -180,6 +180,48 @@ struct IncompleteSaveTests {
     #expect(a["x"] as? String == "5" && b["x"] as? String == "3")
   }
 
+  @Test("A rollback after a partial save keeps the undo of the saved changes only")
+  func undo() throws {
+    let context = container.newContext()
+    let (a, b) = (make("A", "1", context), make("B", "1", context))
+    try context.save()
+    let manager = ContextUndoManager()
+    context.undoManager = manager
+    context.undoGroup("Both") { (a["x"], b["x"]) = ("2", "2") }
+    context.undoGroup("Only B") { b["x"] = "3" }
+    stores[1].fail(1)
+    #expect(throws: PerdureError.self) { try context.save() }
+    context.rollback()
+    #expect(a["x"] as? String == "2" && b["x"] as? String == "1")
+    #expect(manager.undoCount == 1 && manager.undoActionName == "Both" && !manager.canRedo)
+    try context.undo()
+    #expect(a["x"] as? String == "1" && b["x"] as? String == "1")
+    try context.redo()
+    #expect(a["x"] as? String == "2" && b["x"] as? String == "1")
+  }
+
+  @Test("A rollback after a partial save restores the groups of undos that were not saved")
+  func undoneGroup() throws {
+    let context = container.newContext()
+    let (a, b) = (make("A", "1", context), make("B", "1", context))
+    try context.save()
+    let manager = ContextUndoManager()
+    context.undoManager = manager
+    context.undoGroup("Both") { (a["x"], b["x"]) = ("2", "2") }
+    try context.save()
+    try context.undo()
+    stores[1].fail(1)
+    #expect(throws: PerdureError.self) { try context.save() }
+    context.rollback()
+    #expect(a["x"] as? String == "1" && b["x"] as? String == "2")
+    #expect(manager.undoCount == 1 && manager.redoCount == 1)
+    try context.undo()
+    #expect(b["x"] as? String == "1" && a["x"] as? String == "1")
+    try context.redo()
+    try context.redo()
+    #expect(a["x"] as? String == "2" && b["x"] as? String == "2")
+  }
+
   @Test("A save into one store does not access the other stores")
   func single() throws {
     let context = container.newContext()

@@ -40,7 +40,7 @@ struct ErrorFormsTests {
   /// Package types that no public function throws or reports as a cause. Each is converted to a
   /// public error first.
   private static let internalTypes: Set = [
-    "FormatError", "CompressionError", "StoreConflict", "UnsettledCommit", "Flaw",
+    "FormatError", "CompressionError", "StoreConflict", "UncertainCommit", "Flaw",
   ]
   /// Types of modules that this target does not link. The tests of those modules check the types.
   private static let otherTargets: Set = [

@@ -35,7 +35,7 @@ final class PartEditor {
     case 76..<86: setNumber()
     default: try delete()
     }
-    state.settleOrders()
+    state.resolveOrders()
   }
 
   private func insert() {
@@ -112,7 +112,7 @@ final class PartEditor {
     object(owner).mutableOrderedSetValue(forKey: end.name).insert(object(target), at: position)
     if state.members(owner, end).contains(target) { return }
     state.graph.connect(owner, end, target)
-    state.settleOrders()
+    state.resolveOrders()
     place(owner, end, target, position)
   }
 
@@ -138,7 +138,7 @@ final class PartEditor {
       state.graph.disconnect(owner, end, target)
     }
     for target in wanted { state.graph.connect(owner, end, target) }
-    state.settleOrders()
+    state.resolveOrders()
     let objects = wanted.map { object($0) }
     if end.isOrdered {
       state.setMembers(owner, end, wanted)
@@ -186,7 +186,7 @@ final class PartEditor {
     if saved.graph.objects[number] != nil { state.values[number] = saved.values[number] }
     // A member that is linked again returns to its earlier position. Unsaved positions of other
     // members may contradict this, so the plain values copy the order of the context.
-    var asked = state.settleOrders()
+    var asked = state.resolveOrders()
     asked += state.graph.ends(of: number).filter(\.isOrdered).map { (number, $0) }
     for (owner, end) in asked {
       state.setMembers(owner, end, run.targets(owner, end, in: context))

@@ -42,17 +42,17 @@ struct PartState {
   ///
   /// - Returns: The ends with new members.
   @discardableResult
-  mutating func settleOrders() -> [(owner: Int, end: RandomEnd)] {
+  mutating func resolveOrders() -> [(owner: Int, end: RandomEnd)] {
     var grown: [(owner: Int, end: RandomEnd)] = []
-    var settled: [Place: [Int]] = [:]
+    var resolved: [Place: [Int]] = [:]
     for (owner, end) in orderedEnds {
       let targets = graph.targets(owner, end)
       let stayed = members(owner, end).filter(targets.contains)
       let new = targets.subtracting(stayed).sorted()
       if !new.isEmpty { grown.append((owner, end)) }
-      settled[Place(owner, end)] = stayed + new
+      resolved[Place(owner, end)] = stayed + new
     }
-    orders = settled
+    orders = resolved
     return grown
   }
 
@@ -60,7 +60,7 @@ struct PartState {
   mutating func save() {
     graph.save()
     values = values.filter { graph.objects[$0.key] != nil }
-    settleOrders()
+    resolveOrders()
   }
 
   /// The difference from another state; nil if there is none.

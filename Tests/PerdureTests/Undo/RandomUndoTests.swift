@@ -226,14 +226,14 @@ private final class UndoWorld {
     direction == .undo ? try context.undo() : try context.redo()
     guard let group else { return }
     for (part, change) in group {
-      editors[part].state = settled(direction == .undo ? change.before : change.after, part)
+      editors[part].state = stateAfter(direction == .undo ? change.before : change.after, part)
     }
     if direction == .undo { stacks.redo.append(group) } else { stacks.undo.append(group) }
   }
 
   /// An earlier or later state of a part after the saves since then. A stored object that the state
   /// lacks is a pending deletion; a deleted object that is not stored does not exist.
-  private func settled(_ state: PartState, _ part: Int) -> PartState {
+  private func stateAfter(_ state: PartState, _ part: Int) -> PartState {
     let stored = stored.states[part].graph.objects
     var state = state
     state.graph.objects = state.graph.objects.filter { !$0.value.isDeleted || stored[$0.key] != nil }

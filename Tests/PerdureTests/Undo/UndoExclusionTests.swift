@@ -9,8 +9,29 @@ import Testing
   }
 }
 
-@Suite("Undo inside withoutUndo")
+@Entity private final class Leaving: ManagedObject {
+  var text: String = ""
+
+  override func prepareForDeletion() { try? managedObjectContext?.undo() }
+}
+
+@Suite("Undo inside withoutUndo and in hooks")
 struct UndoExclusionTests {
+  @Test("An undo by the hook of a deletion stops the program")
+  func deletion() async {
+    let hook = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let container = try PersistentContainer(name: "L", classes: [Leaving.self], description: .inMemory)
+      try container.loadPersistentStores()
+      let context = container.newContext()
+      context.undoManager = ContextUndoManager()
+      let object = Leaving(context: context)
+      context.processPendingChanges()
+      context.delete(object)
+    }
+    #expect(
+      hook.map { String(decoding: $0.standardErrorContent, as: UTF8.self) }?.contains("deletion") == true)
+  }
+
   @Test("An undo inside withoutUndo, or in a hook of a refresh, stops the program")
   func stops() async {
     let inside = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -193,7 +193,7 @@ struct OpenUndoGroupTests {
     let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
     group.note(place) { .stored }
     group.note(place) { .value(.integer(2)) }
-    group.settle(Reader(now: [place: 3], stored: [place: 1]))
+    group.readContents(Reader(now: [place: 3], stored: [place: 1]))
     #expect(values(group) == [[1, 3]])
   }
 
@@ -201,7 +201,7 @@ struct OpenUndoGroupTests {
   func unchanged() {
     let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
     group.note(place) { .stored }
-    group.settle(Reader(now: [place: 1], stored: [place: 1]))
+    group.readContents(Reader(now: [place: 1], stored: [place: 1]))
     #expect(values(group) == [])
   }
 
@@ -211,10 +211,10 @@ struct OpenUndoGroupTests {
     group.note(place) { .value(.integer(1)) }
     group.seal(place) { .value(.integer(2)) }
     group.seal(place) { .value(.integer(3)) }
-    group.settle(Reader(now: [place: 4]))
+    group.readContents(Reader(now: [place: 4]))
     #expect(values(group) == [[1, 2]])
     group.note(place) { .value(.integer(4)) }
-    group.settle(Reader(now: [place: 5]))
+    group.readContents(Reader(now: [place: 5]))
     #expect(values(group) == [[1, 5]])
   }
 
@@ -224,7 +224,7 @@ struct OpenUndoGroupTests {
     group.note(.object(object)) { .absent }
     group.note(.column(object, slot: 0)) { .value(.integer(1)) }
     let (place, contents) = (EditedPlace.object(object), Reader(now: [.object(object): 1]))
-    group.settle(contents)
+    group.readContents(contents)
     #expect(group.changes().map(\.place) == [place] && group.hasInserted(object))
   }
 
@@ -232,13 +232,13 @@ struct OpenUndoGroupTests {
   func continued() {
     let (group, place) = (OpenUndoGroup(name: "A"), EditedPlace.column(object, slot: 0))
     group.note(place) { .value(.integer(1)) }
-    group.settle(Reader(now: [place: 2]))
+    group.readContents(Reader(now: [place: 2]))
     let again = OpenUndoGroup(
       continuing: UndoGroup(name: "A", changes: group.changes(), number: 1))
-    again.settle(Reader(now: [place: 9]))
+    again.readContents(Reader(now: [place: 9]))
     #expect(values(again) == [[1, 2]] && again.name == "A")
     again.note(place) { .value(.integer(2)) }
-    again.settle(Reader(now: [place: 3]))
+    again.readContents(Reader(now: [place: 3]))
     #expect(values(again) == [[1, 3]])
   }
 
@@ -252,7 +252,7 @@ struct OpenUndoGroupTests {
     #expect(group.hasInserted(other) && !group.hasInserted(object))
     group.note(title) { .value(.integer(2)) }
     group.note(pages) { .value(.integer(3)) }
-    group.settle(Reader(now: [.object(object): 1, .object(other): 1, title: 4, pages: 3]))
+    group.readContents(Reader(now: [.object(object): 1, .object(other): 1, title: 4, pages: 3]))
     #expect(group.changes().map(\.place) == [.object(other), title])
   }
 }

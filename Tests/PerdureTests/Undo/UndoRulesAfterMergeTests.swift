@@ -1,5 +1,6 @@
-import Perdure
 import Testing
+
+@testable import Perdure
 
 @Suite("Delete rules that are applied again after a merge, and undo")
 struct UndoRulesAfterMergeTests {
@@ -24,6 +25,21 @@ struct UndoRulesAfterMergeTests {
     #expect(shelf.volumes.map(\.title).sorted() == ["a", "new"])
     try context.save()
     #expect(try scene.container.newContext().count(for: FetchRequest<UndoVolume>()) == 2)
+  }
+
+  @Test("Observers learn that a group was removed because delete rules have made it too large")
+  func tooLarge() throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    context.undoGroup("Delete") { context.delete(shelf) }
+    scene.manager.byteLimit = scene.manager.groups(.undo).reduce(100) { $0 + $1.byteCount }
+    var reported: [Bool] = []
+    let observation = scene.manager.observe { reported.append($0.canUndo) }
+    try addElsewhere(shelf, scene)
+    context.refreshAllObjects()
+    context.processPendingChanges()
+    #expect(!scene.manager.canUndo && reported.last == false)
+    withExtendedLifetime(observation) {}
   }
 
   @Test("Groups to redo stay when a merge makes a delete rule delete another object")

@@ -45,7 +45,7 @@ final class ContextAdvance {
 
   /// Shows a newer state of the store. Unsaved changes stay.
   func moveOn(to newest: any StoreView) {
-    recording.settleUndoGroups()
+    recording.readUndoContents()
     hiddenSaveSearch.record(in: newest)
     recording.excludingFromUndo { showMerged(newest) }
   }
@@ -71,7 +71,7 @@ final class ContextAdvance {
   /// Shows a newer state of the store that does not differ in any object that unsaved changes
   /// concern or link to.
   func showUnder(_ newest: any StoreView) {
-    recording.settleUndoGroups()
+    recording.readUndoContents()
     if let layer = layerFollower.contextLayer, layer.builder.base === viewState.view,
       newest.schema.rows === viewState.rows
     {

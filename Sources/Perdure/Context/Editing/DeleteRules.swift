@@ -62,7 +62,7 @@ final class DeleteRules {
       guard let overlay = pending[reference], overlay.isDeleted, !overlay.isPropagated else { continue }
       if !viewState.view.answersAtOnce, !readAhead.contains(reference) {
         let all = pending.unpropagated + [reference]
-        reading.settledLinks.readLinksAhead(ofDeleted: all)
+        reading.savedLinks.readLinksAhead(ofDeleted: all)
         readAhead.formUnion(all)
       }
       overlay.isPropagated = true
@@ -72,11 +72,11 @@ final class DeleteRules {
     // A `prepareForDeletion` may have cancelled deletions.
     for overlay in visited where !overlay.isNew && overlay.isDeleted && pending[overlay.reference] === overlay
     {
-      inGroup(of: overlay.reference) { forgetSettled(overlay) }
+      inGroup(of: overlay.reference) { forgetSavedLinks(overlay) }
     }
     // Only these objects may have one-way links to them that were not removed before.
     if visited.contains(where: { !$0.shape.incoming.isEmpty }) { forgetPending() }
-    retireSettled(visited.filter(\.isNew))
+    retireDiscarded(visited.filter(\.isNew))
     for overlay in visited { overlay.isPropagatedAgain = false }
     recording.closeDeletionGroups()
   }
@@ -97,8 +97,8 @@ final class DeleteRules {
     }
   }
 
-  /// Removes the settled one-way links to a deleted object.
-  private func forgetSettled(_ overlay: ObjectOverlay) {
+  /// Removes the discarded one-way links to a deleted object.
+  private func forgetSavedLinks(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
     forgetTransient(overlay.reference)
   }
@@ -195,7 +195,7 @@ final class DeleteRules {
 
   /// Removes a deleted object from the stored links of one-way relationships.
   private func forgetStored(_ target: ObjectReference, _ relationship: RelationshipShape) {
-    for source in reading.settledLinks.storedSources(of: target, relationship)
+    for source in reading.savedLinks.storedSources(of: target, relationship)
     where !pending.isDeleted(source) {
       if relationship.form == .column {
         forget(target, in: relationship, of: source)
@@ -239,15 +239,15 @@ final class DeleteRules {
   /// deletion. Checks the rules of all objects before it removes the first object. A target that is
   /// also deleted denies no deletion, and a removed target could no longer be recognised as
   /// deleted.
-  private func retireSettled(_ overlays: [ObjectOverlay]) {
-    let settled = overlays.filter {
+  private func retireDiscarded(_ overlays: [ObjectOverlay]) {
+    let discarded = overlays.filter {
       pending[$0.reference] === $0 && deniedDeletes(of: $0).isEmpty
     }
-    let rows = settled.map {
+    let rows = discarded.map {
       registry.identityMap.object($0.reference) == nil ? nil : reading.layerFollower.lastRow(of: $0)
     }
-    for overlay in settled { inGroup(of: overlay.reference) { disconnectTargets(of: overlay) } }
-    for (overlay, row) in zip(settled, rows) { reading.retirement.retireNew(overlay, row) }
+    for overlay in discarded { inGroup(of: overlay.reference) { disconnectTargets(of: overlay) } }
+    for (overlay, row) in zip(discarded, rows) { reading.retirement.retireNew(overlay, row) }
   }
 
   /// Removes the links of an object that is about to be removed. Delete rules keep links to deleted

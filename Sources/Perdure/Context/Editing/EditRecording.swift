@@ -59,7 +59,7 @@ final class EditRecording {
   }
 
   /// Runs a closure whose changes cannot be undone. If it advances the view, call
-  /// `settleUndoGroups()` first.
+  /// `readUndoContents()` first.
   func excludingFromUndo<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     // The same recorder ends the exclusion, even if the body sets another manager.
     let recorder = recorder
@@ -78,7 +78,7 @@ final class EditRecording {
   func closeDeletionGroups() { recorder?.closeDeletionGroups(reading.contents) }
 
   /// Reads the contents that open groups have not read yet. Called before the view advances.
-  func settleUndoGroups() { recorder?.settle(reading.contents) }
+  func readUndoContents() { recorder?.readContents(reading.contents) }
 
   /// Replaces the reference of a new object without links.
   func rename(_ old: ObjectReference, _ new: ObjectReference) { recorder?.rename(old, new) }

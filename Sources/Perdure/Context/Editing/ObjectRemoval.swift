@@ -57,8 +57,8 @@ final class ObjectRemoval {
   /// Removes objects with their current links, as an edit that an undo can revert. A saved object
   /// is marked as deleted. Its links are removed first, so no delete rule has an effect.
   ///
-  /// - Parameter keepsDenied: Whether links with the rules deny and no action stay, as in a deletion
-  ///   by the program: the next save refuses the deletion, or keeps the references.
+  /// - Parameter keepsDenied: Whether links with the rules deny and no action stay, as in a
+  ///   deletion by the program: the next save refuses the deletion, or keeps the references.
   func takeAway(_ references: [ObjectReference], keepsDenied: Bool) {
     let existing = references.filter(reading.contents.exists)
     disconnectOneWayLinks(to: Set(existing))

@@ -36,7 +36,7 @@ final class OrderEditor {
     guard let order = relationship.order else { return }
     let delta = editableDelta(of: owner, relationship)
     recording.recordPosition(of: member, in: owner, relationship, delta)
-    let stored = delta.hidden[member] ?? reading.settledLinks.storedKey(of: member, under: owner, order)
+    let stored = delta.hidden[member] ?? reading.savedLinks.storedKey(of: member, under: owner, order)
     if restoresOrder, stored != nil {
       delta.forget(member)
     } else if delta.placed[member] == nil {
@@ -52,7 +52,7 @@ final class OrderEditor {
     let delta = editableDelta(of: owner, relationship)
     recording.recordPosition(of: member, in: owner, relationship, delta)
     let stored = delta.placed[member]?.stored ?? delta.hidden[member]
-    delta.hide(member, stored: stored ?? reading.settledLinks.storedKey(of: member, under: owner, order))
+    delta.hide(member, stored: stored ?? reading.savedLinks.storedKey(of: member, under: owner, order))
     setOrder(delta, owner, relationship)
   }
 
@@ -63,7 +63,7 @@ final class OrderEditor {
     guard let order = relationship.order else { return }
     let delta = editableDelta(of: owner, relationship)
     let stored =
-      delta.placed[member].map(\.stored) ?? reading.settledLinks.storedKey(of: member, under: owner, order)
+      delta.placed[member].map(\.stored) ?? reading.savedLinks.storedKey(of: member, under: owner, order)
     recording.recordPosition(of: member, in: owner, relationship, delta)
     // Remove it first, so that positions refer to the other members.
     delta.hide(member, stored: stored)
@@ -82,7 +82,7 @@ final class OrderEditor {
     guard let order = relationship.order else { return }
     let delta = editableDelta(of: owner, relationship)
     let stored =
-      delta.placed[member].map(\.stored) ?? reading.settledLinks.storedKey(of: member, under: owner, order)
+      delta.placed[member].map(\.stored) ?? reading.savedLinks.storedKey(of: member, under: owner, order)
     recording.recordPosition(of: member, in: owner, relationship, delta, isSpread: isSpread)
     delta.place(member, at: key, stored: stored, isSpread: isSpread)
     setOrder(delta, owner, relationship)
@@ -152,7 +152,7 @@ final class OrderEditor {
             other == member
             ? stored
             : delta.placed[other].map(\.stored)
-              ?? reading.settledLinks.storedKey(of: other, under: owner, order)
+              ?? reading.savedLinks.storedKey(of: other, under: owner, order)
           if other != member {
             recording.recordPosition(of: other, in: owner, relationship, delta, isSpread: true)
           }
@@ -183,19 +183,19 @@ final class OrderEditor {
           reading.links.contains(overlay.reference, relationship, place.reference),
           !viewState.hasVanished(place.reference)
         else { continue }
-        let stored = reading.settledLinks.storedKey(of: place.reference, under: overlay.reference, order)
+        let stored = reading.savedLinks.storedKey(of: place.reference, under: overlay.reference, order)
         if placement.isSpread, stored != placement.stored || stored == nil { continue }
         delta.place(place.reference, at: place.key, stored: stored, isSpread: placement.isSpread)
       }
       for member in links?.added.ordered ?? [] where delta.placed[member] == nil {
         place(
-          member, stored: reading.settledLinks.storedKey(of: member, under: overlay.reference, order),
+          member, stored: reading.savedLinks.storedKey(of: member, under: overlay.reference, order),
           at: nil,
           of: overlay.reference, relationship, delta)
       }
       for member in links?.removed.ordered ?? [] {
         delta.hide(
-          member, stored: reading.settledLinks.storedKey(of: member, under: overlay.reference, order))
+          member, stored: reading.savedLinks.storedKey(of: member, under: overlay.reference, order))
       }
       overlay.setOrder(delta, relationship.slot)
     }

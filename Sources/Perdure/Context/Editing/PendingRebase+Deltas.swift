@@ -12,7 +12,7 @@ extension PendingRebase {
       for relationship in overlay.shape.relationships {
         guard !relationship.isInColumn, overlay.delta(relationship.slot) != nil else { continue }
         overlay.changeDelta(relationship.slot) { delta in
-          delta.rebase { reading.settledLinks.isSettledLink(overlay.reference, relationship, $0) }
+          delta.rebase { reading.savedLinks.isSavedLink(overlay.reference, relationship, $0) }
         }
       }
       overlay.removeDeltas { overlay.shape.relationship($0).isInColumn }
@@ -35,7 +35,7 @@ extension PendingRebase {
       for relationship in graph.shape(of: reference).relationships {
         guard relationship.deleteRule == .noAction, relationship.isInColumn, relationship.form != .column
         else { continue }
-        overlays += reading.settledLinks.settledTargets(of: reference, relationship).compactMap {
+        overlays += reading.savedLinks.savedTargets(of: reference, relationship).compactMap {
           pending[$0]
         }
       }
@@ -83,7 +83,7 @@ extension PendingRebase {
       } else if let inverseSlot = relationship.inverseSlot,
         graph.shape(numbered: relationship.destination).isColumn(inverseSlot)
       {
-        for other in reading.settledLinks.storedSources(of: overlay.reference, relationship)
+        for other in reading.savedLinks.storedSources(of: overlay.reference, relationship)
         where other != current && reading.rows.column(other, inverseSlot) == overlay.reference {
           objectEditor.setColumn(other, inverseSlot, .null)
         }

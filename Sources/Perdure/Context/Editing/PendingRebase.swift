@@ -333,7 +333,7 @@ final class PendingRebase {
     guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
       inverse.form == .inverseToOne, self.reading.links.target(of: target, inverse) == nil
     else { return }
-    for source in reading.settledLinks.storedSources(of: target, relationship) {
+    for source in reading.savedLinks.storedSources(of: target, relationship) {
       guard let column = graph.inverse(of: inverse, at: source), let overlay = pending[source],
         !overlay.isNew, !overlay.isDeleted, overlay.value(column.slot)?.isNull == true
       else { continue }

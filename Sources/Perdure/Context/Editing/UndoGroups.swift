@@ -56,8 +56,9 @@ final class UndoGroups {
 
   /// Ends the group of the event, before edits that do not belong to it. The event continues.
   func endGroupOfEvent() {
-    guard let manager, let group = manager.recorder.endEvent() else { return }
-    manager.complete(group, contents)
+    guard let manager else { return }
+    if let group = manager.recorder.endEvent() { manager.complete(group, contents) }
+    manager.callObservers()
   }
 
   /// Adds the changes by the hooks of a save to the last group, unless the event has newer edits.
@@ -113,14 +114,19 @@ final class UndoGroups {
 
   /// Marks all edits as saved, after a save. The context must still have the changes, and show the
   /// state before the save.
-  func didSave() {
+  ///
+  /// - Parameter isSaved: Whether the save has saved the changes of an object; nil for all.
+  func didSave(_ isSaved: ((ObjectReference) -> Bool)? = nil) {
     guard let manager else { return }
-    for reference in manager.recorder.hiddenSaves.deletions {
+    for reference in manager.recorder.hiddenSaves.deletions where isSaved?(reference) != false {
       let saved = contents.storedColumns(ofDeleted: reference)
       if !saved.isEmpty { manager.recorder.acceptSaved(saved, ofDeleted: reference) }
     }
-    manager.didSave(contents)
+    manager.didSave(contents, isSaved)
   }
+
+  /// Notes the state after a save.
+  func didShow(_ view: any StoreView) { manager?.history.savedSequence = view.sequence }
 
   /// Delays the calls of the undo manager's observers.
   ///

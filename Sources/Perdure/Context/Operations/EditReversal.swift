@@ -46,7 +46,7 @@ final class EditReversal {
     let before = copy()
     do { try body() } catch { reading.viewState.noteReadFailure(error, nil) }
     // The end of a group would read the contents too, but could not throw.
-    recording.settleUndoGroups()
+    recording.readUndoContents()
     guard let failure = reading.viewState.readFailure else { return before.forget() }
     guard before.isRestorable else {
       before.forget()

@@ -70,7 +70,7 @@ final class EventEnd {
 
   /// Runs the save of a child as one undo group.
   ///
-  /// - Parameter body: Checks the save and applies it. If it throws, it has changed nothing.
+  /// - Parameter body: Applies the save. If it throws, it has changed nothing.
   /// - Returns: Ends the event and calls the observers of this context and of its undo manager.
   ///   They may edit the child, so the child calls this at the end of its save.
   func runSaveOfChild(_ body: () throws -> Void) throws -> () -> Void {

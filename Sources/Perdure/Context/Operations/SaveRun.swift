@@ -70,7 +70,8 @@ final class SaveRun {
     do {
       try mergeAndSave(round)
     } catch {
-      if error.code == .incompleteSave {
+      // After a rollback or a reset by a hook, the earlier changes must not return.
+      if error.code == .incompleteSave || !before.isRestorable {
         before.forget()
         throw error
       }

@@ -84,7 +84,7 @@ final class SaveSteps {
     let holding = undoGroups.holdReports()
     defer { holding?.releaseReports() }
     // Before the last check for failed reads, so that no saved group lacks a content (UG4).
-    recording.settleUndoGroups()
+    recording.readUndoContents()
     let plan = try saveCommit.plan(refusals)
     // Conflicts are reported first: an object that was removed would violate every rule.
     if let conflict = plan.conflict { return conflict }

@@ -83,6 +83,7 @@ final class UndoApplication {
     // Observers receive earlier edits and those of the undo in one report.
     defer { eventEnd.endEvent { undoRestorer.dropStoredValues(stored) } }
     guard let last = undoManager.history.last(direction) else { return }
+    try checkShowsLastSave(undoManager)
     try viewState.throwReadFailure()
     let group = try reversal.check(.edit) { conflictFinder.withoutReplacedSpreads(last) }
     let conflicts = try reversal.check(.edit) {
@@ -105,6 +106,15 @@ final class UndoApplication {
     stored = rows
   }
 
+  /// In a state before the last save, the groups would be compared with contents from before them.
+  private func checkShowsLastSave(_ undoManager: ContextUndoManager) throws(PerdureError) {
+    if viewState.view.sequence >= undoManager.history.savedSequence { return }
+    throw PerdureError(
+      .storeOperation,
+      "The context shows a state before its last save, so nothing was undone or redone. Show the newest state first: call setQueryGeneration(from: .current), or unpin and refresh the context."
+    )
+  }
+
   private func checkUndoIsPossible(_ undoManager: ContextUndoManager) {
     if undoManager.recorder.isInGroup {
       stop("undo() or redo() was called inside undoGroup. Call it after the closure has returned.")
@@ -114,7 +124,7 @@ final class UndoApplication {
         "undo() or redo() was called inside withoutUndo, or by a hook of a refresh or a merge. Call it afterwards."
       )
     }
-    if !activity.isIdle {
+    if !activity.isIdle || !activity.preparing.isEmpty {
       stop("undo() or redo() was called by a hook of a save or of a deletion. Call it afterwards.")
     }
   }

@@ -80,7 +80,7 @@ final class ObjectRefresh {
       for overlay in pending.ordered.joined() { rebase.dropLinksToVanished(overlay) }
     }
     for object in registry.identityMap.objects where object.overlay == nil { object.dropValues() }
-    transientState.dropSettledTransientLinks()
+    transientState.dropSavedTransientLinks()
     for object in ended {
       if object.header.pointee.row == nil || object.header.pointee.isGone {
         hooks.didTurnIntoFault(object)

@@ -9,11 +9,11 @@ final class ContentReader: EditedContentReader {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let rows: RowLoader
-  private let settledLinks: SettledLinks
+  private let savedLinks: SavedLinks
   private let links: LinkReader
 
   init(
-    rows: RowLoader, settledLinks: SettledLinks, links: LinkReader, registry: ObjectRegistry,
+    rows: RowLoader, savedLinks: SavedLinks, links: LinkReader, registry: ObjectRegistry,
     viewState: ViewState, pending: PendingChanges
   ) {
     graph = viewState.graph
@@ -21,7 +21,7 @@ final class ContentReader: EditedContentReader {
     self.viewState = viewState
     self.pending = pending
     self.rows = rows
-    self.settledLinks = settledLinks
+    self.savedLinks = savedLinks
     self.links = links
   }
 
@@ -44,7 +44,7 @@ final class ContentReader: EditedContentReader {
         return .value(try viewState.readStoredRow(reference) { $0.value(slot) } ?? .null)
       case .position(let member, let owner, let slot):
         guard let order = graph.shape(of: owner).relationship(slot).order else { return .absent }
-        return try settledLinks.readStoredKey(of: member, under: owner, order).map { .key($0) } ?? .absent
+        return try savedLinks.readStoredKey(of: member, under: owner, order).map { .key($0) } ?? .absent
       case .object, .link, .transient: preconditionFailure("\(place) must be recorded with its content.")
       }
     }
@@ -54,7 +54,7 @@ final class ContentReader: EditedContentReader {
   func storedRelation(_ place: EditedPlace) -> EditedContent? {
     guard case .link(let owner, let slot, let target) = place else { return storedContent(of: place) }
     let relationship = graph.shape(of: owner).relationship(slot)
-    return settledLinks.isSettledLink(owner, relationship, target) ? .linked : .absent
+    return savedLinks.isSavedLink(owner, relationship, target) ? .linked : .absent
   }
 
   /// Whether a read has failed. Then contents may be wrong.

@@ -9,7 +9,7 @@ struct ContextReading {
   let retirement: ObjectRetirement
   let rows: RowLoader
   let siblings: SiblingReader
-  let settledLinks: SettledLinks
+  let savedLinks: SavedLinks
   let links: LinkReader
   let layerFollower: LayerFollower
   let derived: DerivedReader
@@ -26,14 +26,14 @@ struct ContextReading {
       viewState: viewState, registry: registry, pending: pending, eventHub: eventHub)
     rows = RowLoader(viewState: viewState, registry: registry, pending: pending, retirement: retirement)
     siblings = SiblingReader(rows: rows, registry: registry, viewState: viewState, pending: pending)
-    settledLinks = SettledLinks(viewState, pending, transientState)
-    links = LinkReader(rows: rows, settledLinks: settledLinks, viewState: viewState, pending: pending)
+    savedLinks = SavedLinks(viewState, pending, transientState)
+    links = LinkReader(rows: rows, savedLinks: savedLinks, viewState: viewState, pending: pending)
     layerFollower = LayerFollower(
-      rows: rows, settledLinks: settledLinks, registry: registry, viewState: viewState, pending: pending)
+      rows: rows, savedLinks: savedLinks, registry: registry, viewState: viewState, pending: pending)
     derived = DerivedReader(
       rows: rows, links: links, layerFollower: layerFollower, viewState: viewState, pending: pending)
     contents = ContentReader(
-      rows: rows, settledLinks: settledLinks, links: links, registry: registry, viewState: viewState,
+      rows: rows, savedLinks: savedLinks, links: links, registry: registry, viewState: viewState,
       pending: pending)
   }
 }

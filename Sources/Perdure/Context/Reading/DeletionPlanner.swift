@@ -99,7 +99,7 @@ struct DeletionPlanner {
   private mutating func findOneWay(_ target: ObjectReference) {
     guard !reading.pending.isNew(target) else { return }
     for relationship in reading.graph.shape(of: target).incoming {
-      for source in reading.settledLinks.storedSources(of: target, relationship) {
+      for source in reading.savedLinks.storedSources(of: target, relationship) {
         note(source, relationship, target)
       }
     }

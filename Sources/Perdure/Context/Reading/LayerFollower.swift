@@ -27,7 +27,7 @@ final class LayerFollower {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let rows: RowLoader
-  private let settledLinks: SettledLinks
+  private let savedLinks: SavedLinks
   // The exclusivity of accesses is not checked at run time: no access lasts longer than an
   // assignment.
   /// The unsaved changes as a layer over the view, as of the last fetch; nil before the first.
@@ -38,7 +38,7 @@ final class LayerFollower {
   @exclusivity(unchecked) private(set) var layerRevision: UInt64 = 0
 
   init(
-    rows: RowLoader, settledLinks: SettledLinks, registry: ObjectRegistry, viewState: ViewState,
+    rows: RowLoader, savedLinks: SavedLinks, registry: ObjectRegistry, viewState: ViewState,
     pending: PendingChanges
   ) {
     graph = viewState.graph
@@ -46,7 +46,7 @@ final class LayerFollower {
     self.viewState = viewState
     self.pending = pending
     self.rows = rows
-    self.settledLinks = settledLinks
+    self.savedLinks = savedLinks
   }
 
   /// The state that a fetch reads: the view, with the unsaved changes if there are any.
@@ -320,7 +320,7 @@ final class LayerFollower {
     _ owner: ObjectReference, _ relationship: RelationshipShape, from contribution: inout ObjectContribution
   ) {
     if let order = relationship.order {
-      for member in settledLinks.storedMembers(of: owner, order) {
+      for member in savedLinks.storedMembers(of: owner, order) {
         contribution.places[StoreLink(index: order.keys, source: owner, target: member)] = .removed
       }
     }
@@ -328,7 +328,7 @@ final class LayerFollower {
     let targets =
       relationship.form == .column
       ? viewState.storedColumn(owner, relationship.slot).map { [$0] } ?? []
-      : settledLinks.settledTargets(of: owner, relationship)
+      : savedLinks.savedTargets(of: owner, relationship)
     for target in targets {
       guard let order = graph.inverse(of: relationship, at: target)?.order else { continue }
       contribution.places[StoreLink(index: order.keys, source: target, target: owner)] = .removed

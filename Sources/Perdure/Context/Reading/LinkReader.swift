@@ -13,14 +13,14 @@ final class LinkReader {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let rows: RowLoader
-  private let settledLinks: SettledLinks
+  private let savedLinks: SavedLinks
 
-  init(rows: RowLoader, settledLinks: SettledLinks, viewState: ViewState, pending: PendingChanges) {
+  init(rows: RowLoader, savedLinks: SavedLinks, viewState: ViewState, pending: PendingChanges) {
     graph = viewState.graph
     self.viewState = viewState
     self.pending = pending
     self.rows = rows
-    self.settledLinks = settledLinks
+    self.savedLinks = savedLinks
   }
 
   // MARK: Links
@@ -56,7 +56,7 @@ final class LinkReader {
       return
     }
     if overlay?.isUnknownToStore != true {
-      settledLinks.appendSettledTargets(of: owner, relationship, to: &result)
+      savedLinks.appendSavedTargets(of: owner, relationship, to: &result)
     }
     guard let delta = overlay?.delta(relationship.slot) else { return }
     if !delta.removed.isEmpty { result.removeAll { delta.removed.contains($0) } }
@@ -81,7 +81,7 @@ final class LinkReader {
     if viewState.hasVanished(owner) { return 0 }
     let overlay = pending[owner]
     let stored =
-      overlay?.isUnknownToStore == true ? 0 : settledLinks.settledTargetCount(of: owner, relationship)
+      overlay?.isUnknownToStore == true ? 0 : savedLinks.savedTargetCount(of: owner, relationship)
     guard let delta = overlay?.delta(relationship.slot) else { return stored }
     // Vanished objects have no row, so `stored` does not count them. Deltas of columns do not
     // contain them (CX6). So only added links of other relationships can have vanished targets, and
@@ -102,10 +102,10 @@ final class LinkReader {
       guard let inverse = graph.inverse(of: relationship, at: target) else { return false }
       if let value = pending[target]?.value(inverse.slot) { return value == .reference(owner) }
       // The index has the same information as the row, and does not require the row to be loaded.
-      return settledLinks.isSettledLink(owner, relationship, target)
+      return savedLinks.isSavedLink(owner, relationship, target)
     case .links, .transient:
       if let known = pending[owner]?.delta(relationship.slot)?.contains(target) { return known }
-      return settledLinks.isSettledLink(owner, relationship, target)
+      return savedLinks.isSavedLink(owner, relationship, target)
     }
   }
 
@@ -154,8 +154,8 @@ final class LinkReader {
     of owner: ObjectReference, _ relationship: RelationshipShape, _ order: OrderIndexes
   ) throws -> OrderDelta {
     let delta = OrderDelta()
-    let places = try settledLinks.storedPlaces(of: owner, order)
-    let linked = settledLinks.settledTargets(of: owner, relationship)
+    let places = try savedLinks.storedPlaces(of: owner, order)
+    let linked = savedLinks.savedTargets(of: owner, relationship)
     let members = Set(linked)
     for place in places where !members.contains(place.reference) {
       delta.hide(place.reference, stored: place.key)
@@ -181,7 +181,7 @@ final class LinkReader {
     var next = added.startIndex
     let places =
       pending.isUnknownToStore(owner)
-      ? [] : viewState.reading(owner, or: []) { try settledLinks.storedPlaces(of: owner, order) }
+      ? [] : viewState.reading(owner, or: []) { try savedLinks.storedPlaces(of: owner, order) }
     for place in places where delta.placed[place.reference] == nil && delta.hidden[place.reference] == nil {
       while next < added.endIndex, added[next] < place {
         result.append(added[next].reference)
@@ -210,12 +210,12 @@ final class LinkReader {
     let isUnknown = pending.isUnknownToStore(owner)
     return viewState.reading(owner, or: nil) {
       let found = try delta.tree.find(position) {
-        isUnknown ? 0 : try settledLinks.storedCount(before: $0, of: owner, order)
+        isUnknown ? 0 : try savedLinks.storedCount(before: $0, of: owner, order)
       }
       switch found {
       case .added(let place): return place
       case .stored(let position):
-        return isUnknown ? nil : try settledLinks.storedPlace(at: position, of: owner, order)
+        return isUnknown ? nil : try savedLinks.storedPlace(at: position, of: owner, order)
       }
     }
   }
@@ -228,23 +228,24 @@ final class LinkReader {
     if !viewState.vanished.isEmpty { return targets(of: owner, relationship).firstIndex(of: member) }
     let delta = orderDelta(of: owner, relationship)
     guard contains(owner, relationship, member), delta.hidden[member] == nil,
-      let key = delta.placed[member]?.key ?? settledLinks.storedKey(of: member, under: owner, order)
+      let key = delta.placed[member]?.key ?? savedLinks.storedKey(of: member, under: owner, order)
     else { return nil }
     let place = OrderPlace(key: key, reference: member)
     return viewState.reading(owner, or: nil) {
       let stored =
-        pending.isUnknownToStore(owner) ? 0 : try settledLinks.storedCount(before: place, of: owner, order)
+        pending.isUnknownToStore(owner) ? 0 : try savedLinks.storedCount(before: place, of: owner, order)
       return stored + delta.tree.weight(before: place)
     }
   }
 
   /// The member with the last order key; nil if there is none, or if the last stored member was
-  /// moved or removed.
+  /// moved or removed. O(log n).
   func lastPlace(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> OrderPlace? {
     guard let order = relationship.order else { return nil }
-    let added = delta.tree.lastAdded
+    // If the last stored member is in its place, no hidden place follows it.
+    let added = delta.tree.lastIfAdded
     if pending.isUnknownToStore(owner) { return added }
     return viewState.reading(owner, or: nil) {
       var last: OrderPlace?

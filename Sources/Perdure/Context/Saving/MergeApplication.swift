@@ -143,7 +143,7 @@ final class MergeApplication {
     }
   }
 
-  private func settleOnNewestRow(_ reference: ObjectReference) {
+  private func rebaseOnNewestRow(_ reference: ObjectReference) {
     if let overlay = pending[reference] {
       if overlay.changesRow || overlay.isDeleted { return editing.rebase.rebase(overlay) }
       overlay.baseVersion = nil
@@ -180,7 +180,7 @@ final class MergeApplication {
         pending[reference]?.unmark { changed, _ in changed == slot }
       }
     }
-    settleOnNewestRow(reference)
+    rebaseOnNewestRow(reference)
   }
 
   /// Drops unsaved changes. If they include a deletion, also drops the deletions that it has caused

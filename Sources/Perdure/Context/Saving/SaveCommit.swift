@@ -93,11 +93,12 @@ final class SaveCommit {
     undoGroups.replaceMergedObjects(pending)
     undoGroups.didSave()
     viewState.view = newView
+    undoGroups.didShow(newView)
     reading.layerFollower.dropLayer()
     viewState.vanished = []
     pending.eventStarts = [:]
     viewState.beginEpoch()
-    showSavedRows(settle(pending.removeAll()), rows)
+    showSavedRows(dropSaved(pending.removeAll()), rows)
     viewState.linksChanged()
   }
 
@@ -105,15 +106,17 @@ final class SaveCommit {
   /// others.
   private func follow(_ incomplete: IncompleteCommit) {
     undoGroups.replaceMergedObjects(pending)
+    undoGroups.didSave { self.isCommitted($0, by: incomplete) }
     viewState.view = incomplete.view
+    undoGroups.didShow(incomplete.view)
     pending.eventStarts = pending.eventStarts.filter {
       !isCommitted($0.key, by: incomplete)
     }
     viewState.beginEpoch()
-    let settled = pending.removeAll {
+    let saved = pending.removeAll {
       isCommitted(ObjectReference(entity: $0, id: 0), by: incomplete)
     }
-    showSavedRows(settle(settled), nil)
+    showSavedRows(dropSaved(saved), nil)
     viewState.linksChanged()
   }
 
@@ -132,7 +135,7 @@ final class SaveCommit {
   /// Drops changes that were saved.
   ///
   /// - Returns: The instances that lack their saved rows.
-  private func settle(_ all: consuming [[ObjectOverlay]]) -> [SavedInstance] {
+  private func dropSaved(_ all: consuming [[ObjectOverlay]]) -> [SavedInstance] {
     var groups = all
     var saved: [SavedInstance] = []
     for position in groups.indices {
@@ -140,15 +143,15 @@ final class SaveCommit {
       var overlays: [ObjectOverlay] = []
       swap(&overlays, &groups[position])
       while let overlay = overlays.popLast() {
-        if let instance = settle(overlay) { saved.append(instance) }
+        if let instance = dropSaved(overlay) { saved.append(instance) }
       }
     }
     return saved
   }
 
-  private func settle(_ overlay: ObjectOverlay) -> SavedInstance? {
+  private func dropSaved(_ overlay: ObjectOverlay) -> SavedInstance? {
     reading.transientState.dropTransientsBefore(overlay)
-    reading.transientState.settleTransientLinks(overlay)
+    reading.transientState.commitTransientLinks(overlay)
     guard var object = overlay.object else { return nil }
     overlay.object = nil
     if overlay.isDeleted {

@@ -5,15 +5,15 @@ internal import PerdurePredicates
 extension PerdureError {
   /// The error of a commit that the store could not write or make durable.
   static func saveFailed(_ cause: any Error, outcome: String = nothingSaved) -> PerdureError {
-    let unsettled = cause as? UnsettledCommit
+    let uncertain = cause as? UncertainCommit
     var error = PerdureError(
       .saveFailed,
-      unsettled == nil
+      uncertain == nil
         ? "The store could not write. \(outcome)."
         : "The store could not write, or could not sync what it wrote, so the outcome is unknown. Open the store "
           + "again, and check what was saved before you save once more.")
-    error.isOutcomeUnknown = unsettled != nil
-    error.cause = unsettled?.cause ?? cause
+    error.isOutcomeUnknown = uncertain != nil
+    error.cause = uncertain?.cause ?? cause
     return error
   }
 

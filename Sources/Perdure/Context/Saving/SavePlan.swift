@@ -81,7 +81,7 @@ struct SavePlan {
 
   private mutating func removeLinks(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard case .links(let links, let isForward) = relationship.form else { return }
-    let targets = reading.settledLinks.settledTargets(of: owner, relationship)
+    let targets = reading.savedLinks.savedTargets(of: owner, relationship)
     for target in targets {
       linksRemoved.insert(Self.link(links, isForward: isForward, owner, target))
       if reading.graph.inverse(of: relationship, at: target)?.index == relationship.index {
@@ -94,7 +94,7 @@ struct SavePlan {
   /// other objects.
   private mutating func removePlaces(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     if let order = relationship.order {
-      for member in reading.settledLinks.storedMembers(of: owner, order) {
+      for member in reading.savedLinks.storedMembers(of: owner, order) {
         removePlace(member, of: owner, order)
       }
     }
@@ -102,7 +102,7 @@ struct SavePlan {
     let targets =
       relationship.form == .column
       ? reading.viewState.storedColumn(owner, relationship.slot).map { [$0] } ?? []
-      : reading.settledLinks.settledTargets(of: owner, relationship)
+      : reading.savedLinks.savedTargets(of: owner, relationship)
     for target in targets {
       guard let order = reading.graph.inverse(of: relationship, at: target)?.order else { continue }
       removePlace(owner, of: target, order)

@@ -157,7 +157,7 @@ final class UndoConflictFinder {
     guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
       inverse.form == .inverseToOne
     else { return nil }
-    let partner = reading.settledLinks.storedSources(of: target, relationship).first { source in
+    let partner = reading.savedLinks.storedSources(of: target, relationship).first { source in
       guard source != owner, let column = graph.inverse(of: inverse, at: source) else { return false }
       return isHidden(.column(source, slot: column.slot)) && reading.rows.column(source, column.slot) == nil
     }

@@ -57,7 +57,7 @@ final class TransientState {
   }
 
   /// Moves an object's saved links into the table, or removes the links of a deleted object.
-  func settleTransientLinks(_ overlay: ObjectOverlay) {
+  func commitTransientLinks(_ overlay: ObjectOverlay) {
     guard graph.hasTransientRelationships else { return }
     if overlay.isDeleted { return forgetTransientLinks(of: overlay.reference) }
     for (slot, delta) in overlay.deltas {
@@ -82,7 +82,7 @@ final class TransientState {
 
   /// Removes the saved links of objects without unsaved changes. A link of a relationship with an
   /// inverse stays if its target has unsaved changes.
-  func dropSettledTransientLinks() {
+  func dropSavedTransientLinks() {
     for owner in links.owners where pending[owner] == nil {
       dropTransientLinks(of: owner) { pending[$0] == nil }
     }

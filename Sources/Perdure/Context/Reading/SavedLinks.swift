@@ -4,7 +4,7 @@
 internal import PerdurePredicates
 
 /// Reads links and positions without unsaved changes.
-final class SettledLinks {
+final class SavedLinks {
   private let graph: GraphSchema
   private let viewState: ViewState
   private let pending: PendingChanges
@@ -20,7 +20,7 @@ final class SettledLinks {
   // MARK: Links
 
   /// Whether a link existed after the last save. O(log n).
-  func isSettledLink(
+  func isSavedLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
     if pending.isUnknownToStore(owner) || pending.isUnknownToStore(target) { return false }
@@ -35,14 +35,14 @@ final class SettledLinks {
   }
 
   /// The targets after the last save, in no order. The relationship must not be a column.
-  func settledTargets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
+  func savedTargets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     var result: [ObjectReference] = []
-    appendSettledTargets(of: owner, relationship, to: &result)
+    appendSavedTargets(of: owner, relationship, to: &result)
     return result
   }
 
   @inline(__always)
-  func appendSettledTargets(
+  func appendSavedTargets(
     of owner: ObjectReference, _ relationship: RelationshipShape, to result: inout [ObjectReference]
   ) {
     if let index = relationship.index {
@@ -53,7 +53,7 @@ final class SettledLinks {
   }
 
   /// The number of targets after the last save. The relationship must not be a column.
-  func settledTargetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
+  func savedTargetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
     guard let index = relationship.index else {
       return transientState.transientTargets(relationship, of: owner).count
     }
@@ -201,7 +201,7 @@ final class SettledLinks {
   func storedMembers(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ order: OrderIndexes
   ) -> [ObjectReference] {
-    let linked = settledTargets(of: owner, relationship).sorted { $0.rawValue < $1.rawValue }
+    let linked = savedTargets(of: owner, relationship).sorted { $0.rawValue < $1.rawValue }
     let (members, placed) = (Set(linked), storedMembers(of: owner, order))
     let known = Set(placed)
     return placed.filter(members.contains) + linked.filter { !known.contains($0) }

@@ -1,0 +1,238 @@
+// The edits that an open undo group has recorded.
+//
+// A group can stay open for long, for example while an asynchronous closure imports and saves many
+// batches. So a save, or another state of the store, costs only what has changed in the group since
+// the last one. A place that the group no longer has stays in the array while its saved contents
+// are needed.
+//
+// Invariant:
+//   UG5. `unread` has the positions of all entries with a content that was not read, and `unsaved`
+//        those of all others that differ from their saved contents.
+
+internal import PerdurePredicates
+
+/// The places of an open undo group with their contents.
+struct RecordedEdits {
+  /// The contents of a place as of the last save.
+  final class SavedContents {
+    let before: EditedContent
+    let after: EditedContent?
+    let isSpread: Bool
+
+    init(before: EditedContent, after: EditedContent?, isSpread: Bool) {
+      (self.before, self.after, self.isSpread) = (before, after, isSpread)
+    }
+  }
+
+  struct Entry {
+    let place: EditedPlace
+    var before: EditedContent
+    /// Nil until a change that does not belong to the group. Then it is the content before that
+    /// change.
+    var after: EditedContent?
+    var isSpread = false
+    /// Whether the group no longer has the place.
+    var isRemoved = false
+    /// Whether the entry is in `unread`.
+    var isUnread = false
+    /// Whether the entry is in `unsaved`.
+    var isUnsaved = false
+    /// Nil if no save has saved the edit while the group was open.
+    var saved: SavedContents?
+
+    var isUnchanged: Bool { after.map { before.isSame(as: $0) } ?? false }
+    var lacksContent: Bool { before.isStored || after?.isStored != false }
+  }
+
+  var entries: [Entry] = []
+  /// The positions of the entries that are not removed.
+  private(set) var positions: [EditedPlace: Int] = [:]
+  /// Whether the group has inserted any object.
+  private(set) var hasInsertions = false
+  /// The objects that the group has removed and inserted again.
+  var insertedAgain: Set<ObjectReference> = []
+  private var unread: [Int] = []
+  private var unsaved: [Int] = []
+  private var removedCount = 0
+
+  func entry(of place: EditedPlace) -> Entry? { positions[place].map { entries[$0] } }
+
+  func hasInserted(_ reference: ObjectReference) -> Bool {
+    guard hasInsertions, let position = positions[.object(reference)] else { return false }
+    return entries[position].before.isAbsent
+  }
+
+  mutating func append(_ new: Entry) {
+    if case .object = new.place, new.before.isAbsent { hasInsertions = true }
+    let position = entries.count
+    positions[new.place] = position
+    entries.append(new)
+    mark(position)
+  }
+
+  mutating func append(saved: SavedContents, _ place: EditedPlace) {
+    append(
+      Entry(
+        place: place, before: saved.before, after: saved.after, isSpread: saved.isSpread, saved: saved))
+  }
+
+  /// Notes that an edit changes the place of an entry.
+  mutating func change(_ position: Int) {
+    entries[position].after = nil
+    mark(position)
+  }
+
+  /// Adds an entry to `unread` or to `unsaved` (UG5).
+  private mutating func mark(_ position: Int) {
+    if entries[position].lacksContent {
+      if entries[position].isUnread { return }
+      entries[position].isUnread = true
+      unread.append(position)
+    } else if !entries[position].isUnsaved {
+      entries[position].isUnsaved = true
+      unsaved.append(position)
+    }
+  }
+
+  mutating func takeUnread() -> [Int] {
+    defer { unread = [] }
+    return unread
+  }
+
+  /// Notes that the contents of an entry of `takeUnread` were read, or could not be read (UG4).
+  mutating func didRead(_ position: Int) {
+    entries[position].isUnread = false
+    mark(position)
+  }
+
+  /// The value that a column had when the group removed its object, if the object was inserted
+  /// again; nil for other places.
+  func contentBeforeRemoval(of place: EditedPlace) -> EditedContent? {
+    guard !insertedAgain.isEmpty, case .column(let reference, let slot) = place,
+      insertedAgain.contains(reference), case .object(let object) = entry(of: .object(reference))?.before
+    else { return nil }
+    return .value(object.columns[slot])
+  }
+
+  // MARK: Unchanged places
+
+  /// Removes places with their earlier content, except the values that UG2 keeps.
+  mutating func removeUnchanged(among changed: [Int]) {
+    // If a deletion was cancelled, the values of the object are no longer kept.
+    let isCancelled = changed.contains { position in
+      guard case .object = entries[position].place, !entries[position].before.isAbsent else { return false }
+      return !isAbsent(entries[position])
+    }
+    for position in isCancelled ? Array(entries.indices) : changed where isDispensable(entries[position]) {
+      positions[entries[position].place] = nil
+      entries[position].isRemoved = true
+      removedCount += 1
+      if entries[position].saved != nil { mark(position) }
+    }
+  }
+
+  private func isDispensable(_ entry: Entry) -> Bool {
+    if entry.isRemoved || !entry.isUnchanged { return false }
+    switch entry.place {
+    // The group must know which objects it has inserted, also after their deletion (UG3).
+    case .object: return false
+    case .link, .position: return true
+    case .column(let owner, _), .transient(let owner, _):
+      guard let object = self.entry(of: .object(owner)) else { return true }
+      return object.before.isAbsent || !isAbsent(object)
+    }
+  }
+
+  private func isAbsent(_ entry: Entry) -> Bool { entry.after?.isAbsent == true }
+
+  // MARK: Saves
+
+  /// Notes the contents of the entries as saved.
+  ///
+  /// - Parameter includes: Whether the save has saved the changes of an object; nil for all.
+  /// - Returns: Whether it has saved any.
+  mutating func save(_ includes: ((ObjectReference) -> Bool)?) -> Bool {
+    var rest: [Int] = []
+    var hasSaved = false
+    for position in unsaved {
+      let entry = entries[position]
+      if let includes, !includes(entry.place.owner) {
+        rest.append(position)
+        continue
+      }
+      hasSaved = true
+      entries[position].isUnsaved = false
+      entries[position].saved =
+        entry.isRemoved
+        ? nil : SavedContents(before: entry.before, after: entry.after, isSpread: entry.isSpread)
+    }
+    unsaved = rest
+    return hasSaved
+  }
+
+  /// Removes the entries that nothing needs any more, if they are the majority.
+  mutating func compact() {
+    if removedCount <= entries.count / 2 || !unread.isEmpty { return }
+    let needed = entries.filter { !$0.isRemoved || $0.saved != nil }
+    (entries, positions, unsaved, removedCount) = (needed, [:], [], 0)
+    for (position, entry) in needed.enumerated() {
+      if entry.isRemoved { removedCount += 1 } else { positions[entry.place] = position }
+      if entry.isUnsaved { unsaved.append(position) }
+    }
+  }
+
+  // MARK: Other references and values
+
+  mutating func mapBefore(
+    ofRemoved reference: ObjectReference, _ transform: (EditedPlace, EditedContent) -> EditedContent
+  ) {
+    for position in entries.indices
+    where entries[position].place.owner == reference && !entries[position].isRemoved {
+      entries[position].before = transform(entries[position].place, entries[position].before)
+      mark(position)
+    }
+  }
+
+  /// Replaces all entries. If two get the same place, the content before the first one and after
+  /// the last one are kept.
+  ///
+  /// - Parameter transform: Returns the new entry. It is called with a function that tells whether
+  ///   an earlier new entry has a place.
+  mutating func rebuild(_ transform: (Entry, _ isKnown: (EditedPlace) -> Bool) -> Entry) {
+    let old = entries
+    let insertedAgain = insertedAgain
+    self = RecordedEdits()
+    self.insertedAgain = insertedAgain
+    for entry in old {
+      let new = transform(entry) { positions[$0] != nil }
+      if entry.isRemoved {
+        guard new.saved != nil else { continue }
+        entries.append(new)
+        entries[entries.count - 1].isRemoved = true
+        removedCount += 1
+        mark(entries.count - 1)
+      } else if let position = positions[new.place] {
+        entries[position].after = new.after
+        mark(position)
+      } else {
+        append(new)
+      }
+    }
+  }
+
+  func checkInvariants() {
+    let live = entries.indices.filter { !entries[$0].isRemoved }
+    precondition(
+      positions.count == live.count && live.allSatisfy { positions[entries[$0].place] == $0 },
+      "UG1: a place is not in the group exactly once.")
+    for position in live {
+      let entry = entries[position]
+      if case .column(let reference, _) = entry.place {
+        precondition(!hasInserted(reference), "UG3: the group has a column of an inserted object.")
+      }
+      precondition(
+        entry.isUnread || !entry.lacksContent && (entry.isUnsaved || entry.saved != nil),
+        "UG5: an entry would not be read or saved.")
+    }
+  }
+}
