@@ -130,7 +130,7 @@ final class ContextCore {
     }
     // The header may be kept for the next instance.
     let isLasting = header.pointee.groupNumber & SiblingGroup.lastingMark != 0
-    if !isLasting || !registry.leaveSiblings(header) { header.free() }
+    if !isLasting || !registry.siblingGroups.leave(header) { header.free() }
     registry.instanceCount &-= 1
     guard registry.instanceCount == 0 else { return }
     // Without instances, no group is needed any more.

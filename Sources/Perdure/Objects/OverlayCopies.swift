@@ -9,10 +9,14 @@ internal import PerdurePredicates
 /// since.
 final class OverlayCopies {
   /// The changes of an object.
-  struct Original {
+  final class Original {
     let overlay: ObjectOverlay
     let content: OverlayContent
     let transients: TransientsCopy
+
+    init(_ overlay: ObjectOverlay) {
+      (self.overlay, content, transients) = (overlay, overlay.content, TransientsCopy(overlay))
+    }
   }
 
   private let memory: UnsafeMutablePointer<ObjectMemory>
@@ -43,9 +47,7 @@ final class OverlayCopies {
   func willChange(_ overlay: ObjectOverlay) {
     outer?._withUnsafeGuaranteedRef { $0.willChange(overlay) }
     guard originals[overlay.reference] == nil, isCurrent(overlay) else { return }
-    let original = Original(
-      overlay: overlay, content: overlay.content, transients: TransientsCopy(overlay))
-    originals.updateValue(original, forKey: overlay.reference)
+    originals.updateValue(Original(overlay), forKey: overlay.reference)
   }
 
   /// Notes that an object without changes gets some.

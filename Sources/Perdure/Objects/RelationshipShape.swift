@@ -42,6 +42,8 @@ final class RelationshipShape: Sendable {
 
   var name: String { property.name }
   var deleteRule: DeleteRule { property.deleteRule }
+  /// Whether an object keeps the links of this end while its deletion is pending.
+  var keepsLinks: Bool { deleteRule == .deny || deleteRule == .noAction && isInColumn }
   var isOptional: Bool { property.isOptional }
   /// At least 1, unless the relationship is optional.
   var minCount: Int { isOptional ? property.minCount : max(1, property.minCount) }

@@ -197,8 +197,15 @@ final class SiblingGroup {
   ///
   /// - Returns: Whether the group has taken the header. If not, the caller still owns it.
   func takeBack(_ header: Header) -> Bool {
+    guard keepsAll else { return false }
+    // The program has not read the row of a `drowsy` object. The next instance may use it.
+    if header.pointee.row != nil, !header.pointee.isGone, header.pointee.wakefulness.contains(.drowsy),
+      header.pointee.isCurrent
+    {
+      header.pointee.epoch = memoryOwner.memory.pointee.epoch
+    }
     let position = Int(header.pointee.groupPosition)
-    guard keepsAll, header.pointee.canWait, position < references.count,
+    guard header.pointee.canWait, position < references.count,
       references[position] == header.pointee.reference, self.header(at: position) == nil
     else { return false }
     if waiting == nil { makeTable() }

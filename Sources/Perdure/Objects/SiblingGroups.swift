@@ -10,26 +10,32 @@
 internal import PerdurePredicates
 
 /// The groups of a context.
-struct SiblingGroups {
+///
+/// A class, because the registry calls it for each instance that is made or freed. A call of a
+/// struct in a property of the registry copies the struct, with its arrays' references.
+final class SiblingGroups {
   private static let walkCount = 16
+  // The exclusivity of accesses is not checked at run time: no function here calls code that uses
+  // the groups.
+
   /// The last walks, so that an object finds its group after the walk has ended. A walk that
   /// continues adds its group again.
-  private var walks = [SiblingGroup?](repeating: nil, count: walkCount)
-  private var lastNumber: UInt32 = 0
-  private var isEmpty = true
+  @exclusivity(unchecked) private var walks = [SiblingGroup?](repeating: nil, count: walkCount)
+  @exclusivity(unchecked) private var lastNumber: UInt32 = 0
+  @exclusivity(unchecked) private var isEmpty = true
   private let lasting = LastingGroups()
-  private var neighbourhoods = Neighbourhoods()
+  @exclusivity(unchecked) private var neighbourhoods = Neighbourhoods()
   private static let recentCount = 2
   /// The last neighbourhoods (Neighbourhoods.swift), in a ring buffer. The buffer retains them for
   /// walks that retain no object.
-  private var recent: [SiblingGroup] = []
-  private var nextRecent = 0
+  @exclusivity(unchecked) private var recent: [SiblingGroup] = []
+  @exclusivity(unchecked) private var nextRecent = 0
 
   @inline(__always)
   private func place(_ number: UInt32) -> Int { Int(number) & (Self.walkCount - 1) }
 
   /// Makes the group of a walk.
-  mutating func makeWalk(_ references: [ObjectReference], in memory: ObjectMemoryOwner) -> SiblingGroup {
+  func makeWalk(_ references: [ObjectReference], in memory: ObjectMemoryOwner) -> SiblingGroup {
     lastNumber = (lastNumber &+ 1) & ~SiblingGroup.lastingMark
     let group = SiblingGroup(references, .walk, number: lastNumber, in: memory)
     put(group)
@@ -60,11 +66,11 @@ struct SiblingGroups {
   }
 
   /// Records that a row was needed which waited in a neighbourhood.
-  mutating func noteUse(ofNeighbour reference: ObjectReference) { neighbourhoods.noteUse(reference) }
+  func noteUse(ofNeighbour reference: ObjectReference) { neighbourhoods.noteUse(reference) }
 
   /// Makes the neighbourhood of an object whose own group does not make reads efficient. Returns
   /// nil if the entity's credit is too low (NB1).
-  mutating func makeNeighbourhood(
+  func makeNeighbourhood(
     of reference: ObjectReference, in memory: ObjectMemoryOwner
   ) -> SiblingGroup? {
     guard neighbourhoods.paysToRead(around: reference) else { return nil }
@@ -82,17 +88,17 @@ struct SiblingGroups {
 
   /// Adds the group of a walk again, if a later walk has replaced it.
   @inline(__always)
-  mutating func keep(_ group: SiblingGroup) {
+  func keep(_ group: SiblingGroup) {
     if walks[place(group.number)] !== group { put(group) }
   }
 
-  private mutating func put(_ group: SiblingGroup) {
+  private func put(_ group: SiblingGroup) {
     walks[place(group.number)] = group
     isEmpty = false
   }
 
   /// Forgets all walks, and releases the last neighbourhoods.
-  mutating func removeAll() {
+  func removeAll() {
     guard !isEmpty else { return }
     recent = []
     nextRecent = 0
@@ -127,19 +133,13 @@ struct SiblingGroups {
     }
   }
 
-  /// Whether the group of an instance takes the headers of freed instances. The group must not be a
-  /// walk.
-  func keepsHeaders(of header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
-    lasting[header.pointee.groupNumber]?.kind.keepsHeaders == true
-  }
-
   /// Removes an instance that is being freed from its group, which must not be a walk.
   ///
   /// - Returns: Whether the group has taken the header.
   func leave(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
-    guard let group = lasting[header.pointee.groupNumber] else { return false }
-    let isTaken = group.takeBack(header)
-    Unmanaged.passUnretained(group).release()
+    guard let group = lasting.unmanaged(header.pointee.groupNumber) else { return false }
+    let isTaken = group._withUnsafeGuaranteedRef { $0.takeBack(header) }
+    group.release()
     return isTaken
   }
 }
@@ -181,7 +181,10 @@ final class LastingGroups {
   }
 
   @inline(__always)
-  subscript(number: UInt32) -> SiblingGroup? { groups[Self.place(number)]?.takeUnretainedValue() }
+  subscript(number: UInt32) -> SiblingGroup? { unmanaged(number)?.takeUnretainedValue() }
+
+  @inline(__always)
+  func unmanaged(_ number: UInt32) -> Unmanaged<SiblingGroup>? { groups[Self.place(number)] }
 
   @inline(__always)
   private static func place(_ number: UInt32) -> Int { Int(number & ~SiblingGroup.lastingMark) }

@@ -71,6 +71,9 @@ extension UndoGroup {
         merged.append(change)
       }
     }
+    // The group may have set a content back (UG2).
+    let removed = UndoGroup(name: name, changes: merged, number: number).objects { !$0.isAbsent }
+    merged.removeAll { $0.before.isSame(as: $0.after) && !removed.contains($0.place.owner) }
     return UndoGroup(name: name, changes: merged, number: number)
   }
 

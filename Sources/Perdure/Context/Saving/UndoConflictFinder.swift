@@ -116,7 +116,7 @@ final class UndoConflictFinder {
       return nil
     }
     let current = reading.contents.content(of: change.place)
-    let isLost = target.map { !reading.contents.exists($0) && !returning.contains($0) } ?? false
+    let isLost = target.map { !returning.contains($0) && !canLink(change.place, $0) } ?? false
     // An undo sets all columns of an object that it restores, so their current values do not
     // matter.
     let isChanged =
@@ -316,6 +316,23 @@ final class UndoConflictFinder {
           after: .value(after.columns[slot]), current: .value(current.columns[slot]))
       }
     return changed + hiddenPartners(change)
+  }
+
+  /// Whether a column or a link can refer to an object: the object exists, or its deletion is
+  /// pending and its delete rule keeps such references. Then an earlier group has deleted it.
+  func canLink(_ place: EditedPlace, _ target: ObjectReference) -> Bool {
+    if reading.contents.exists(target) { return true }
+    guard let slot = place.slot, pending.isDeleted(target),
+      let inverse = graph.inverse(of: graph.shape(of: place.owner).relationship(slot), at: target)
+    else { return false }
+    return inverse.keepsLinks
+  }
+
+  /// Whether both ends of a link can be linked.
+  func canLinkEnds(_ place: EditedPlace, _ target: ObjectReference) -> Bool {
+    guard let slot = place.slot, canLink(place, target) else { return false }
+    return reading.contents.exists(place.owner)
+      || pending.isDeleted(place.owner) && graph.shape(of: place.owner).relationship(slot).keepsLinks
   }
 
   /// The object that a restored column or link refers to.

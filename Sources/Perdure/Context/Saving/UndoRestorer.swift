@@ -84,7 +84,7 @@ final class UndoRestorer {
     guard reading.contents.exists(reference) else { return }
     var target: ObjectReference?
     if case .reference(let found) = value {
-      guard reading.contents.exists(found) else { return }
+      guard conflictFinder.canLink(change.place, found) else { return }
       target = found
     }
     editing.linkEditor.setColumn(reference, shape.relationship(slot), target)
@@ -95,7 +95,7 @@ final class UndoRestorer {
     let relationship = graph.shape(of: owner).relationship(slot)
     if change.before.isAbsent {
       editing.linkEditor.disconnect(owner, relationship, target)
-    } else if reading.contents.exists(owner), reading.contents.exists(target) {
+    } else if conflictFinder.canLinkEnds(change.place, target) {
       editing.linkEditor.connect(owner, relationship, target)
     }
   }
@@ -227,8 +227,9 @@ final class UndoRestorer {
     guard let overlay = pending[reference], overlay.isNew else { return }
     let shape = overlay.shape
     for relationship in shape.columns {
-      guard case .reference(let target) = object.columns[relationship.slot], reading.contents.exists(target),
-        !kept.contains(.column(reference, slot: relationship.slot)),
+      let place = EditedPlace.column(reference, slot: relationship.slot)
+      guard case .reference(let target) = object.columns[relationship.slot],
+        conflictFinder.canLink(place, target), !kept.contains(place),
         !conflictFinder.isPairKept(reference, relationship.slot, target, kept)
       else { continue }
       editing.linkEditor.setColumn(reference, relationship, target)

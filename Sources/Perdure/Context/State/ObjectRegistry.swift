@@ -14,7 +14,7 @@ final class ObjectRegistry {
   // The exclusivity of accesses is not checked at run time: the checks would cost more than the
   // accesses. No function of these types calls the context.
   @exclusivity(unchecked) var identityMap = IdentityMap()
-  @exclusivity(unchecked) var siblingGroups = SiblingGroups()
+  let siblingGroups = SiblingGroups()
   /// The number of instances in memory, including those of removed objects. While it is not 0, the
   /// context retains itself.
   @exclusivity(unchecked) var instanceCount = 0
@@ -201,20 +201,6 @@ final class ObjectRegistry {
     }
     header.pointee.groupPosition = UInt32(truncatingIfNeeded: position)
     if group.kind == .walk { siblingGroups.keep(group) }
-  }
-
-  /// Removes an instance that is being freed from its sibling groups.
-  ///
-  /// - Returns: Whether its siblings keep the header.
-  @inline(never)
-  func leaveSiblings(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
-    // The program has not read the row of a `drowsy` object. The next instance may use it.
-    if siblingGroups.keepsHeaders(of: header), header.pointee.row != nil, !header.pointee.isGone,
-      header.pointee.wakefulness.contains(.drowsy), header.pointee.isCurrent
-    {
-      header.pointee.epoch = memory.pointee.epoch
-    }
-    return siblingGroups.leave(header)
   }
 
   // MARK: Cached fetches

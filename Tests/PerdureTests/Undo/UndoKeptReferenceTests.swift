@@ -1,0 +1,83 @@
+import Perdure
+import PerdureTestSupport
+import Testing
+
+@Entity private final class Depot: ManagedObject {
+  @Relationship(inverse: "depot", deleteRule: .deny) var trucks: ToMany<Truck>
+  @Relationship(inverse: "home", deleteRule: .noAction) var guests: ToMany<Truck>
+  @Relationship(inverse: "depots", deleteRule: .deny) var routes: ToMany<Route>
+}
+
+@Entity private final class Truck: ManagedObject {
+  @Relationship(inverse: "trucks") var depot: Depot?
+  @Relationship(inverse: "guests") var home: Depot?
+}
+
+@Entity private final class Route: ManagedObject {
+  @Relationship(inverse: "routes") var depots: ToMany<Depot>
+}
+
+/// The delete rules deny and no action keep references to an object whose deletion is pending.
+@Suite("Undo of references to an object that an earlier group has deleted")
+struct UndoKeptReferenceTests {
+  private let context: ManagedObjectContext
+  private let (depot, other): (Depot, Depot)
+  private let truck: Truck
+  private let route: Route
+
+  init() throws {
+    let container = try PersistentContainer(
+      name: "Depots", classes: [Depot.self, Truck.self, Route.self], description: .inMemory)
+    try container.loadPersistentStores()
+    context = container.newContext()
+    (depot, other) = (Depot(context: context), Depot(context: context))
+    (truck, route) = (Truck(context: context), Route(context: context))
+    (truck.depot, truck.home) = (depot, depot)
+    route.depots.insert(depot)
+    try context.save()
+    context.undoManager = ContextUndoManager()
+    context.undoGroup("Delete the depot") { context.delete(depot) }
+  }
+
+  /// Undoes both groups, redoes and undoes them again, and checks the links each time.
+  private func check() throws {
+    for _ in 0..<2 {
+      try context.undo()
+      #expect(throws: PerdureError.self) { try context.save() }
+      try context.undo()
+      #expect(truck.depot === depot && truck.home === depot && Array(route.depots) == [depot])
+      #expect(Array(depot.trucks) == [truck] && Array(depot.routes) == [route] && !context.hasChanges)
+      try context.redo()
+      try context.redo()
+    }
+  }
+
+  @Test("References that a later group has replaced return", arguments: [false, true])
+  func replaced(_ isNil: Bool) throws {
+    context.undoGroup("Move") {
+      (truck.depot, truck.home) = isNil ? (nil, nil) : (other, other)
+      route.depots.remove(depot)
+    }
+    try check()
+  }
+
+  @Test("References of objects that a later group has deleted return")
+  func deleted() throws {
+    context.undoGroup("Delete the others") {
+      context.delete(truck)
+      context.delete(route)
+    }
+    try check()
+  }
+
+  @Test("New objects that refer to the deleted object return")
+  func inserted() throws {
+    try context.undo()
+    let new = context.undoGroup("Insert") { Truck(context: context) }
+    context.undoGroup("Link") { new.depot = depot }
+    context.undoGroup("Delete the depot") { context.delete(depot) }
+    context.undoGroup("Delete the new truck") { context.delete(new) }
+    for _ in 0..<2 { try context.undo() }
+    #expect(new.depot === depot)
+  }
+}
