@@ -1,6 +1,6 @@
 /// The store's metadata outside the log. FORMAT.md, "Superblock".
 ///
-/// The file has four slots, which are written in turn. The current slot is the valid slot with the
+/// The file has four slots. They are written in turn. The current slot is the valid slot with the
 /// highest generation. The version of the slot is checked after this choice. Otherwise an older
 /// slot could be used instead of a newer slot that requires unknown features.
 package struct Superblock: Hashable, Sendable {
@@ -24,9 +24,9 @@ package struct Superblock: Hashable, Sendable {
   package var durableSequence: UInt64
   /// The durable log has never referenced a blob file with this number or a higher one.
   package var nextBlob: UInt64
-  /// Whether the store was closed after the last write. A writer's recovery uses it only to decide
-  /// whether R11 can be deferred to the first change. (R11 makes the bytes that recovery has read
-  /// durable.)
+  /// Whether the store has not been written since it was created or closed. A writer's recovery
+  /// reports this value, and otherwise uses it only to decide whether R11 can be deferred to the
+  /// first change. (R11 makes the bytes that recovery has read durable.)
   package var isClosed: Bool
   /// The segment capacity with which the store was created, in bytes.
   package var segmentCapacity: UInt32
@@ -125,7 +125,7 @@ package struct Superblock: Hashable, Sendable {
     }
   }
 
-  /// Whether a program that supports only this code's features may write to the store.
+  /// Whether this code supports all features that a writer of the store must support.
   package var allowsWriting: Bool {
     readOnlyCompatibleFeatures & ~FormatVersion.readOnlyCompatibleFeaturesKnown == 0
   }
@@ -148,7 +148,7 @@ package struct Superblock: Hashable, Sendable {
   /// The current slot of a superblock file: the valid slot with the highest generation.
   ///
   /// - Throws: The error of the current slot, with an offset in the file, if this code does not
-  ///   support it; `.wrongChecksum` if no slot is valid.
+  ///   support the slot or if a field is illegal; `.wrongChecksum` if no slot is valid.
   package static func newest(in file: UnsafeRawBufferPointer) throws(FormatError) -> Superblock {
     var winner: (slot: Int, generation: UInt64)?
     for slot in 0..<slotCount where (slot + 1) * slotLength <= file.count {

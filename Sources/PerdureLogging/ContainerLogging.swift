@@ -7,7 +7,8 @@ extension PersistentContainer {
   ///     container.log(to: Logger(label: "staff"))
   ///
   /// The message names the operation. The metadata has `count`, `milliseconds`, `rows`,
-  /// `rowRequests`, `relationshipRequests`, and `error` if there was one.
+  /// `rowRequests`, `relationshipRequests`, and `error` if there was one. Warnings
+  /// have no metadata.
   ///
   /// - Parameters:
   ///   - level: The level of successful fetches and saves.

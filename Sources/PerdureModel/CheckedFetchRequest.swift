@@ -1,6 +1,6 @@
 package import PerdurePredicates
 
-/// An error in a request that is a part of a model, and the remedy.
+/// An error in a fetch request of a model, and its remedy.
 package struct FetchRequestFlaw: Sendable, Hashable {
   package let message: String
   package let remedy: String
@@ -20,7 +20,7 @@ package struct CheckedFetchRequest: Sendable {
   /// The variables for which nil selects objects: `==` or `!=` compares them with a value that can
   /// be absent.
   package var nilVariables: Set<String> = []
-  /// The errors. Only requests of stored models can have errors: a later version may have written
-  /// the request. The store can be read without the request.
+  /// The errors. Only requests of stored models can have errors: a later version of Perdure may
+  /// have written the request. The store can be read without the request.
   package var flaws: [FetchRequestFlaw] = []
 }

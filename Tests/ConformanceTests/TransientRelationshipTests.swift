@@ -15,7 +15,7 @@ import Testing
   @Relationship(deleteRule: .deny, maxCount: 2, transient: true) var queue: ToMany<Track>
 }
 
-/// T5 and R10 of the reference.
+/// T2, T3, T5, R3, R4, R8 and R10 of the reference: transient relationships.
 @Suite("Transient relationships")
 struct TransientRelationshipTests {
   private func context() throws -> ManagedObjectContext {
@@ -76,7 +76,7 @@ struct TransientRelationshipTests {
     players[0].playing = tracks[0]
     #expect(players[0].isUpdated && tracks[0].isUpdated && !players[0].hasPersistentChangedValues)
     #expect(players[0].changedValues().keys.sorted() == ["playing"])
-    // Meanwhile, another context has written the row. A save that writes nothing causes no
+    // Another context writes the row before the save. A save that writes nothing causes no
     // conflict.
     same.name = "z"
     try other.save()
@@ -184,7 +184,7 @@ struct TransientRelationshipTests {
     #expect(refusals(context) == [])
   }
 
-  @Test("R3 Limits are checked for new links; required ends are checked for new objects and changed ends")
+  @Test("R3 Limits are checked for new links, required ends for new objects; unchanged ends are not checked")
   func limits() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -236,7 +236,7 @@ struct TransientRelationshipTests {
     #expect(tracks[1].players.isEmpty && tracks[1].objectIDs(forRelationshipNamed: "players").isEmpty)
   }
 
-  @Test("T3 A fetch with a transient relationship in its predicate or sort descriptors throws an error")
+  @Test("T3 A fetch that filters by or prefetches a transient relationship throws an error")
   func predicates() throws {
     let context = try context()
     let (tracks, players) = try band(context)
@@ -315,7 +315,7 @@ struct TransientRelationshipTests {
   }
 
   @Test(
-    "A new child has no links, and its save passes new links and deletions to the parent")
+    "A new child context has no links, and its save passes new links and deletions to the parent")
   func children() throws {
     let context = try context()
     let (tracks, players) = try band(context)

@@ -56,8 +56,8 @@ struct DemoTests {
       #expect(run.number("packages") == count.packages.count, "run \(time)")
       #expect(run.number("package names") == count.names.count, "run \(time)")
       #expect(run.number("sections") == count.sections.count, "run \(time)")
-      // Unreadable clauses are reported and skipped. If there are any, the counts below may be
-      // smaller.
+      // Unreadable clauses are reported and skipped. Then the counts below may be smaller, so they
+      // are not compared.
       guard run.errors.isEmpty else { continue }
       #expect(run.number("dependencies") == count.dependencies, "run \(time)")
       #expect(run.number("virtual names") == count.targets.subtracting(count.names).count, "run \(time)")

@@ -8,8 +8,7 @@ import Testing
 /// Runs the example as a separate process that sends itself SIGKILL during a change of its files.
 /// The process ends at a random file call of an import. The calls are counted, so the machine's
 /// speed does not matter. The next process continues with the same store, until the import is
-/// complete. The test starts more than a hundred processes and takes some seconds of processor
-/// time.
+/// complete. The test starts dozens of processes, and takes some seconds of processor time.
 @Suite("A killed import")
 struct KilledImportTests {
   private static let batch = 5
@@ -36,7 +35,7 @@ struct KilledImportTests {
     var state = (there: Self.stanzaCount, hasOpened: true)
     var struck: [Phase: Int] = [:]
     for _ in 0..<400 where Self.isWanting(struck) {
-      // The import is complete. In half of the cases, the next import starts with an empty folder.
+      // The import is complete. In half of the cases, the next import starts without a store.
       if state.there == Self.stanzaCount, random.chance(50) {
         try FileManager.default.removeItem(atPath: store)
         state = (0, false)

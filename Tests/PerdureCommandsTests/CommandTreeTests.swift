@@ -11,7 +11,7 @@ struct CommandTreeTests {
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The text that a command line prints if it requests only a text, such as the version.
+  /// The text of a command line that ends with a message, such as the version; otherwise empty.
   private func printed(_ arguments: String...) throws -> String {
     do {
       var command = try PerdureCommand.command(for: arguments)

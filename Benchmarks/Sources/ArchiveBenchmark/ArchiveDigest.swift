@@ -79,7 +79,7 @@ struct PackageHash {
 }
 
 extension PackageHash {
-  /// The hash of all data in the model for `record`.
+  /// The hash of all fields of `record` that the model stores.
   init(_ record: PackageRecord) {
     self.init(name: record.name, version: record.version, architecture: record.architecture)
     add(maintainer: record.maintainer)

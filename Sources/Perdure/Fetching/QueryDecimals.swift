@@ -1,7 +1,7 @@
 // Comparisons of decimals with floating-point numbers. Without them, Swift would convert the
-// literal in `$0.price == 3.133` to a Double and then to a Decimal, which is another number. In a
-// predicate, a Double means the shortest decimal that converts to it, which has the digits of the
-// literal.
+// literal in `$0.price == 3.133` to a Double and then to a Decimal. The result is another number.
+// In a predicate, a Double represents the shortest decimal that converts to it. This decimal has
+// the digits of the literal.
 
 public import PerdurePredicates
 
@@ -18,7 +18,8 @@ extension PropertyRef<Decimal> {
     .comparison(FetchComparison(expression, op, .constant(.double(Double(number)))))
   }
 
-  /// Whether the property has this value, with the digits that the number is printed with.
+  /// Whether the property equals the value. The value is converted to a Double, and then to the
+  /// shortest decimal that converts to this Double.
   public static func == (left: Self, right: some BinaryFloatingPoint) -> FetchPredicate {
     left.compare(.equal, right)
   }

@@ -22,8 +22,8 @@ extension ManagedObject {
     return header.pointee.isReady ? header.pointee.loadedRow : nil
   }
 
-  /// The row, as `readyRow` returns it. First fires the fault, if the value of the slot depends on
-  /// the row.
+  /// As `readyRow`, but loads the row first if the slot is a column and no column of the object has
+  /// an unsaved change.
   @inline(__always)
   func readyRow(for slot: Int) -> RowView? {
     let header = header
@@ -47,8 +47,8 @@ extension ManagedObject {
       "\(type(of: self)) has an accessor for slot \(slot), which its entity does not have. \(shape.slotList)")
   }
 
-  /// The value of a column: an attribute, or the reference of a to-one relationship. `.null`
-  /// without a value.
+  /// The value of a column: an attribute, or the reference of a to-one relationship. Returns
+  /// `.null` if there is no value.
   func columnValue(_ slot: Int) -> Value {
     if let row = readyRow { return row.value(slot) }
     return slowColumnValue(slot)
@@ -73,7 +73,8 @@ extension ManagedObject {
   /// The value of a column, even if it refers to an object that another context has removed.
   func heldColumnValue(_ slot: Int) -> Value { overlay?.value(slot) ?? loadedValue(slot) }
 
-  /// Loads the row if it is not loaded. Returns false if there is none.
+  /// Loads the row if it is not loaded, and calls the hook for it. Returns false if there is no
+  /// row. Loads nothing for an object that is gone.
   func loadRow() -> Bool {
     header.pointee.isGone ? header.pointee.row != nil : core.editing.hooks.wake(self)
   }
@@ -86,7 +87,7 @@ extension ManagedObject {
     }
   }
 
-  /// The value of an attribute, derived ones included.
+  /// The value of an attribute. The attribute may be derived or transient.
   func attributeValue(_ slot: Int) -> Value {
     core.checkOwner()
     checkSlot(slot)
@@ -113,7 +114,8 @@ extension ManagedObject {
         + "\(type(of: self)) reads it as an attribute. \(shape.slotList)")
   }
 
-  /// Changes an attribute. An object that is gone does not change, and the next save reports it.
+  /// Changes an attribute. An object that is gone does not change, and the next save reports the
+  /// refused change.
   func setAttributeValue(_ value: Value, _ slot: Int) {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
@@ -166,8 +168,8 @@ extension ManagedObject {
     }
   }
 
-  /// The form of values that only a save checks: ids, for an attribute of ids, and values without
-  /// bytes, for a transformable attribute.
+  /// The stored form of a value that only a save checks; nil for other values. Such values are ids
+  /// for an attribute of ids, and values that a transformer could not convert.
   @inline(never)
   private func unsaved(_ value: Value, _ kind: FieldKind, _ slot: Int) -> Value? {
     if value.transformationProblem != nil, shape.transformableSlots.contains(slot) { return value }
@@ -180,7 +182,7 @@ extension ManagedObject {
     let type = shape.schema.properties[slot].attributeType.map { "\($0)" } ?? "nothing"
     stop(
       "\(shape.name).\(shape.propertyName(slot)) of \(objectID) holds \(type) and cannot hold "
-        + "\(value.kindName) that is not of this type. For values from outside use setCheckedValue(_:forKey:)."
+        + "\(value.kindName) that is not of this type. Set user input with setCheckedValue(_:forKey:)."
     )
   }
 
@@ -196,14 +198,14 @@ extension ManagedObject {
     core.editing.objectEditor.setPrimitive(of: self, slot, stored(value, kind, slot))
   }
 
-  /// The context, if the object can be changed in it.
+  /// The context; nil if the object is gone.
   func contextForChange() -> ContextCore? {
     core.checkOwner()
     return context
   }
 
-  /// The context, if relationships of the object can change in it. Otherwise returns nil and notes
-  /// a refused change, which the next save reports.
+  /// The context, if relationships of the object can change in it. Otherwise records a refused
+  /// change for the next save, and returns nil.
   func contextForConnecting(_ slot: Int) -> ContextCore? {
     guard let context = contextForChange(), context.editing.refusal.isThere(self) else {
       core.editing.refusal.refuseLink(of: self, slot)
@@ -245,7 +247,7 @@ extension ManagedObject {
       core.checkOwner()
       if let row = readyRow(for: slot), row.fields[slot].kind == .reference {
         let field = row.fields[slot]
-        // With the delete rule no action, a row may refer to an object that was removed.
+        // With the delete rule `noAction`, a row may refer to an object that was removed.
         guard row.isPresent(field), let target = core.viewState.shown(row.reference(field), of: reference)
         else {
           return nil
@@ -290,7 +292,7 @@ extension ManagedObject {
       uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }
         ._withUnsafeGuaranteedRef { relationship in
           if relationship.isToMany {
-            stop("\(shape.name).\(relationship.name) is to-many, and was set to one object.")
+            stop("\(shape.name).\(relationship.name) is to-many. Set a collection instead of one object.")
           }
           guard let object else { return core.editing.linkEditor.clear(reference, relationship) }
           guard core.editing.refusal.canConnect(object, relationship) else {
@@ -307,7 +309,7 @@ extension ManagedObject {
     return context?.reading.links.targets(of: reference, shape.relationship(slot)) ?? []
   }
 
-  /// As `siblings(_:)`, if nothing valid is cached.
+  /// The walk of `siblings(_:)` for a relationship without a valid cached value.
   @usableFromInline @inline(never)
   final func siblingsAnew(_ slot: Int) -> SiblingWalk {
     checkSlot(slot)

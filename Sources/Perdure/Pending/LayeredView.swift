@@ -6,7 +6,7 @@ internal import PerdurePredicates
 final class LayeredView: StoreView {
   let sequence: UInt64
   let base: any StoreView
-  /// An error if the state below could not be read when the layer was made.
+  /// The unsaved changes, or an error if the state below could not be read when the layer was made.
   private let layer: Result<PendingLayer, any Error>
 
   /// The revision of the layer (`LayerBuilder.revision`); nil for a layer without differences.
@@ -29,14 +29,14 @@ final class LayeredView: StoreView {
 
   var countsCommits: Bool { false }
 
-  /// The rows of the layer are written in its current layouts.
+  /// The schema of the state below. The rows of the layer are written in its current layouts.
   var schema: StoreSchema { base.schema }
 
   func checkIsOpen() throws { try base.checkIsOpen() }
 
   // MARK: Rows
 
-  /// The layer keeps the rows that it changes.
+  /// The layer retains its own rows, so the answer depends only on the state below.
   var keepsRows: Bool { base.keepsRows }
   var answersAtOnce: Bool { base.answersAtOnce }
 
@@ -223,10 +223,11 @@ extension LayeredView {
     var before = 0
   }
 
-  /// Between two changed keys, the entries are those of the state below. So the changed key before
-  /// the position is found by counting, and the state below finds the entry after it.
+  /// Finds the last changed key that is not after the position, by counting entries. Between two
+  /// changed keys, the entries are those of the state below. So the state below finds an entry
+  /// after that key.
   ///
-  /// - Complexity: O(log² n), and O(m) for m entries with the same key.
+  /// - Complexity: O(log² n + m) for m entries with that key.
   func withEntry(
     at position: Int, of range: KeyRange, in index: StoreIndex,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
 
   /// Undoes the last group, and ends the event; does nothing without an undo manager.
   ///
-  /// - Parameter policy: How to treat values that were changed after the group ended.
+  /// - Parameter policy: How to treat values that were changed after the group's edits.
   /// - Throws: As `ContextUndoManager.undo`.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try core.operations.undoing.takeBack(.undo, policy)
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
 
   /// Redoes the last undone group, and ends the event; does nothing without an undo manager.
   ///
-  /// - Parameter policy: How to treat values that were changed after the group ended.
+  /// - Parameter policy: How to treat values that were changed after the group's edits.
   /// - Throws: As `ContextUndoManager.redo`.
   public func redo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try core.operations.undoing.takeBack(.redo, policy)
@@ -31,11 +31,12 @@ extension ManagedObjectContext {
   ///       note.isPinned = false
   ///     }
   ///
-  /// The delete rules of its deletions are applied before the group ends, and belong to it. A
-  /// closure inside another one belongs to the outer group. If the closure throws, its edits stay,
-  /// and the group has them. The end of the outermost closure ends the event, so observers of the
-  /// context are called before the call returns. In hooks and observers, the event continues.
-  /// Without an undo manager, the call only runs the closure.
+  /// The delete rules of the closure's deletions are applied before the group ends, and their
+  /// changes belong to the group. A closure inside another one belongs to the outer group. If the
+  /// closure throws, its edits stay, and the group has them. The end of the outermost closure ends
+  /// the event, so observers of the context are called before the call returns. If a hook or an
+  /// observer makes the call, the event continues. Without an undo manager, the call only runs the
+  /// closure.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).
@@ -49,10 +50,11 @@ extension ManagedObjectContext {
 
   /// Runs an asynchronous closure, and adds its edits to one undo group.
   ///
-  /// Like the other overload, it ends the event. The group has the edits of the closure's task and
-  /// of tasks that it starts while it runs. If the closure is suspended, edits of other tasks are
-  /// in other groups. So two closures can overlap. If both change one property, undoing one of them
-  /// can be a conflict. Groups are undone in the reverse of the order in which they ended.
+  /// Like the other overload, this method ends the event. The group has the edits of the closure's
+  /// task, and of tasks that the closure starts while it runs. While the closure is suspended,
+  /// edits of other tasks are in other groups. So two closures can overlap. If both change one
+  /// property, undoing one of them can be a conflict. Groups are undone in the reverse of the order
+  /// in which they ended.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).

@@ -1,14 +1,14 @@
-/// Generates the extension of a struct with `@Composite`, which makes it a
-/// `CompositeAttributeValue`. Each stored variable is an element. Overloads select the code by the
-/// types of the variables, as for `@Entity`.
+/// Generates the extension that makes a struct with `@Composite` a `CompositeAttributeValue`. Each
+/// stored variable is an element. The compiler selects overloads by the types of the
+/// variables, as for `@Entity`.
 struct CompositeExpansion {
   /// The name of the struct, including the types that contain it.
   let type: String
   /// The access modifier with a space after it, or an empty string.
   let access: String
   let elements: [CompositeElement]
-  /// Whether some declaration in the struct was rejected. If true, the extension contains only the
-  /// conformance, so that the compiler reports no other errors.
+  /// Whether the expansion has reported an error. If true, the required members have empty bodies
+  /// or stop the program. So the compiler reports no other errors.
   let isRefused: Bool
 
   static func conformance(_ request: Request.AttachedExpansion) -> Reply {

@@ -5,10 +5,10 @@ extension FetchPredicate {
   ///
   ///     try FetchPredicate(format: "name BEGINSWITH[c] %@ AND age > %d", "Li", 30)
   ///
-  /// The arguments replace the specifiers in order. `%K` is a property path. `%d`, `%i`, `%u` and
-  /// similar specifiers are a whole number, and `%f` and similar ones any number. `%s` is text, and
-  /// `%@` any value or nil. A specifier in quotes is plain text. Put user input into arguments,
-  /// never into the text.
+  /// The arguments replace the specifiers in order. `%K` takes a property path. `%d`, `%i`, `%u`
+  /// and similar specifiers take a whole number. `%f` and similar specifiers take any number. `%s`
+  /// takes text, and `%@` takes any value or nil. A specifier in quotes is plain text. Put user
+  /// input into arguments, never into the text.
   ///
   /// Words may be written in any case. The table lists the constructs. Each example is true for the
   /// object Ada of the tests.
@@ -36,16 +36,16 @@ extension FetchPredicate {
   /// | `TRUE`, `YES`, `FALSE`, `NO` | truth values, 1 and 0 as numbers | `isLead == TRUE AND isLead == 1` |
   /// | `NULL`, `NIL` | no value | `nick == NULL` |
   /// | `{a, b}` | a list | `marks == {3, 1}` |
-  /// | `a.b.c`, `SELF`, `#key` | a path, the object, a path of a reserved word | `SELF.company.#in == 7` |
+  /// | `a.b.c`, `SELF`, `#key` | a path; the object; an escaped word | `SELF.company.#in == 7` |
   /// | `@count` | the number of elements | `company.employees.@count == 3` |
-  /// | `@sum`, `@avg`, `@min`, `@max` | of the elements | `company.employees.@sum.age == 56` |
+  /// | `@sum`, `@avg`, `@min`, `@max` | aggregates | `company.employees.@sum.age == 56` |
   /// | `@distinctUnionOfObjects` | the different elements | `marks.@distinctUnionOfObjects.@count == 2` |
-  /// | `a[0]`, `a[FIRST]`, `a[LAST]`, `a[SIZE]` | elements, number | `marks[0] == 3 AND marks[SIZE] == 2` |
+  /// | `a[0]`, `a[FIRST]`, `a[LAST]`, `a[SIZE]` | elements, count | `marks[0] == 3 AND marks[SIZE] == 2` |
   /// | `length` | the number of characters of a text | `name.length == 3` |
   /// | `+`, `-`, `*`, `/`, `**` | arithmetic | `age * 2 - 2 ** 3 == 64` |
   /// | `&`, `\|`, `^`, `~`, `<<`, `>>` | bits of whole numbers | `(age & 4) != 0 AND age >> 2 == 9` |
   /// | `SUBQUERY(c, $x, p)` | the elements that satisfy p | `SUBQUERY(company.employees, $x, $x.age > 30) != {}` |
-  /// | `TERNARY(p, a, b)` | one value or another | `TERNARY(age > 30, 'old', 'young') == 'old'` |
+  /// | `TERNARY(p, a, b)` | if p then a, else b | `TERNARY(age > 30, 'old', 'young') == 'old'` |
   /// | `CAST(a, "NSDate")` | a value as another type | `born == CAST(100, "NSDate")` |
   /// | `a UNION b`, `INTERSECT`, `MINUS` | of collections, in parentheses | `(marks MINUS {3}) == {1}` |
   /// | `uppercase:(a)`, `abs:(a)`, … | functions (``FetchFunction``) | `uppercase:(name) == 'ADA'` |
@@ -56,11 +56,11 @@ extension FetchPredicate {
   /// | `%K` | an argument that is a path | `%K == 36` |
   ///
   /// A fraction with more digits than a Double can represent is exact in a comparison with a
-  /// Decimal. Bitwise operators bind more tightly than comparisons: `flags & 4 != 0` is `(flags &
-  /// 4) != 0`.
+  /// Decimal. Bitwise operators bind more tightly than comparisons: `flags & 4 != 0` means
+  /// `(flags & 4) != 0`.
   ///
   /// `CAST` accepts the types `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and
-  /// `NSURL`.
+  /// `NSURL`, and their Swift names `Date`, `Double`, `Decimal`, `String`, `UUID` and `URL`.
   ///
   /// - Throws: An error with the column, the expected text and the remedy. Any text either gives a
   ///   predicate or throws. Nesting beyond 50 levels throws.

@@ -96,7 +96,7 @@ struct IndexStressTests {
       for _ in 0..<20 {
         let id = UInt64.random(in: 0...2000, using: &random)
         let payload = UInt64.random(in: 1...1000, using: &random)
-        // One key in ten is long enough for a block.
+        // One key in ten is too long for a node, so the arena allocates a block for it.
         let key =
           withUnsafeBytes(of: id.bigEndian) { [UInt8]($0) }
           + [UInt8](repeating: 1, count: id % 10 == 0 ? 300 : 0)

@@ -34,7 +34,7 @@ struct CompoundIndexTests {
     var ordered = 0
     var prefixes: [Int: Int] = [:]
     for _ in 0..<15 {
-      // Few columns and few values, so that indexes share columns and keys share prefixes.
+      // There are few columns and few values. So indexes share columns, and keys share prefixes.
       let columns = Array(Self.columns.shuffled(using: &random).prefix(4))
       let values = columns.map { column in (0..<3).map { _ in RandomValue.of(column.kind, &random) } }
       let indexes = (0..<4).map { number in
@@ -196,7 +196,7 @@ struct CompoundIndexTests {
     #expect(opposite.rowsRead == 3)
     #expect(try run(graph, "int32 == 2", [down, up], limit: 3).rowsRead == 3)
     #expect(try run(graph, "int32 == 2 AND string == 's1'", [up], limit: 3).rowsRead == 3)
-    // Fixed properties may be at any position of the order, even after the sorted properties.
+    // The fixed property may also be a sort descriptor, or the last column of the index.
     #expect(try run(graph, "int32 == 2", [down, FetchOrder("int32"), up], limit: 3).rowsRead == 3)
     #expect(try run(graph, "int32 IN {1, 2} AND string == 's1'", [FetchOrder("int32"), up]).plan.isOrdered)
     let behind = try run(

@@ -22,7 +22,7 @@ struct EventEditsTests {
     #expect(edits().references.isEmpty)
   }
 
-  @Test("Observers are called once for each edit, whatever the number of other pending objects")
+  @Test("An event with edits calls the observers once, with only the objects edited in it")
   func observed() throws {
     let context = try Staff.context(.engine)
     let workers = (0..<20).map { context.worker("w\($0)") }

@@ -1,5 +1,6 @@
-// Undo of unsaved edits beside saves of other contexts: places that are hidden no longer, members
-// and pairs, deletions, and changes that are left behind.
+// Undo of unsaved edits after saves of other contexts. The edits concern values, members, pairs
+// and deletions. Some tests check that an undo leaves no changes. Others check that places whose
+// saves are no longer hidden cause no conflicts.
 
 import Perdure
 import PerdurePredicates
@@ -11,8 +12,8 @@ struct UndoBesideSavesTests {
     try scene.saveElsewhere { body(try undoVolume(id, $0)) }
   }
 
-  /// A volume that one group has edited and deleted. Then another context has saved its pages, and
-  /// the context has advanced without a merge.
+  /// Makes a volume, and edits and deletes it in one group. Then another context saves its pages,
+  /// and the context advances without a refresh of the volume.
   private func deletedBeforeAdvance(_ scene: UndoScene) throws -> UndoVolume {
     let (context, volume) = (scene.context, try scene.volume("One"))
     let unrelated = try scene.volume("Other")
@@ -25,7 +26,7 @@ struct UndoBesideSavesTests {
     return volume
   }
 
-  @Test("A refresh without a merge forgets a hidden save: an earlier saved edit can be undone")
+  @Test("A refresh without a merge forgets a hidden save, so an earlier saved edit can be undone")
   func refreshedWithoutMerge() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -43,7 +44,7 @@ struct UndoBesideSavesTests {
     #expect(volume.title == "One")
   }
 
-  @Test("An undo that restores the saved value ends its hiding: earlier saved edits can be undone")
+  @Test("An undo that restores the saved value forgets a hidden save, so earlier edits can be undone")
   func savedValueRestored() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -79,7 +80,7 @@ struct UndoBesideSavesTests {
     try context.save()
   }
 
-  @Test("A value that was saved between two unsaved edits is not restored over a hidden save")
+  @Test("The undo of an edit before the last save does not replace a later save by another context")
   func savedBetween() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -96,7 +97,7 @@ struct UndoBesideSavesTests {
   }
 
   @Test(
-    "The undo of a removal does not move the member back from where another context has moved it",
+    "The undo of a removal does not silently revert a move of the member by another context",
     arguments: [0, 1, 2])
   func removedAndMoved(_ how: Int) throws {
     let scene = try UndoScene()
@@ -137,7 +138,7 @@ struct UndoBesideSavesTests {
     #expect(volume.title == "One")
   }
 
-  @Test("A value that a group has restored before another context saved is not restored over the save")
+  @Test("An undo that restores the original value does not replace a later save by another context")
   func setBack() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -175,7 +176,7 @@ struct UndoBesideSavesTests {
     #expect(shelf.volumes.map(\.title) == ["a", "b", "c"] && !context.hasChanges)
   }
 
-  @Test("A refresh without a merge does not end a pair that another context has saved")
+  @Test("A refresh without a merge keeps a one-to-one link that another context has saved")
   func refreshedPair() throws {
     let scene = try UndoScene()
     let (context, a) = (scene.context, try scene.volume("a"))

@@ -38,7 +38,7 @@ struct UndoConflictTests {
     #expect(volume.title == "Three")
   }
 
-  @Test("A value that another context has changed back is not a conflict, nor is another property")
+  @Test("A value that another context has changed back is no conflict, nor is a change of another property")
   func same() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -103,7 +103,7 @@ struct UndoConflictTests {
     try context.save()
   }
 
-  @Test("Links and positions that another context has changed are conflicts with the member's id")
+  @Test("A member moved by another context is a conflict with its id, but a link removed by it is not")
   func members() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
@@ -157,7 +157,7 @@ struct UndoConflictTests {
     #expect(undoConflicts { () throws(PerdureError) in try context.undo() }.map(\.property) == ["title"])
   }
 
-  @Test("A context that merges by itself keeps its groups, and an open group does not contain merged changes")
+  @Test("An automatic merge keeps the groups of a context, and an open group does not contain merged changes")
   func merging() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -253,7 +253,7 @@ struct UndoConflictTests {
     try context.save()
   }
 
-  @Test("Links to an inserted object that keepCurrent leaves in place stay, from either end")
+  @Test("If keepCurrent keeps an inserted object, the links to it stay at both ends")
   func keptTargets() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -20,9 +20,10 @@ struct Callgrind {
 
   /// The number of instructions of one operation of a scenario.
   ///
-  /// - Throws: `CountingError` if valgrind or strip is missing, or the scenario failed.
+  /// - Throws: `CountingError` if valgrind is missing, if the scenario failed, or if its profile is
+  ///   incomplete. Errors of the file system are thrown unchanged.
   func instructions(of scenario: Scenario) throws -> Double {
-    // The position among all scenarios. So a scenario's file has the same name in every run, even
+    // The position among all scenarios. So a scenario's folder has the same name in every run, even
     // if only some scenarios run.
     let place = Scenario.all.firstIndex { $0.title == scenario.title } ?? 0
     let own = folder.appendingPathComponent(String(format: "%04d", place))
@@ -45,8 +46,8 @@ struct Callgrind {
     try Self.run(arguments, for: scenario.title)
   }
 
-  /// Copies this program without its debug information, which old versions of valgrind do not
-  /// understand. The symbols of functions stay.
+  /// Copies this program without its debug information. Old versions of valgrind cannot read this
+  /// information. The symbols of functions stay.
   private static func copyProgram(to copy: URL) throws {
     let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     try run(["strip", "--strip-debug", "-o", copy.path, program.path], for: "strip")
@@ -64,7 +65,8 @@ struct Callgrind {
     throw CountingError("\(purpose) ended with status \(process.terminationStatus).\(hint)")
   }
 
-  /// The environment is the same in every run, because it affects the memory layout of the process.
+  /// The environment of each started process. It has few variables, because the environment affects
+  /// the memory layout of the process. Only the two search paths are copied from this process.
   /// `SWIFT_DETERMINISTIC_HASHING` makes hashes equal in every run.
   private static var environment: [String: String] {
     let own = ProcessInfo.processInfo.environment

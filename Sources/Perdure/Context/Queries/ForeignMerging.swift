@@ -1,8 +1,8 @@
 // Merging of other contexts' saves, on request or automatically.
 //
 // A context that advances shows the saves of other contexts (ContextAdvance.swift). A merge
-// advances the context. If those saves have changed an object with unsaved changes, it also rebases
-// these changes, as `refresh(_:mergeChanges: true)` does.
+// advances the context. If those saves have changed an object with unsaved changes, the merge also
+// rebases these changes, as `refresh(_:mergeChanges: true)` does.
 
 internal import PerdurePredicates
 
@@ -36,8 +36,10 @@ final class ForeignMerging {
     self.activity = activity
   }
 
-  /// - Parameter wake: Called after a save of another context; nil if only the owner can use the
-  ///   context.
+  /// Starts or stops automatic merging.
+  ///
+  /// - Parameter wake: Called on any thread when the inbox gets its first save. If it is nil, saves
+  ///   wait until the owner uses the context.
   func mergeAutomatically(_ merges: Bool, wake: (@Sendable () -> Void)?) {
     guard merges != (eventHub.inbox != nil) else { return }
     guard merges else { return eventHub.stopMerging() }

@@ -1,5 +1,5 @@
-/// The parts that read objects as a context shows them: its view with its unsaved changes. Each
-/// part uses only those before it.
+/// The parts that read objects in the state that a context shows. This state is the context's view
+/// with its unsaved changes. Each part uses only parts that are declared before it.
 struct ContextReading {
   let graph: GraphSchema
   let registry: ObjectRegistry

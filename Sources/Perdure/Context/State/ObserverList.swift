@@ -1,5 +1,5 @@
-/// Retains an observer of a context, or of an undo manager, until this observation is cancelled or
-/// freed.
+/// The registration of an observer with a context or an undo manager. It ends when this observation
+/// is cancelled or freed.
 public final class ContextObservation {
   private weak var list: (any ObserverRemoving)?
   private let number: Int
@@ -23,7 +23,7 @@ protocol ObserverRemoving: AnyObject {
   func remove(_ number: Int)
 }
 
-/// Observers, which are called with values of type `News`. A new view context shares the list of
+/// The observers that are called with values of type `News`. A new view context shares the list of
 /// the previous one.
 final class ObserverList<News>: ObserverRemoving {
   private var closures: [Int: (News) -> Void] = [:]
@@ -38,7 +38,8 @@ final class ObserverList<News>: ObserverRemoving {
   }
 
   func remove(_ number: Int) {
-    // Frees the closure after the access ends: it may own the observation of another closure.
+    // Frees the closure after the access to `closures` has ended. The closure may own another
+    // observation, whose deinitializer also changes `closures`.
     let removed = closures.removeValue(forKey: number)
     withExtendedLifetime(removed) {}
   }
