@@ -13,10 +13,11 @@ struct ModelDiagramCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "diagram", abstract: "Draws a model: entities, inheritance, relationships.",
     discussion: """
-      A relationship and its inverse are one line between their rows. An end with one arrow head has one object, an end \
-      with two has many, and a triangle is at a superentity. A row has the type of an attribute, or the destination of a \
-      relationship: [Worker] for many, Worker? for an optional one. Delete rules other than nullify follow it. Underlined \
-      attributes belong to a uniqueness constraint; properties that are not stored are in italics or dashed.
+      A relationship and its inverse are one line between their rows. An end with one arrow head has one object, an \
+      end with two has many, and a triangle is at a superentity. The row of an attribute shows its type. The row of a \
+      relationship shows its destination: [Worker] for many objects, Worker? for an optional one. A delete rule other \
+      than nullify follows the destination. Underlined attributes belong to a uniqueness constraint. Rows of \
+      properties that are not stored are in italics. Lines of transient relationships are dashed.
 
       The same model gives the same bytes. svg is a picture that needs no other file; mermaid is a classDiagram, for \
       documents; dot is for Graphviz. For example:
@@ -55,7 +56,7 @@ struct ModelDiagramCommand: ConsoleCommand {
   func validate() throws {
     guard let depth else { return }
     if depth < 0 { throw ValidationError("--depth must not be negative") }
-    if entity.isEmpty { throw ValidationError("--depth counts from an entity: give --entity too") }
+    if entity.isEmpty { throw ValidationError("--depth needs a start: give --entity too") }
   }
 
   func perform(on console: Console) throws -> ExitCode {

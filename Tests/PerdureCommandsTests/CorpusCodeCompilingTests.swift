@@ -25,7 +25,8 @@ struct CorpusCodeCompilingTests {
     return nil
   }
 
-  /// The compilation takes minutes, so only `make test-long` runs this suite.
+  /// The compilation takes minutes. Therefore this test needs both variables, which
+  /// `make test-long MODEL_CORPUS=FOLDER` sets.
   @Test(
     "The classes compile in each style without warnings, and an object of each entity is stored and read",
     .enabled(if: corpus != nil && environment["PERDURE_STEPS"] != nil))

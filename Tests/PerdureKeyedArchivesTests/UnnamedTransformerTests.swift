@@ -4,7 +4,7 @@ import PerdureKeyedArchives
 import PerdureModelFiles
 import Testing
 
-/// A class that the program lists. Its objects can be archived.
+/// A class that the program passes to `register(allowing:)`. Its objects can be archived.
 final class Colour: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
   let name: String
@@ -19,7 +19,7 @@ final class Colour: NSObject, NSSecureCoding {
   func encode(with coder: NSCoder) { coder.encode(NSString(string: name), forKey: "name") }
 }
 
-/// A class that can be archived, but that the program does not list.
+/// A class that supports archiving, but that the program does not pass to `register(allowing:)`.
 final class Shade: NSObject, NSSecureCoding {
   static var supportsSecureCoding: Bool { true }
 
@@ -30,7 +30,7 @@ final class Shade: NSObject, NSSecureCoding {
   func encode(with coder: NSCoder) {}
 }
 
-/// A nested class. Foundation cannot archive nested classes on every platform.
+/// A nested class. On some platforms, Foundation cannot archive nested classes.
 enum Outer {
   final class Inner: NSObject, NSSecureCoding {
     static var supportsSecureCoding: Bool { true }
@@ -64,7 +64,7 @@ struct UnnamedTransformerTests {
     return container.newContext()
   }
 
-  @Test("Values of such attributes are secure archives of property lists and of the listed classes")
+  @Test("Attributes without a transformer store secure archives of property lists and listed classes")
   func values() throws {
     let context = try context()
     let paper = context.insertNewObject(forEntityName: "Paper")
@@ -98,7 +98,7 @@ struct UnnamedTransformerTests {
   }
 
   #if !canImport(Darwin)
-    @Test("A nested class causes an error that names the nesting, and does not stop the program")
+    @Test("Archiving an object of a nested class throws an error that explains the cause")
     func inner() {
       let transformer = KeyedArchiveTransformer(allowing: [Outer.Inner.self])
       for value in [Outer.Inner(), [Outer.Inner()]] as [Any] {

@@ -1,6 +1,6 @@
-// The examples of README.md: the lines between the marks equal the code block with the same number,
-// without its imports. Change the document and this file together. Each example runs in its own
-// process and folder, because its store has a relative path.
+// Runs the examples of README.md. The lines between the marks equal the code block with the same
+// number, without its imports. Change the document and this file together. Each example runs in its
+// own process and folder, because its store has a relative path.
 
 import Foundation
 import Perdure
@@ -41,7 +41,7 @@ private func runGraphExample() async throws {
   let byName = FetchRequest<Worker>(predicate: format)
   print("counts:", try context.count(for: large), try context.count(for: byName))
 
-  let id = acme.objectID  // an id can be sent to another isolation, an object cannot
+  let id = acme.objectID  // an id can be sent to another isolation domain; an object cannot
   let salaries = try await container.performBackgroundTask { context in
     (try context.existingObject(with: id) as? Company)?.workers.map(\.salary) ?? []
   }
@@ -51,7 +51,7 @@ private func runGraphExample() async throws {
     Company(context: context).name = "Acme"
     try context.save()
   } catch {
-    print(error)  // Company.name must be unique, the value, and both objects
+    print(error)  // names Company.name, the value and both objects
     context.rollback()
   }
   context.delete(ada)  // acme.workers is empty after the next save or fetch
@@ -82,7 +82,7 @@ struct ReadmeTests {
     }
     let printed = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
     #expect(printed.contains("[4200.0]\n"))
-    #expect(printed.contains("index on salary"), "the explained plan uses the index on salary")
+    #expect(printed.contains("index on salary"), "the plan does not use the index on salary")
     #expect(printed.contains("counts: 0 1\nworkers: [4200.0]\n"))
     #expect(printed.contains("Company.name must be unique"))
     #expect(printed.contains(" has the same name \"Acme\" as x-perdure://"))

@@ -7,7 +7,7 @@ import Foundation
   static let configuration = CommandConfiguration(
     abstract: "Import the Debian archive into each engine, then run the same queries on each.",
     discussion:
-      "The digest of the data that is read back must equal that of the archive, and all closures must agree.")
+      "The data that each engine returns must have the digest of the archive. All closures must be equal.")
 
   @Option(help: "A Packages file or a folder of them. Default: the indexes that apt keeps.")
   var archive: String?
@@ -59,14 +59,14 @@ import Foundation
     try checkAgreement(of: peers + own)
   }
 
-  /// Checks that every round of every engine returned the imported data, and that all methods
-  /// reached the same packages.
+  /// Checks that every round of every engine returned the imported data. Checks that all methods of
+  /// computing the closure reached the same packages.
   private func checkAgreement(of results: [TrialResult]) throws {
     let closures = Set(results.flatMap(\.closures).map { "\($0.count) \($0.digest)" })
     guard results.allSatisfy(\.isRight), Set(results.map(\.digest.description)).count == 1,
       closures.count == 1
     else {
-      print("\nThe results do not agree.")
+      print("\nThe figures are not valid: digests or closures differ between engines, methods or rounds.")
       throw ExitCode.failure
     }
   }

@@ -1,9 +1,9 @@
 // Computes index keys from rows, for the engine.
 //
-// The parameters of a definition are the name of the index, a digest of its stand-ins, and the
-// condition of a partial index (`IndexDefinition.parameters`). The stored model describes the keys.
-// So a definition stays the same when the model grows, and any program that links Perdure can
-// maintain the index.
+// The parameters of a definition are the name of the index, a digest of the values that older rows
+// lack (`standIns`), and the condition of a partial index (`IndexDefinition.parameters`). The
+// stored model describes the keys. So a definition stays the same when the model grows. Any program
+// that links Perdure can maintain the index.
 
 internal import PerdureFileIO
 internal import PerdureLog
@@ -15,8 +15,8 @@ struct RowIndexExtractor: IndexExtractor {
 
   /// Makes the extractors of a store from its stored model.
   final class Factory: IndexExtractorFactory {
-    /// The bytes of a stored model, and a model of the program. The bytes probably contain this
-    /// model.
+    /// The bytes of a stored model, and the program's model. Usually the bytes are an encoding of
+    /// the program's model.
     private struct Bytes: Equatable, Sendable {
       let bytes: [UInt8]
       let programModel: ManagedObjectModel?
@@ -31,8 +31,8 @@ struct RowIndexExtractor: IndexExtractor {
       let schema: StoreSchema
     }
 
-    /// A store and all its indexes use one stored model. If this process opens the store again, it
-    /// finds the same bytes.
+    /// The last decoded models of this process. When the process opens a store again, the store
+    /// usually has the same bytes, which are then not decoded again.
     private static let decoded = RecentValues<Bytes, Decoded>(countMax: 4)
     /// The program's model, which usually equals the stored model.
     private let programModel: ManagedObjectModel?
@@ -50,13 +50,13 @@ struct RowIndexExtractor: IndexExtractor {
         let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
       else {
         throw StoreError(
-          .corruption, "The definition of a row index, or the stored model, is missing; restore a backup"
+          .corruption, "A row index has an invalid definition, or the stored model is missing; restore a backup"
         )
       }
       let schema = try decode(bytes).schema
       let name = IndexDefinition.name(inParameters: text)
       guard let index = schema.index(named: name), schema.definition(index).parameters == parameters else {
-        throw StoreError(.indexUnavailable, "The stored model has no index \(name)")
+        throw StoreError(.indexUnavailable, "The stored model has no such definition of index \(name)")
       }
       return RowIndexExtractor(schema, schema.definition(index), in: store)
     }
@@ -73,7 +73,8 @@ struct RowIndexExtractor: IndexExtractor {
       return (decoded.model, decoded.schema)
     }
 
-    /// The stored model. It is decoded and checked only if it is not the last decoded model.
+    /// The stored model. It is decoded and checked only if it is not among the models that were
+    /// decoded last.
     func model(decoding bytes: [UInt8]) throws -> StoredModel { try decode(bytes).model }
 
     /// The schema of a model. It is computed only if the model is not the last decoded model.
@@ -83,7 +84,7 @@ struct RowIndexExtractor: IndexExtractor {
     }
   }
 
-  /// The entity of a keyspace of rows, and the keys of its rows.
+  /// The entity whose rows are in a keyspace, and the index keys of these rows.
   private final class Source: Sendable {
     let entity: UInt16
     let keys: IndexKeys
@@ -95,7 +96,7 @@ struct RowIndexExtractor: IndexExtractor {
   }
 
   private let rows: RowChecks
-  /// The kind of the numbers in an index of sums.
+  /// The kind of the numbers that are summed. Used only by indexes of sums.
   private let sums: GroupSum.Kind
   /// The sources, by keyspace id.
   private let sources: [Source?]
@@ -145,8 +146,8 @@ struct RowIndexExtractor: IndexExtractor {
 }
 
 extension RowIndexExtractor.Factory: AdmittingFactory {
-  /// Makes the opening fail if this version cannot read the stored model. Without a program's
-  /// model, a store that contains no graph is accepted.
+  /// Throws if this version cannot read the stored model, so that the opening fails. If the program
+  /// gives no model, a store that contains no graph is accepted.
   func admit(_ store: borrowing StoredValues) throws {
     if programModel == nil {
       let isGraph = try GraphRecognition.isGraph(store.keyspaces) { _ in try storedModel(in: store) }
@@ -161,7 +162,7 @@ extension RowIndexExtractor.Factory: AdmittingFactory {
 }
 
 extension RowIndexExtractor: PartwiseExtractor {
-  /// All extractors of an engine share one stored model, which the factory decodes once.
+  /// Extractors with the same decoded model share one object in `rows`, and so the numbering.
   var numbering: ObjectIdentifier { ObjectIdentifier(rows) }
 
   func parts(ofKeyspace keyspace: UInt32) -> UInt64 {
@@ -175,7 +176,8 @@ extension RowIndexExtractor: PartwiseExtractor {
   ) -> UInt64 {
     guard Int(keyspace) < sources.count, let source = sources[Int(keyspace)] else { return .max }
     let reference = ObjectReference(entity: source.entity, id: 0)
-    // Each index finds by itself that a row that cannot be decoded has no entry.
+    // If a row cannot be decoded, `.max` makes each index extract its own entries. `extract` adds
+    // none for such a row.
     guard let before = try? rows.view(old, of: reference), let after = try? rows.view(new, of: reference)
     else { return .max }
     return after.changedParts(since: before, slotCount: source.keys.slotCount).bits

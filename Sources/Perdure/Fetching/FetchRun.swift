@@ -1,5 +1,5 @@
-// Runs a fetch on a reader of this process: by a range of an index if that suffices, otherwise by
-// plans.
+// Runs a fetch on a reader of this process. Reads a range of an index if the range gives the whole
+// result (IndexedRange.swift). Otherwise makes and runs plans.
 
 internal import PerdurePredicates
 
@@ -19,8 +19,8 @@ struct FetchRun {
 
   /// Passes the objects to `body` in order, until it returns false.
   ///
-  /// - Parameter needsRows: Whether rows are also passed if they are not needed to find the
-  ///   objects. If so, objects without a row are skipped.
+  /// - Parameter needsRows: If true, `body` gets the row of each object, and objects without a row
+  ///   are skipped. If false, `body` gets only the rows that were read to find the objects.
   func visit(needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
     if let found = try range?.references(in: reader) {
       return try pass(found, needsRows: needsRows, body)
@@ -48,7 +48,7 @@ struct FetchRun {
     FetchParts(try fetch.preparedParts(schema), on: reader, fetch.cancellation)
   }
 
-  /// The most rows that are read together at first.
+  /// The maximum number of rows in each of the first two batches. Later batches are larger.
   private static let batchMax = 256
 
   private func pass(

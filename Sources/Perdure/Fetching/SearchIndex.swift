@@ -1,20 +1,21 @@
 internal import PerdurePredicates
 
 /// An attribute index or unique index that a fetch of some entities can use, with its columns. The
-/// schema computes those of each entity once.
+/// schema computes the search indexes of each entity once.
 final class SearchIndex: Sendable {
   let index: StoreIndex
   let definition: IndexDefinition
   let components: [IndexComponent]
   /// The column of each component; at least one.
   let columns: [IndexColumn]
-  /// Whether it may name objects that are not wanted.
+  /// Whether the index may contain objects of other entities.
   let overshoots: Bool
 
   var isUnique: Bool { definition.isUnique }
   var condition: IndexCondition? { definition.condition }
 
-  /// Nil if the index does not contain every object of the entities.
+  /// Nil if fetches cannot use the index, or if it does not cover all the entities. The index may
+  /// be partial: it then contains only the objects that satisfy its condition.
   private init?(
     _ index: StoreIndex, _ definition: IndexDefinition, _ entity: EntityStorage, concrete: [UInt16]
   ) {
@@ -28,7 +29,7 @@ final class SearchIndex: Sendable {
     overshoots = definition.entities != concrete
   }
 
-  /// The indexes for a fetch of some of an entity's concrete entities, in the order of the schema.
+  /// The indexes for a fetch of the entities `concrete` of `entity`, in the order of the schema.
   static func all(
     of entity: EntityStorage, concrete: [UInt16], _ indexes: [IndexDefinition]
   ) -> [SearchIndex] {

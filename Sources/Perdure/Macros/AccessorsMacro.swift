@@ -14,20 +14,21 @@
 /// property, or with another type than its property, causes error 134080. The error names the
 /// class, the variable and the entity.
 ///
-/// The model alone describes the properties. The variables have no initial values. Their only
-/// markers are `@Attribute(.transient)`, `.transformed(by:)` and `.composite`, because the model
-/// does not contain the Swift types of such variables. A variable of an attribute with a value
-/// transformer needs `.transformed(by:)`. The type of a variable may differ from that of its
-/// attribute in two ways:
+/// Only the model describes the properties, so a variable has no initial value. Only three markers
+/// are allowed: `@Attribute(.transient)`, `.transformed(by:)` and `.composite`. They are needed
+/// because the model does not contain the Swift types of such variables. A variable of an attribute
+/// with a value transformer needs `.transformed(by:)`. The type of a variable may differ from that
+/// of its attribute in three ways:
 ///
 /// - Whether it is optional. `var age: Int16` of an attribute without a value reads as 0. `var
 ///   name: String?` of a required attribute reads as nil until it is set.
 /// - A `Double` may represent a date, as the seconds since the reference date.
+/// - A variable of a derived number may have any numeric type.
 ///
 /// The entity may have other properties too. The class may be the class of several entities, and
 /// its subclasses may have `@Accessors` as well. For a to-many variable, functions `addToX` and
 /// `removeFromX` are generated. Hooks and validation functions of the class are called in the same
-/// way as with `@Entity`. If a model is made from classes, these need `@Entity` instead.
+/// way as with `@Entity`. A class from which a model is made needs `@Entity` instead.
 @attached(
   member, names: named(_Accessor), named(_Slot), named(_accessorNames), named(_transformedAccessors),
   named(_propertyNamesByKeyPath),

@@ -1,11 +1,11 @@
-// The values of derived attributes. Each read determines the value again, so no outdated value is
-// cached (DS1 in DerivedStorage.swift).
+// The values of derived attributes. Each read computes the value, so the value is never outdated
+// (DS1 in DerivedStorage.swift).
 
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The value of a derived attribute. A path fires faults, as a key path does. The context
-  /// computes aggregates without making instances.
+  /// The value of a derived attribute. A path without an aggregate fires faults, as a key path
+  /// does. The context computes aggregates without creating objects.
   func derivedValue(_ derived: DerivedStorage) -> Value {
     if derived.path.aggregate != nil {
       return context.map { derived.shown($0.reading.derived.value(of: derived, reference)) } ?? .null
@@ -21,9 +21,10 @@ extension ManagedObject {
     return .string(function.applied(to: text))
   }
 
-  /// The sum in a slot, or at the end of the path that a derived attribute copies; nil for other
-  /// properties. If the attribute's type cannot hold the sum, the result is a `Decimal`. The
-  /// property then has the nearest number (DS3 in DerivedStorage.swift).
+  /// The exact sum of a derived attribute; nil for other properties. If the attribute copies a sum
+  /// at the end of a path, returns that sum. If the attribute's type cannot represent the sum,
+  /// the result is a `Decimal`, while the property has the nearest number (DS3 in
+  /// DerivedStorage.swift).
   func exactSum(_ slot: Int) -> Any? {
     guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
     if derived.path.aggregate == .sum {

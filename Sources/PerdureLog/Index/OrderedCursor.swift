@@ -1,6 +1,6 @@
 // Walks one version of an ordered tree in both directions. Copy-on-write leaves cannot reference
-// their neighbours, so the cursor keeps the path from the root. The path and the key buffer are in
-// one allocation. It is made with the cursor, and every seek reuses it.
+// their neighbours, so the cursor keeps the path from the root. The path and the key buffer share
+// one allocation, which is made with the cursor and reused by every seek.
 
 /// A cursor over an immutable root. One thread at a time may use it, while the version is pinned.
 struct OrderedCursor: ~Copyable {
@@ -20,7 +20,7 @@ struct OrderedCursor: ~Copyable {
   private var prefixOwner: UnsafeMutableRawPointer?
   private var prefixLength = 0
 
-  /// The inner nodes of the path by level, and the slot in which the path continues.
+  /// The inner nodes of the path by level, each with the slot of the child on the path.
   private let path: UnsafeMutablePointer<Step>
   private let keyBuffer: UnsafeMutableRawPointer
 
@@ -37,15 +37,15 @@ struct OrderedCursor: ~Copyable {
     case descending
   }
 
-  /// The progress of prefetching ahead of the cursor. Only entries in the direction of the
-  /// prefetching count as remaining.
+  /// The progress of prefetching ahead of the cursor.
   private struct Ahead {
     /// The leaf that is read: the cursor's own, or the next one.
     var leaf: OrderedNode
-    /// The index of the next entry in that leaf, and the number of remaining entries.
+    /// The index of the next entry in that leaf, and the number of entries that remain in the
+    /// direction of the prefetching.
     var index = 0
     var left = 0
-    /// The number of entries passed, counted from the cursor's own entry.
+    /// The number of entries from the cursor's own entry onward that were already passed to `body`.
     var count = 0
   }
 
@@ -100,8 +100,8 @@ struct OrderedCursor: ~Copyable {
     }
   }
 
-  /// The number of entries of this leaf in a range. It counts from the cursor's entry in the
-  /// direction of a walk.
+  /// The number of entries in a range that remain in this leaf: from the cursor's entry onward, in
+  /// the direction of the walk.
   func countLeft(in range: RawKeyRange, descending: Bool) -> Int {
     precondition(isValid, "the cursor must be on an entry")
     if descending {
@@ -110,9 +110,9 @@ struct OrderedCursor: ~Copyable {
     return max(0, (range.upper.map { leaf.search($0).index } ?? leafCount) &- index)
   }
 
-  /// Passes payloads to `body` before a walk in one direction reaches them. It passes the payloads
-  /// of entries that are up to `distance` ahead, in this leaf and in the next leaf below the same
-  /// parent. If it is called at each entry, it passes each payload once, including the first.
+  /// Passes the payloads of entries to `body` before a walk in one direction reaches the entries.
+  /// The entries are at most `distance` ahead, in this leaf or in the next leaf below the same
+  /// parent. If a walk calls this function at each entry, `body` gets each payload once.
   @inline(__always)
   mutating func forEachPayloadAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor must be on an entry")
@@ -125,7 +125,7 @@ struct OrderedCursor: ~Copyable {
       ahead.left &-= 1
       ahead.count &+= 1
     }
-    // At the next call the cursor is one entry further.
+    // Before the next call, the cursor moves to the next entry.
     ahead.count &-= 1
   }
 
@@ -136,8 +136,8 @@ struct OrderedCursor: ~Copyable {
     neighbour(1, descending: descending)?.prefetch()
   }
 
-  /// Continues in the next leaf if that leaf was checked before. The leaf was prefetched when the
-  /// cursor entered the current leaf.
+  /// Continues in the next leaf if it may be read without a check (`isKnown`). An earlier call has
+  /// prefetched that leaf: `beginAhead`, `nextLeaf`, or this function for the leaf before.
   @inline(never)
   private mutating func goAhead(descending: Bool) -> Bool {
     guard ahead.leaf.base == leaf.base, let next = neighbour(1, descending: descending),
@@ -152,7 +152,7 @@ struct OrderedCursor: ~Copyable {
   }
 
   /// The leaf that is `distance` slots further, below the same parent. It may be prefetched or
-  /// compared, but not read (FN1).
+  /// compared. It may be read only if `isKnown` returns true (FN1).
   private func neighbour(_ distance: Int, descending: Bool) -> OrderedNode? {
     guard tree.height > 1 else { return nil }
     let inner = OrderedNode(path[1].node)
@@ -224,8 +224,8 @@ extension OrderedCursor {
     return true
   }
 
-  /// Descends to `key`, and returns whether it exists. The index may then be after the leaf's last
-  /// entry.
+  /// Descends to the first entry of the leaf whose key is not less than `key`. Returns whether that
+  /// entry has the key. If there is no such entry, the index is after the leaf's last entry.
   @discardableResult
   private mutating func descend(to key: UnsafeRawBufferPointer, from root: UnsafeMutableRawPointer) -> Bool {
     var node = root

@@ -1,23 +1,23 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Reads the files of a damaged store. A directory entry with a file's name may be anything: a pipe,
-// a directory, a dangling link. A file that cannot be read counts as damaged, and the report names
-// it. If the process lacks resources (memory, descriptors) or the permission to read, the error is
-// thrown instead.
+// Reads the files of a damaged store. A directory entry with the name of a store file may be
+// anything: a pipe, a directory, a dangling link. A file that cannot be read counts as damaged, and
+// the report names it if it is a segment. Errors about the process are thrown instead: a lack of
+// memory or descriptors, or no permission to read.
 
 extension FileIOError {
-  /// Throws unless this error of reading a damaged store proves that the store is damaged. Only
-  /// this function decides that.
+  /// Throws if this error concerns the process instead of the file. Any other error of reading a
+  /// damaged store counts as damage of the file. Only this function makes that decision.
   ///
-  /// - Throws: The error if it concerns the process and not the file: a shortage, or a
-  ///   `StoreError` for a missing permission.
+  /// - Throws: This error, if the process lacks memory or descriptors. `StoreError` with code `.io`
+  ///   if it has no permission to read the file.
   func checkIsDamage() throws {
     if code.isShortage { throw self }
     guard code == .permissionDenied else { return }
     throw StoreError(
       .io,
-      "The process has no permission to read this file, so damage of the file is unknown; give the process the "
+      "The file could not be checked for damage: the process has no permission to read it; give the process the "
         + "permission to read all files of the store",
       at: path, cause: self)
   }
@@ -76,7 +76,8 @@ extension SalvageSource {
     }
   }
 
-  /// Reads bytes of a file, fewer at its end. Returns nil if they cannot be read.
+  /// Reads `count` bytes of a file, or fewer if the file ends before. Returns nil if the file
+  /// cannot be read.
   ///
   /// - Throws: As `checkIsDamage`.
   func bytesIfReadable(_ name: String, _ offset: UInt64, _ count: Int) throws -> [UInt8]? {
@@ -90,10 +91,10 @@ extension SalvageSource {
     }
   }
 
-  /// Omits files of segments whose creation was interrupted. Such a file has a number above the
-  /// last segment and above the durable end in the superblock. It has only zeros, or the header of
-  /// an older segment and then zeros. Recovery uses the same rule (`SegmentBirth`, FORMAT.md, B6
-  /// and R4).
+  /// Omits the files of segments whose creation was interrupted. The number of such a file is
+  /// higher than those of the last segment and of the durable end in the superblock. The file has
+  /// only zeros, or the header of an older segment and then zeros. Recovery uses the same rule
+  /// (`SegmentBirth`, FORMAT.md, B6 and R4).
   func withoutUnborn(_ files: [SourceSegment]) throws -> [SourceSegment] {
     let last = files.last { $0.header?.number == $0.number && $0.header?.store == store }?.number ?? 0
     let promised = superblock?.durableEnd.segment ?? 0
@@ -115,12 +116,12 @@ extension SalvageSource {
     return true
   }
 
-  /// The maximum length of a root block that is read. A checkpoint of two million blob files has
-  /// this length.
+  /// The maximum length of a root block that is read. The root block of a store with two million
+  /// blob files is about this long.
   private static let rootLengthMax: UInt32 = 16 << 20
 
-  /// How often each segment was rewritten before the newest checkpoint, by segment number; empty if
-  /// no checkpoint can be read.
+  /// The generation of each segment in the newest checkpoint, by segment number: how often the
+  /// segment was rewritten. Empty if the checkpoint cannot be read.
   func generationsCounted() throws -> [UInt64: UInt64] {
     guard let store, let reference = superblock?.checkpoint, reference.rootLength <= Self.rootLengthMax else {
       return [:]

@@ -1,14 +1,15 @@
-// The information in the source text of a type about the values of a property. A macro does not
-// know types, so the compiler decides about other types (UnmanagedAccessors.swift).
+// Checks the type of a property by its source text. A macro sees only this text. Therefore the
+// compiler checks types that the text does not identify (UnmanagedAccessors.swift).
 
 extension ManagedProperty {
-  /// The types of the standard library and of Foundation whose values are attributes.
+  /// The types of the standard library, of Foundation and of Perdure that attributes can have.
   static let values: Set<String> = [
     "Bool", "Int", "Int16", "Int32", "Int64", "Double", "Float", "String", "Date", "Data", "UUID", "URL",
     "Decimal", "ManagedObjectID",
   ]
 
-  /// Types of the standard library that no attribute can have, with the type to write instead.
+  /// Types of the standard library and of Foundation that no attribute can have, each with the type
+  /// to write instead.
   private static let substitutes = [
     "UInt": "Int", "UInt8": "Int16", "UInt16": "Int32", "UInt32": "Int", "UInt64": "Decimal", "Int8": "Int16",
     "Int128": "Decimal", "UInt128": "Decimal", "Float16": "Float", "Float80": "Double", "CGFloat": "Double",
@@ -27,12 +28,12 @@ extension ManagedProperty {
     type.hasSuffix("?") ? String(type.dropLast()) : type
   }
 
-  /// Why no property can have a type; nil if the text does not show a reason.
+  /// Why the property cannot have its type; nil if the text of the type shows no reason.
   static func typeProblem(_ name: String, _ type: String, _ variable: VariableSyntax) -> String? {
     if let kind = unmanaged(type) {
       return
-        "\"\(name)\" is \(kind), which cannot be stored. Use a type of AttributeValue, an object or ToMany, or mark "
-        + "it @Transient."
+        "\"\(name)\" is \(kind), which cannot be stored. Use a type that conforms to AttributeValue, an object "
+        + "or ToMany, or mark it @Transient."
     }
     let core = withoutOptional(type)
     if let substitute = substitutes[core] {
@@ -52,7 +53,8 @@ extension ManagedProperty {
     return nil
   }
 
-  /// The only generic argument of a type with one of some names.
+  /// The text between the angle brackets of a type with one of the names, or "Element" if the type
+  /// has no brackets. Nil for other types.
   private static func argument(of type: String, _ names: Set<String>) -> String? {
     if names.contains(type) { return "Element" }
     guard let open = type.firstIndex(of: "<"), type.hasSuffix(">"), names.contains(String(type[..<open]))

@@ -1,9 +1,9 @@
 import PerdurePredicates
 
-/// Expressions that make descriptions.
+/// Writes Swift expressions that create the descriptions of a model.
 enum DescriptionCode {
-  /// Returns the code of a call with its arguments, in order. Omits arguments without a value, and
-  /// labels that are empty.
+  /// The code of a call with its arguments, in order. Omits arguments without a value and empty
+  /// labels.
   static func call(_ function: String, _ arguments: [(label: String, value: String?)]) -> String {
     let written = arguments.compactMap { label, value in
       value.map { label.isEmpty ? $0 : "\(label): \($0)" }
@@ -59,7 +59,8 @@ enum DescriptionCode {
       ])
   }
 
-  /// The case of `AttributeType`, which is also its name in messages, except for ids.
+  /// The name of a case of `AttributeType`, with a dot. The description is the same name, except
+  /// for `objectID`.
   private static func caseName(of type: AttributeType) -> String {
     type == .objectID ? ".objectID" : ".\(type)"
   }
@@ -143,7 +144,7 @@ enum DescriptionCode {
 // MARK: - Requests
 
 extension DescriptionCode {
-  /// A fetched property whose request is in a variable or constant `request`.
+  /// The code of a fetched property. Its request is in a variable or constant called `request`.
   static func fetchedProperty(_ property: FetchedPropertyDescription) -> String {
     call(
       "FetchedPropertyDescription",
@@ -153,7 +154,7 @@ extension DescriptionCode {
       ])
   }
 
-  /// Adds the lines that make a request, in a variable or constant `request`.
+  /// Adds the lines that create a request in a variable or constant called `request`.
   static func request(_ request: FetchRequestDescription, in lines: inout CodeLines) {
     let made = call(
       "FetchRequestDescription",
@@ -167,7 +168,7 @@ extension DescriptionCode {
     for (name, value) in settings { lines.add("request.\(name) = \(value)") }
   }
 
-  /// The settings that differ from those of a new request.
+  /// The settings that are not arguments of the initializer and differ from those of a new request.
   private static func settings(of request: FetchRequestDescription) -> [(name: String, value: String)] {
     let usual = FetchRequestDescription("")
     var settings: [(name: String, value: String)] = []

@@ -1,17 +1,17 @@
-/// The space at the right of a layer. Lines change their y coordinates only there.
+/// The space at the right of a layer. Lines change their y coordinates only in gutters.
 ///
 /// A line crosses a gutter in three parts: horizontally to its *track*, vertically along the track,
-/// and horizontally to the next layer. So lines run only through gutters, and through the space
-/// that a layer reserves for them (*bends*, LayeredGraph.swift), but never through boxes.
+/// and horizontally to the next layer. So lines run through gutters, and through the space that a
+/// layer reserves for them (*bends*, LayeredGraph.swift). They never run through boxes.
 struct Gutter {
   static let trackWidth = 10
-  /// The space for arrow heads at both sides.
+  /// The width of the space for arrow heads, at each side.
   static let margin = 24
   private static let widthMin = 60
 
   /// One line in a gutter, or several lines that share a track.
   struct Wire {
-    /// The y coordinates of the ends at each side.
+    /// The y coordinates of the ends at the left side and at the right side.
     var lefts: [Int]
     var rights: [Int]
 
@@ -36,7 +36,7 @@ struct Gutter {
 
   /// The wires that need a track, from left to right, with few crossings.
   ///
-  /// Adjacent wires are exchanged as long as that reduces crossings, in a limited number of passes.
+  /// Exchanges adjacent wires as long as that reduces the cost, in a limited number of passes.
   private static func order(_ wires: [Wire], _ work: inout LayoutWork) -> [Int] {
     var order = wires.indices.filter { !wires[$0].isLevel }.sorted { first, second in
       (wires[first].bottom, first) > (wires[second].bottom, second)
@@ -56,8 +56,8 @@ struct Gutter {
     return order
   }
 
-  /// The number of crossings of two wires, plus a large number for each place where one wire covers
-  /// the other.
+  /// The cost of two wires if the track of `left` is at the left of the track of `right`. It is the
+  /// number of crossings, plus 1000 for each place where one wire covers the other.
   private static func cost(of left: Wire, atLeftOf right: Wire) -> Int {
     let crossings =
       right.lefts.count { left.top < $0 && $0 < left.bottom }
@@ -66,8 +66,8 @@ struct Gutter {
     return crossings + 1000 * covered
   }
 
-  /// The number of the track of each wire; -1 for horizontal wires. Wires share a track if there is
-  /// a space between them.
+  /// The number of the track of each wire; -1 for horizontal wires. Two wires can share a track
+  /// only if there is a vertical space between them.
   private static func numbers(_ wires: [Wire], _ order: [Int], _ work: inout LayoutWork) -> [Int] {
     var numbers = Array(repeating: -1, count: wires.count)
     for (position, wire) in order.enumerated() {

@@ -1,5 +1,5 @@
-// Two contexts change the same few objects, refresh and save at random. Both ends of all
-// relationships must always agree in each context, and the saved graph must be intact.
+// Two contexts change the same few objects, and refresh and save at random. In each context, both
+// ends of all relationships must always agree. The saved graph must be intact.
 
 import PerdureModel
 import PerdureTestSupport

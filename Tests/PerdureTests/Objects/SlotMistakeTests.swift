@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-/// A class without macros. Its accessors name wrong slots.
+/// A class without macros. Its accessors use wrong slots.
 private final class Mistaken: ManagedObject {
   override class var entityDescription: EntityDescription {
     EntityDescription(
@@ -22,7 +22,7 @@ private final class Mistaken: ManagedObject {
 
 @Suite("Accessors with a wrong slot stop the program with a list of the slots")
 struct SlotMistakeTests {
-  /// Calls of wrong accessors, each with the beginning of its message.
+  /// Calls of wrong accessors, each with a part of its message.
   private static let mistakes: [(call: @Sendable (Mistaken) -> Void, said: String)] = [
     ({ _ = $0.beyond }, "Mistaken has an accessor for slot 7, which its entity does not have."),
     ({ $0.beyond = "a" }, "Mistaken has an accessor for slot 7, which its entity does not have."),
@@ -41,7 +41,7 @@ struct SlotMistakeTests {
     ),
   ]
 
-  @Test("Each kind of mistake has its own message", arguments: 0..<7)
+  @Test("The message describes the mistake and lists the slots", arguments: 0..<7)
   func sentences(_ number: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       [number = number as Int] in

@@ -1,9 +1,10 @@
-// A view that counts reads.
+// A view that counts reads of rows and index entries. Reads by `appendReferences`,
+// `visitReferences` and `sum` are not counted.
 
 import Perdure
 import Synchronization
 
-/// The numbers of reads through views, and of rows written.
+/// The numbers of rows and entries read through views, and of rows written by commits.
 final class ReadCounts: Sendable {
   private let rowCount = Atomic<Int>(0)
   private let entryCount = Atomic<Int>(0)
@@ -126,7 +127,7 @@ final class CountingView: StoreView {
   }
 }
 
-/// A store that counts the reads and writes of contexts.
+/// A store that counts the rows that contexts save. Its views count their reads (`CountingView`).
 final class CountingStore: PersistentStore {
   private let store: any PersistentStore
   private let counts: ReadCounts

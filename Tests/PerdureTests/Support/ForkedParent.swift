@@ -7,7 +7,7 @@ import Testing
 
 @testable import Perdure
 
-/// A container with saved notes, and the objects that its process has at a fork.
+/// A container with saved notes, and the objects that the parent process has when it forks.
 final class ForkedParent {
   static let count = 30
 
@@ -30,7 +30,8 @@ final class ForkedParent {
     var description = PersistentStoreDescription(path: path, isReadOnly: isReadOnly)
     description.configuresEngine = { options in
       options.fileSystem = fileSystem
-      // With these options, no thread changes the files meanwhile, and a close writes a checkpoint.
+      // With these options, no background thread changes the files, and a close writes a
+      // checkpoint.
       options.compactsAutomatically = false
       options.checkpoints.closeTailBytes = 0
     }
@@ -48,7 +49,7 @@ final class ForkedParent {
       try context.save()
     }
     loaded = try context.fetch(Self.request("text == '7'"))[0]
-    guard loaded["text"] as? String == "7" else { throw Violation("note 7") }
+    guard loaded["text"] as? String == "7" else { throw Violation("note 7 has another text") }
     let others = container.newContext()
     fault = others.object(with: try context.fetch(Self.request("text == '8'"))[0].objectID)
     guard fault.isFault else { throw Violation("note 8 is loaded") }
@@ -60,8 +61,8 @@ final class ForkedParent {
     return request
   }
 
-  /// Checks that the parent can save, that no other process can open the store for writing, and
-  /// that the next opening finds every note.
+  /// Checks that the parent can save, and that no other process can open the store for writing.
+  /// Then closes and opens the store, and checks that it has every note and no damage.
   func checkGoesOn() throws {
     for number in 0..<20 {
       context.insertNewObject(forEntityName: "Note")["text"] = "later \(number)"
@@ -69,12 +70,12 @@ final class ForkedParent {
     }
     loaded["text"] = "seven"
     try context.save()
-    try expectInFork(fault["text"] as? String == "8", "the fault of the parent reads something else")
+    try expectInFork(fault["text"] as? String == "8", "the parent's fault has another text")
     let other = try ForkedChild.run(seconds: 300) { [path] in
       do { try Self.opened(path).close() } catch { return Self.engineCode(of: error) }
       return "open"
     }
-    try expectInFork(other.words == "locked", "another process finds the store \(other)")
+    try expectInFork(other.words == "locked", "another process was not refused with locked: \(other)")
     try container.close()
     let again = try Self.opened(path)
     let found = try again.newContext().fetch(Self.noteRequest).compactMap { $0["text"] as? String }
@@ -86,7 +87,8 @@ final class ForkedParent {
     try expectInFork(try inspection.verifyGraph().isClean, "the graph is damaged")
   }
 
-  /// The code of the engine's error that is the cause of an error of the graph.
+  /// The code of the engine's error that caused `error`; the description of `error` if the engine
+  /// did not cause it.
   static func engineCode(of error: any Error) -> String {
     guard let error = error as? PerdureError, let cause = error.cause as? StoreError else {
       return "\(error)"
@@ -95,7 +97,7 @@ final class ForkedParent {
   }
 }
 
-/// The calls that a child process makes on the container of its parent.
+/// A call that a child process makes on its parent's container.
 struct ForkedCall {
   let name: String
   let code: PerdureError.Code
@@ -182,7 +184,8 @@ func expectInFork(_ isTrue: @autoclosure () throws -> Bool, _ what: @autoclosure
   throw violation
 }
 
-/// Runs a child process. Checks its report, and that no file of the store has changed.
+/// Runs a child process. Checks its report and how it ends. Checks that it changes no file of the
+/// store and makes no backup.
 func runChild(
   _ parent: ForkedParent, _ name: String, report: String = "", isKilled: Bool = false,
   _ body: () throws -> String
@@ -195,9 +198,9 @@ func runChild(
   try expectInFork(isAsExpected, "\(name): \(child)")
   for backup in [".backup", ".backup.copy"] {
     try expectInFork(
-      try POSIXFileSystem().kind(of: parent.path + backup) == nil, "\(name): there is a backup")
+      try POSIXFileSystem().kind(of: parent.path + backup) == nil, "\(name): the child made a backup")
   }
-  try expectInFork(try files(in: parent.path) == before, "\(name): other files")
+  try expectInFork(try files(in: parent.path) == before, "\(name): the child changed files of the store")
 }
 
 private func files(in directory: String) throws -> [String: [UInt8]] {

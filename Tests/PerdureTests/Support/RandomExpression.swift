@@ -1,4 +1,4 @@
-// Random comparisons of expressions of every form, with operands of suitable and of wrong types.
+// Generates random comparisons of expressions of every form. Operands have suitable or wrong types.
 
 import FoundationEssentials
 import Perdure
@@ -6,14 +6,13 @@ import PerdurePredicates
 import PerdureTestSupport
 
 extension RandomPredicate {
-  /// The type that the operator around an expression needs. Some generated expressions have another
-  /// type.
+  /// The type that the enclosing operator needs. Some generated expressions have another type on
+  /// purpose.
   enum Need: CaseIterable {
     case number, whole, text, collection, anything
   }
 
-  /// A single comparison. It is not joined with others, so every operand is evaluated for every
-  /// object.
+  /// A single comparison. No AND or OR encloses it, so both sides are evaluated for every object.
   mutating func expressionComparison(_ entity: EntityStorage) -> FetchPredicate {
     let op = random.pick(FetchComparison.Operator.allCases)
     let need = random.pick([Need.number, .number, .text, .collection, .anything])
@@ -185,7 +184,7 @@ extension RandomPredicate {
 
   // MARK: Operands
 
-  /// A constant, or a path from the object or from a variable.
+  /// A constant, the object itself, or a path from the object or from a variable.
   private mutating func operand(
     _ need: Need, _ entity: EntityStorage, _ variables: [String: EntityStorage], depth: Int
   ) -> FetchExpression {
@@ -210,7 +209,7 @@ extension RandomPredicate {
     }
   }
 
-  /// A path to a property that meets the need in most cases.
+  /// A path to a property. In most cases, the property meets the need.
   private mutating func path(_ need: Need, _ entity: EntityStorage) -> PropertyPath {
     var names: [String] = []
     var here = entity

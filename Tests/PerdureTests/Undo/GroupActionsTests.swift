@@ -3,8 +3,8 @@ import Testing
 
 @testable import Perdure
 
-/// An undo manager with the rules of Foundation's: a new action removes those to redo, unless an
-/// undo or a redo is running.
+/// An undo manager with the rules of Foundation's undo manager: a new action removes the actions to
+/// redo, unless an undo or a redo is running.
 @MainActor private final class ActionStack: UndoActionStack {
   private enum Mode { case idle, undoing, redoing }
 
@@ -47,7 +47,7 @@ import Testing
   }
 }
 
-@MainActor @Suite("Actions of undo groups in an undo manager of the system")
+@MainActor @Suite("Actions of undo groups in an undo manager with Foundation's rules")
 struct GroupActionsTests {
   private let scene: UndoScene
   private let volume: UndoVolume
@@ -73,7 +73,7 @@ struct GroupActionsTests {
     scene.manager.groups(direction).map(\.name)
   }
 
-  @Test("A save adds no action, also after an undo")
+  @Test("A save adds no action, even after an undo")
   func saves() throws {
     edit("A")
     try scene.context.save()
@@ -86,7 +86,7 @@ struct GroupActionsTests {
     #expect(volume.title == "B" && stack.undoNames == ["A", "B"])
   }
 
-  @Test("A rollback removes the actions of its groups, and adds those of groups that return")
+  @Test("A rollback removes the actions of discarded groups, and adds those of restored groups")
   func rollback() throws {
     edit("A")
     try scene.context.save()
@@ -99,7 +99,7 @@ struct GroupActionsTests {
     #expect(volume.title == "A" && stack.undoNames == ["A"] && stack.redoNames == [])
   }
 
-  @Test("The action of a refused undo stays")
+  @Test("A refused undo keeps its action")
   func refused() throws {
     edit("A")
     edit("B")
@@ -109,7 +109,7 @@ struct GroupActionsTests {
     #expect(volume.title == "other" && stack.undoNames == ["A", "B"] && stack.redoNames == [])
   }
 
-  @Test("A group that is undone directly has no action, and older actions to redo are removed")
+  @Test("A group that the context undoes directly has no action, and the actions to redo are removed")
   func direct() throws {
     for title in ["A", "B", "C"] { edit(title) }
     stack.undo()
@@ -120,7 +120,7 @@ struct GroupActionsTests {
     #expect(stack.undoNames == ["A", "B"])
   }
 
-  @Test("Groups before the registration have no action, and a cancelled registration adds none")
+  @Test("Groups before a registration have no action, and cancelling the registration removes its actions")
   func limits() {
     edit("A")
     let second = ActionStack()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Undo while the store cannot be read")
 struct UndoUnreadableTests {
-  @Test("Whichever read of a save fails, the undo of a saved group restores the value before it")
+  @Test("If a save succeeds although a read fails, an undo restores the value before the group")
   func savedGroup() throws {
     let (container, failing) = try UnreadableStore.container()
     for reads in 0..<20 {
@@ -22,7 +22,7 @@ struct UndoUnreadableTests {
         isSaved = (try? context.save()) != nil
         failing.set([])
       }
-      // Needed if any read has failed.
+      // A failed read can leave unsaved changes.
       context.rollback()
       guard isSaved else { continue }
       #expect(company.name == "D")
@@ -32,7 +32,7 @@ struct UndoUnreadableTests {
     }
   }
 
-  @Test("If the former value of an edit after a save cannot be read, a rollback keeps no wrong value")
+  @Test("If the value before an edit cannot be read when its group ends, a rollback still restores it")
   func editAfterSave() throws {
     let (container, failing) = try UnreadableStore.container()
     let context = container.newContext()
@@ -91,7 +91,7 @@ struct UndoUnreadableTests {
     }
   }
 
-  @Test("An undo that cannot read keeps unsaved edits, transient values and later groups")
+  @Test("An undo whose reads fail keeps unsaved edits, transient values and the groups to redo")
   func keptEdits() throws {
     let (container, failing) = try UnreadableStore.container(classes: [
       UndoShelf.self, UndoVolume.self, UndoMark.self,

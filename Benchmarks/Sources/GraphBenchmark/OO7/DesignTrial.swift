@@ -1,12 +1,13 @@
 import Foundation
 import Measuring
 
-/// Runs OO7's queries and changes on an engine. Each query uses a newly opened store. Only the hot
-/// traversal finds the objects of the previous traversal in memory.
+/// Runs OO7's queries and changes on an engine. An engine with a file opens its store again before
+/// each operation. The hot traversal is the exception: it finds the objects of a previous traversal
+/// in memory.
 struct DesignTrial {
   let design: DesignData
   let repetitions: Int
-  /// The operations to run. Insertions precede deletions.
+  /// The operations to run, in the order of `DesignWorkload`. Insertions run before deletions.
   let workloads: Set<DesignWorkload>
   let folder: URL
 
@@ -43,7 +44,7 @@ struct DesignTrial {
       row: workload.rawValue, isPerObject: false, answer: answer, cost: .median(of: costs))
   }
 
-  /// Checks the number of atomic parts.
+  /// Checks the number of atomic parts, and returns the answer of the scan.
   @discardableResult
   private func check(_ engine: some DesignEngine, additions: Int) throws -> Answer {
     try engine.prepare(.scan)
@@ -58,7 +59,7 @@ struct DesignTrial {
 }
 
 extension DesignData {
-  /// The number of atomic parts that a query finds; nil for other queries.
+  /// The number of atomic parts that a query finds; nil for insertions and deletions.
   func expected(_ workload: DesignWorkload) -> Int? {
     switch workload {
     case .traverseCold, .traverseHot:

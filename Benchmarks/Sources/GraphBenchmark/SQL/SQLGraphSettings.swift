@@ -14,9 +14,9 @@ enum SQLGraphSettings {
   }
 
   /// The program maintains the number of a company's workers and the sum of their salaries, because
-  /// triggers are not faster. The ids of rows follow the numbers of workers, companies and
-  /// projects, and begin with 1. At the end of a transaction, the database checks that the target
-  /// of every reference exists, as Perdure does.
+  /// triggers are not faster. The id of a row is one more than the number of its worker, company or
+  /// project. At the end of a transaction, the database checks that the target of every reference
+  /// exists. Perdure does the same.
   static let schema = """
     CREATE TABLE IF NOT EXISTS company(
       id INTEGER PRIMARY KEY, name TEXT NOT NULL, worker_count INTEGER NOT NULL, salary_sum INTEGER NOT NULL);

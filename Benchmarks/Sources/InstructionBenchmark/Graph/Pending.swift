@@ -1,12 +1,13 @@
 import Perdure
 
-/// Unsaved changes of a context in which operations run. Half of them are updates, the others are
-/// new objects.
+/// The unsaved changes of the context in which operations run. Half of them are updates, and the
+/// others are new objects.
 struct Pending: Hashable, Sendable {
   enum Kind: String {
     /// Changes of notes, which no operation reads.
     case otherEntity = "of another entity"
-    /// Changes of workers that no operation finds, in companies that no operation reads.
+    /// Changes of workers that no operation finds. The updated ones are in companies that no
+    /// operation reads. The new ones have no company.
     case sameEntity = "of the same entity"
   }
 
@@ -21,7 +22,7 @@ struct Pending: Hashable, Sendable {
 
   var title: String { count == 0 ? "none" : "\(count) \(kind.rawValue)" }
 
-  /// Makes the changes in a context, and applies their delete rules and inverses.
+  /// Makes the changes in a context, and processes them (`processPendingChanges`).
   func make(in context: ManagedObjectContext) throws {
     let half = count / 2
     switch kind {
@@ -43,7 +44,7 @@ struct Pending: Hashable, Sendable {
 
   private func changeWorkers(_ half: Int, _ context: ManagedObjectContext) throws {
     guard half > 0 else { return }
-    // The second half of all companies, whose workers no operation finds.
+    // Changes workers of the second half of the companies. No operation finds these workers.
     let low = Int64(BaseGraph.workerCount / 2)
     for worker in try context.fetch(Worker.self, limit: half, where: { $0.number >= low }) {
       (worker.salary, worker.rating) = (1_000_000 + worker.number, -1)
