@@ -155,15 +155,12 @@ final class EditRecorder {
   /// Replaces the recorded values of a deleted object by those that another context has saved since
   /// the deletion, before a save removes the object. Its undo then restores the saved values.
   ///
-  /// - Parameter saved: The columns of the stored row, and whether the context has not changed
-  ///   them.
-  func acceptSaved(
-    _ saved: [Int: (value: Value, isUnchanged: Bool)], ofDeleted reference: ObjectReference
-  ) {
+  /// - Parameter saved: The columns of the stored row.
+  func acceptSaved(_ saved: [Int: Value], ofDeleted reference: ObjectReference) {
     guard let group = deletionGroups.group(ofDeleted: reference, among: openGroups) else { return }
     group.replaceValues(ofRemoved: reference) { slot, value in
-      guard let (new, isUnchanged) = saved[slot],
-        isUnchanged || hiddenSaves.hasReplaced(.value(value), at: .column(reference, slot: slot))
+      guard let new = saved[slot],
+        hiddenSaves.hasReplaced(.value(value), at: .column(reference, slot: slot))
       else { return value }
       return new
     }

@@ -3,8 +3,8 @@
 // A context keeps its unsaved edits when it shows a save of another context. If both have changed
 // the same place, the edit hides the saved value. The undo of the edit would restore the value that
 // the other context has replaced, and the next save would replace the saved value silently. So it
-// is a conflict. An undo that restores another unsaved value is none: that value hides the saved
-// one too.
+// is a conflict. An undo that restores another unsaved value does not conflict, because that value
+// also hides the saved one.
 //
 // Invariants:
 //   HS1. `replaced` has all places whose unsaved edits hide a saved content, with the stored
@@ -15,8 +15,10 @@
 //        `replaced` has the column of the other one. The undo of the unsaved link is a conflict.
 //   HS3. After a save or a rollback there are no such places. A place is also removed when an undo
 //        has overwritten it. If an edit is discarded, its place stays; HS1 excludes it.
-//   HS4. `deletions` has the objects with a pending deletion whose row another context has written
-//        since. When a save removes the row, the undo group gets the values of the row.
+//   HS4. `deletions` has the objects with a pending deletion whose columns other contexts have
+//        changed since, and `replaced` has these columns. When a save removes the row, the undo
+//        group gets the saved values instead of the replaced ones. Values that were never saved
+//        stay.
 
 internal import PerdurePredicates
 
@@ -44,7 +46,7 @@ struct HiddenSaves {
 
   mutating func remove(_ place: EditedPlace) { replaced[place] = nil }
 
-  /// Notes that another context has written the row of a deleted object.
+  /// Notes that another context has changed columns of a deleted object.
   mutating func insertDeletion(_ reference: ObjectReference) { deletions.insert(reference) }
 
   mutating func removeAll() { (replaced, deletions) = ([:], []) }

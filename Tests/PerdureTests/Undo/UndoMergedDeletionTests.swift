@@ -32,4 +32,19 @@ struct UndoMergedDeletionTests {
     let found = undoConflicts { () throws(PerdureError) in try context.undo() }
     #expect(!found.isEmpty || volume.shelf === other)
   }
+
+  @Test("Unsaved values from before the deletion return beside saved values of another context")
+  func unsavedValues() throws {
+    let scene = try UndoScene()
+    let (context, shelf, volume) = (scene.context, try scene.shelf(), try scene.volume("One"))
+    context.undoGroup("Edit") { (volume.title, volume.shelf) = ("Mine", shelf) }
+    context.undoGroup("Delete") {
+      volume.title = "One"
+      context.delete(volume)
+    }
+    try scene.changeElsewhere { try undoVolume(volume.objectID, $0).pages = 9 }
+    try context.save()
+    try context.undo()
+    #expect(volume.title == "Mine" && volume.shelf === shelf && volume.pages == 9)
+  }
 }

@@ -32,9 +32,7 @@ final class HiddenSaveSearch {
       do {
         try recordPartners(of: overlay, in: newest, recorder)
         if overlay.isNew { continue }
-        if overlay.isDeleted, try isWritten(overlay.reference, in: newest) {
-          recorder.hiddenSaves.insertDeletion(overlay.reference)
-        }
+        if overlay.isDeleted { try recordDeletion(of: overlay, in: newest, recorder) }
         try recordColumns(of: overlay, in: newest, recorder)
         try recordPositions(in: overlay, in: newest, recorder)
       } catch {
@@ -59,6 +57,20 @@ final class HiddenSaveSearch {
 
   private func isWritten(_ reference: ObjectReference, in newest: any StoreView) throws -> Bool {
     try viewState.view.version(of: reference) != newest.version(of: reference)
+  }
+
+  /// Records the columns of a deleted object that the newer state has changed (HS4).
+  private func recordDeletion(
+    of overlay: ObjectOverlay, in newest: any StoreView, _ recorder: EditRecorder
+  ) throws {
+    guard try isWritten(overlay.reference, in: newest),
+      let shown = try rebase.columns(of: overlay, in: viewState.view),
+      let store = try rebase.columns(of: overlay, in: newest)
+    else { return }
+    for (slot, old) in shown where store[slot] != old {
+      recorder.hiddenSaves.insertDeletion(overlay.reference)
+      recorder.hiddenSaves.insert(.column(overlay.reference, slot: slot), replaced: .value(old))
+    }
   }
 
   private func recordColumns(

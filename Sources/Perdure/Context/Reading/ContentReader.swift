@@ -92,14 +92,13 @@ final class ContentReader: EditedContentReader {
         hasPermanentID: wasStored || overlay?.hasPermanentID == true))
   }
 
-  /// The columns of the stored row of an object whose deletion is pending, and whether this context
-  /// has not changed them. Empty for other objects.
-  func storedColumns(ofDeleted reference: ObjectReference) -> [Int: (value: Value, isUnchanged: Bool)] {
+  /// The columns of the stored row of an object whose deletion is pending. Empty for other objects.
+  func storedColumns(ofDeleted reference: ObjectReference) -> [Int: Value] {
     guard let overlay = pending[reference], overlay.isDeleted, !overlay.isNew else { return [:] }
-    var columns: [Int: (value: Value, isUnchanged: Bool)] = [:]
+    var columns: [Int: Value] = [:]
     _ = viewState.withStoredRow(reference) { row in
       for slot in overlay.shape.properties.indices where overlay.shape.isColumn(slot) {
-        columns[slot] = (row.value(slot), overlay.value(slot) == nil)
+        columns[slot] = row.value(slot)
       }
     }
     return columns
