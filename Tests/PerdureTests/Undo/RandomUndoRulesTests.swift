@@ -54,8 +54,9 @@ private final class UndoRulesRun {
   private let other: ManagedObjectContext
   /// The content of the context after the last step.
   private var content = UndoRulesContent()
-  /// Whether a save has changed objects: it has merged objects with the same unique value.
-  private var hasMerged = false
+  /// Whether a save can make later undos conflict: it has merged objects with the same unique
+  /// value, or has removed objects to which a later group referred.
+  private var canConflict = false
   private let childManager = ContextUndoManager()
   private var lastingChild: ManagedObjectContext?
   private var observation: ContextObservation?
@@ -284,7 +285,7 @@ private final class UndoRulesRun {
     desk.note("  refused: \(error.undoConflicts)")
     desk.expect(error.code == .undoConflict && policy == .refuse, "\(error)")
     desk.expect(!error.undoConflicts.isEmpty, "a refusal without conflicts")
-    desk.expect(causes != .none || hasMerged, "conflicts without a cause: \(error.undoConflicts)")
+    desk.expect(causes != .none || canConflict, "conflicts without a cause: \(error.undoConflicts)")
   }
 
   /// Checks that the values that the other context has saved, and that no edit of the context has
@@ -295,7 +296,8 @@ private final class UndoRulesRun {
         let values = after.objects[value.object],
         !value.value.hasPrefix("#") || after.objects[value.value] != nil
       else { continue }
-      desk.expect(values[value.property] == value.value, "the saved \(value) is \(values[value.property] ?? "absent")")
+      desk.expect(
+        values[value.property] == value.value, "the saved \(value) is \(values[value.property] ?? "absent")")
     }
   }
 
@@ -364,6 +366,7 @@ private final class UndoRulesRun {
     desk.note("saves, \(context.mergePolicy)")
     let before = content
     let undoCount = manager.undoCount
+    let hasDeletions = !context.deletedObjects.isEmpty
     do {
       try context.save()
     } catch {
@@ -380,7 +383,7 @@ private final class UndoRulesRun {
     desk.expect(!context.hasChanges || causes.areHooksOn, "the context has changes after a save")
     context.refreshAllObjects()
     let saved = desk.content(context)
-    hasMerged = hasMerged || saved != before
+    canConflict = canConflict || saved != before || hasDeletions
     othersValues = othersValues.filter {
       saved.objects[$0.object].map { [value = $0] in $0[value.property] == value.value } ?? true
     }
