@@ -50,8 +50,8 @@ struct RowIndexExtractor: IndexExtractor {
         let bytes = try store.value(key: StoredModelRecord.key, inKeyspaceNamed: LogKeyspaces.metaName)
       else {
         throw StoreError(
-          .corruption, "A row index has an invalid definition, or the stored model is missing; restore a backup"
-        )
+          .corruption,
+          "A row index has an invalid definition, or the stored model is missing; restore a backup")
       }
       let schema = try decode(bytes).schema
       let name = IndexDefinition.name(inParameters: text)
