@@ -52,14 +52,21 @@ struct LifeCycleTests {
     }
   }
 
+  /// The saved object in another context, where `awakeFromFetch` sets its age to 40.
+  private func awakenWithAge40(
+    _ member: Member, in other: ManagedObjectContext, _ diary: Diary
+  ) throws -> Member {
+    try member.managedObjectContext?.save()
+    other.refreshAllObjects()
+    diary.on("m.awakeFromFetch") { $0.age = 40 }
+    return try other.same(member)
+  }
+
   @Test("X6 A value set by awakeFromFetch is not a change, and is saved with the next change")
   func untrackedWhileAwaking() throws {
     try Clubhouse.visit { container, context, diary in
-      let member = context.member("m")
-      try context.save()
-      let other = container.newContext()
-      diary.on("m.awakeFromFetch") { $0.age = 40 }
-      let copy = try other.same(member)
+      let (member, other) = (context.member("m"), container.newContext())
+      let copy = try awakenWithAge40(member, in: other, diary)
       #expect(copy.age == 40 && !copy.hasChanges && !other.hasChanges)
       #expect(try other.count(for: Member.fetchRequest { $0.age == 40 }) == 0)
       copy.name = "n"
@@ -73,11 +80,8 @@ struct LifeCycleTests {
   @Test("X6 The stored value, set over a value of awakeFromFetch, does not replace a later save")
   func storedValueWhileAwaking() throws {
     try Clubhouse.visit { container, context, diary in
-      let member = context.member("m")
-      try context.save()
-      let other = container.newContext()
-      diary.on("m.awakeFromFetch") { $0.age = 40 }
-      let copy = try other.same(member)
+      let (member, other) = (context.member("m"), container.newContext())
+      let copy = try awakenWithAge40(member, in: other, diary)
       #expect(copy.age == 40)
       copy.age = 0
       #expect(copy.age == 0 && copy.hasChanges)

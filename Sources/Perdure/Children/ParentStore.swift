@@ -48,9 +48,9 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   package func commit(_ change: StoreChange) throws -> any StoreView { try commit(change, []) }
 
-  /// Applies a child's save to the parent context, completely or not at all. Calls no observer:
-  /// their edits of the child would be lost, until it has dropped its saved changes
-  /// (`reportCommit`).
+  /// Applies a child's save to the parent context, completely or not at all. Calls no observer,
+  /// because an observer may edit the child, and the child then drops its saved changes.
+  /// `reportCommit` calls the observers afterwards.
   ///
   /// - Parameter transients: The transient values that the child has set.
   func commit(_ change: StoreChange, _ transients: [ChangedTransients]) throws -> any StoreView {

@@ -138,6 +138,7 @@ final class SiblingGroups {
   /// - Returns: Whether the group has taken the header.
   func leave(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
     guard let group = lasting.unmanaged(header.pointee.groupNumber) else { return false }
+    // The instance retains the group until the release below (GS3).
     let isTaken = group._withUnsafeGuaranteedRef { $0.takeBack(header) }
     group.release()
     return isTaken

@@ -10,11 +10,12 @@ internal import PerdurePredicates
 ///     conversation.messages.move(message, to: 3)
 ///     let last = conversation.messages.last
 ///
-/// Every operation on one object, at any position, is O(log n). Such an operation loads no object,
-/// and a save writes one short record with the object's order key. Insertions of several contexts
-/// at different positions all succeed. If several contexts insert at the same position, the objects
-/// are adjacent, in the same order for all contexts. If two contexts move the same object, the
-/// second save is a conflict.
+/// Every operation on one object, at any position, is O(log n). Exception: if the relationship has
+/// become ordered in a later model, positions are O(n log n) until its first edit is saved. Such an
+/// operation loads no object, and a save writes one short record with the object's order key.
+/// Insertions of several contexts at different positions all succeed. If several contexts insert at
+/// the same position, the objects are adjacent, in the same order for all contexts. If two contexts
+/// move the same object, the second save is a conflict.
 ///
 /// A literal, or `OrderedToMany(found)` of any sequence, lists objects in the order in which they
 /// are to be assigned to a relationship. Such a list is read-only; see `ToMany`.

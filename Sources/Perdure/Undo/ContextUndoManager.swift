@@ -108,9 +108,10 @@ public final class ContextUndoManager {
   ///   state before its last save (`setQueryGeneration`). Then nothing is undone, and the group
   ///   stays. So `undo` can be called again. Exception: after 134060, a context that demanded
   ///   a rollback before, or whose hooks have saved during the undo, demands a rollback.
-  /// - Complexity: O(k log n) for k changes in a store of n objects. If the group has inserted
-  ///   objects, or another context has removed an object that returns, also O(u) for u objects with
-  ///   unsaved changes.
+  /// - Complexity: O(k log n) for k changes in a store of n objects. If an object of the group does
+  ///   not exist, also O(c) for c changes in all groups. If the group has inserted objects, or
+  ///   another context has removed an object that returns, also O(u) for u objects with unsaved
+  ///   changes.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try context?.takeBack(.undo, policy)
   }
@@ -293,10 +294,9 @@ extension ContextUndoManager {
     callObservers()
   }
 
-  /// Checks the invariants of the groups, for tests.
-  func checkInvariants() {
-    history.checkInvariants()
-    madeRecorder?.checkInvariants()
+  /// The violations of the groups' invariants, for tests.
+  var brokenInvariants: [String] {
+    history.brokenInvariants + (madeRecorder?.brokenInvariants ?? [])
   }
 
   /// Delays the calls of observers: between the plan of a save and its end, their edits would be

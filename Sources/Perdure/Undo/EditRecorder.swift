@@ -167,9 +167,9 @@ final class EditRecorder {
     deletionGroups.close(before: openGroups)
   }
 
-  /// Checks the invariants of the open groups, for tests.
-  func checkInvariants() {
-    for group in openGroups + deletionGroups.open { group.checkInvariants() }
+  /// The violations of the open groups' invariants, for tests.
+  var brokenInvariants: [String] {
+    (openGroups + deletionGroups.open).flatMap(\.brokenInvariants)
   }
 
   /// Begins a new interval (ER1). Does nothing if the context has another recorder.

@@ -24,28 +24,15 @@ struct MergedReferences {
     (self.survivors, self.graph, self.stored) = (survivors, graph, stored)
   }
 
-  /// The group with the merged objects replaced. If two places become one, the content before the
-  /// first one and after the second one are kept (UG1 in OpenUndoGroup.swift).
+  /// The group with the merged objects replaced. Two places can become one.
   func replaced(in group: UndoGroup) -> UndoGroup {
-    var changes: [UndoGroup.Change] = []
-    var positions: [EditedPlace: Int] = [:]
-    for change in group.changes {
-      let (place, after) = (replaced(change.place), replaced(change.after))
-      let before = before(change.before, at: place, replacing: change.place)
-      if let position = positions[place] {
-        let earlier = changes[position]
-        changes[position] = UndoGroup.Change(
-          place: place, before: earlier.before, after: after,
-          isSpread: earlier.isSpread && change.isSpread)
-      } else {
-        positions[place] = changes.count
-        changes.append(
-          UndoGroup.Change(
-            place: place, before: before, after: after, isSpread: change.isSpread))
-      }
+    let changes = group.changes.map { change in
+      let place = replaced(change.place)
+      return UndoGroup.Change(
+        place: place, before: before(change.before, at: place, replacing: change.place),
+        after: replaced(change.after), isSpread: change.isSpread)
     }
-    changes.removeAll { isRelation($0.place) && $0.before.isSame(as: $0.after) }
-    return UndoGroup(name: group.name, changes: changes, number: group.number)
+    return UndoGroup(name: group.name, changes: UndoGroup.merged(changes), number: group.number)
   }
 
   /// The content before a change of a place that has replaced another one.

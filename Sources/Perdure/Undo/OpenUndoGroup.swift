@@ -124,6 +124,10 @@ final class OpenUndoGroup {
     let changed = edits.takeUnread()
     for position in changed {
       let entry = edits.entries[position]
+      if entry.isRemoved {
+        edits.didRead(position)
+        continue
+      }
       if entry.before.isStored, let stored = reader.storedContent(of: entry.place) {
         edits.entries[position].before = stored
       }
@@ -160,8 +164,8 @@ final class OpenUndoGroup {
     return UndoGroup.Change(place: place, before: before, after: after, isSpread: isSpread)
   }
 
-  /// Checks UG1, UG3 and UG5, for tests.
-  func checkInvariants() { edits.checkInvariants() }
+  /// The violations of UG1, UG3 and UG5, for tests.
+  var brokenInvariants: [String] { edits.brokenInvariants }
 
   // MARK: Other references and values
 

@@ -6,8 +6,9 @@
 // are needed.
 //
 // Invariant:
-//   UG5. `unread` has the positions of all entries with a content that was not read, and `unsaved`
-//        those of all others that differ from their saved contents.
+//   UG5. The entries from `readEnd` on were not read yet. Of the others, `unread` has the positions
+//        of all with a content that was not read, and `unsaved` those of all that differ from their
+//        saved contents.
 
 internal import PerdurePredicates
 
@@ -51,6 +52,8 @@ struct RecordedEdits {
   private(set) var hasInsertions = false
   /// The objects that the group has removed and inserted again.
   var insertedAgain: Set<ObjectReference> = []
+  /// The end of the entries that were read at least once.
+  private var readEnd = 0
   private var unread: [Int] = []
   private var unsaved: [Int] = []
   private var removedCount = 0
@@ -64,10 +67,8 @@ struct RecordedEdits {
 
   mutating func append(_ new: Entry) {
     if case .object = new.place, new.before.isAbsent { hasInsertions = true }
-    let position = entries.count
-    positions[new.place] = position
+    positions[new.place] = entries.count
     entries.append(new)
-    mark(position)
   }
 
   mutating func append(saved: SavedContents, _ place: EditedPlace) {
@@ -84,6 +85,7 @@ struct RecordedEdits {
 
   /// Adds an entry to `unread` or to `unsaved` (UG5).
   private mutating func mark(_ position: Int) {
+    if position >= readEnd { return }
     if entries[position].lacksContent {
       if entries[position].isUnread { return }
       entries[position].isUnread = true
@@ -94,9 +96,10 @@ struct RecordedEdits {
     }
   }
 
+  /// The positions of the entries that may lack a content, and of removed ones.
   mutating func takeUnread() -> [Int] {
-    defer { unread = [] }
-    return unread
+    defer { (unread, readEnd) = ([], entries.count) }
+    return unread + Array(readEnd..<entries.count)
   }
 
   /// Notes that the contents of an entry of `takeUnread` were read, or could not be read (UG4).
@@ -172,9 +175,10 @@ struct RecordedEdits {
 
   /// Removes the entries that nothing needs any more, if they are the majority.
   mutating func compact() {
-    if removedCount <= entries.count / 2 || !unread.isEmpty { return }
+    if removedCount <= entries.count / 2 || !unread.isEmpty || readEnd < entries.count { return }
     let needed = entries.filter { !$0.isRemoved || $0.saved != nil }
     (entries, positions, unsaved, removedCount) = (needed, [:], [], 0)
+    readEnd = needed.count
     for (position, entry) in needed.enumerated() {
       if entry.isRemoved { removedCount += 1 } else { positions[entry.place] = position }
       if entry.isUnsaved { unsaved.append(position) }
@@ -210,7 +214,6 @@ struct RecordedEdits {
         entries.append(new)
         entries[entries.count - 1].isRemoved = true
         removedCount += 1
-        mark(entries.count - 1)
       } else if let position = positions[new.place] {
         entries[position].after = new.after
         mark(position)
@@ -220,19 +223,22 @@ struct RecordedEdits {
     }
   }
 
-  func checkInvariants() {
+  /// The violations of UG1, UG3 and UG5, for tests.
+  var brokenInvariants: [String] {
     let live = entries.indices.filter { !entries[$0].isRemoved }
-    precondition(
-      positions.count == live.count && live.allSatisfy { positions[entries[$0].place] == $0 },
-      "UG1: a place is not in the group exactly once.")
-    for position in live {
-      let entry = entries[position]
-      if case .column(let reference, _) = entry.place {
-        precondition(!hasInserted(reference), "UG3: the group has a column of an inserted object.")
-      }
-      precondition(
-        entry.isUnread || !entry.lacksContent && (entry.isUnsaved || entry.saved != nil),
-        "UG5: an entry would not be read or saved.")
+    var broken: [String] = []
+    if positions.count != live.count || !live.allSatisfy({ positions[entries[$0].place] == $0 }) {
+      broken.append("UG1: a place is not in the open group exactly once")
     }
+    for entry in live.map({ entries[$0] }) {
+      guard case .column(let owner, let slot) = entry.place, hasInserted(owner) else { continue }
+      broken.append("UG3: the open group has column \(slot) of the inserted object \(owner)")
+    }
+    for entry in live.filter({ $0 < readEnd }).map({ entries[$0] }) where !entry.isUnread {
+      if entry.lacksContent || !entry.isUnsaved && entry.saved == nil {
+        broken.append("UG5: \(entry.place) would not be read or saved")
+      }
+    }
+    return broken
   }
 }

@@ -29,19 +29,38 @@ struct UndoGroup {
 }
 
 extension UndoGroup {
-  /// Checks UG2 and UG3, for tests.
-  func checkInvariants() {
-    let (inserted, removed) = (objects { $0.isAbsent }, objects { !$0.isAbsent })
-    precondition(Set(changes.map(\.place)).count == changes.count, "UG1: a place is in the group twice.")
+  /// The violations of UG1, UG2 and UG3, for tests.
+  var brokenInvariants: [String] {
+    let inserted = objects { $0.isAbsent }
+    var broken: [String] = []
+    if Self.merged(changes).count != changes.count {
+      broken.append("UG1 or UG2: group \(number) has a place twice, or an unchanged place")
+    }
+    for case .column(let owner, let slot) in changes.map(\.place) where inserted.contains(owner) {
+      broken.append("UG3: group \(number) has column \(slot) of the inserted object \(owner)")
+    }
+    return broken
+  }
+
+  /// Changes in their order, with at most one for each place: the content before the first change
+  /// of the place, and after the last one. Omits places that have not changed, except the values of
+  /// objects that the changes remove (UG1, UG2).
+  static func merged(_ changes: some Sequence<Change>) -> [Change] {
+    var merged: [Change] = []
+    var positions: [EditedPlace: Int] = [:]
     for change in changes {
-      let owner = change.place.owner
-      if change.before.isSame(as: change.after) {
-        precondition(removed.contains(owner), "UG2: the group has an unchanged place.")
-      }
-      if case .column = change.place {
-        precondition(!inserted.contains(owner), "UG3: the group has a column of an inserted object.")
+      if let position = positions[change.place] {
+        merged[position] = Change(
+          place: change.place, before: merged[position].before, after: change.after,
+          isSpread: merged[position].isSpread && change.isSpread)
+      } else {
+        positions[change.place] = merged.count
+        merged.append(change)
       }
     }
+    let removed = objects(of: merged) { !$0.isAbsent }
+    merged.removeAll { $0.before.isSame(as: $0.after) && !removed.contains($0.place.owner) }
+    return merged
   }
 
   /// The changes of the group since an earlier time of it.
@@ -59,22 +78,8 @@ extension UndoGroup {
   /// The group with the changes of earlier groups before its own.
   func preceded(by earlier: [UndoGroup]) -> UndoGroup {
     if earlier.isEmpty { return self }
-    var merged: [Change] = []
-    var positions: [EditedPlace: Int] = [:]
-    for change in earlier.flatMap(\.changes) + changes {
-      if let position = positions[change.place] {
-        merged[position] = Change(
-          place: change.place, before: merged[position].before, after: change.after,
-          isSpread: merged[position].isSpread && change.isSpread)
-      } else {
-        positions[change.place] = merged.count
-        merged.append(change)
-      }
-    }
-    // The group may have set a content back (UG2).
-    let removed = UndoGroup(name: name, changes: merged, number: number).objects { !$0.isAbsent }
-    merged.removeAll { $0.before.isSame(as: $0.after) && !removed.contains($0.place.owner) }
-    return UndoGroup(name: name, changes: merged, number: number)
+    return UndoGroup(
+      name: name, changes: Self.merged(earlier.flatMap(\.changes) + changes), number: number)
   }
 
   /// The group with the reference `old` replaced by `new`.
@@ -86,5 +91,20 @@ extension UndoGroup {
           place: $0.place.renamed(old, new), before: $0.before.renamed(old, new),
           after: $0.after.renamed(old, new), isSpread: $0.isSpread)
       }, number: number)
+  }
+
+  /// The objects that the group has added or removed, by their content before the group.
+  func objects(where isIncluded: (_ before: EditedContent) -> Bool) -> Set<ObjectReference> {
+    Self.objects(of: changes, where: isIncluded)
+  }
+
+  private static func objects(
+    of changes: [Change], where isIncluded: (_ before: EditedContent) -> Bool
+  ) -> Set<ObjectReference> {
+    Set(
+      changes.compactMap { change in
+        guard case .object(let reference) = change.place, isIncluded(change.before) else { return nil }
+        return reference
+      })
   }
 }

@@ -231,11 +231,12 @@ struct UndoHistory {
     (stacks, saved) = (mapped(stacks), mapped(saved))
   }
 
-  /// Checks UH2, and the invariants of the groups, for tests.
-  func checkInvariants() {
-    precondition(byteCount == stacks.byteCount, "UH2: the size of the groups is wrong.")
-    precondition(!isOver, "UH2: there are more groups than allowed.")
-    for group in stacks.undo + stacks.redo { group.checkInvariants() }
+  /// The violations of UH2, and those of the groups, for tests.
+  var brokenInvariants: [String] {
+    var broken = (stacks.undo + stacks.redo).flatMap(\.brokenInvariants)
+    if byteCount != stacks.byteCount { broken.append("UH2: the size of the groups is wrong") }
+    if isOver { broken.append("UH2: there are more groups than allowed") }
+    return broken
   }
 
   private var isOver: Bool {

@@ -66,7 +66,7 @@ private final class SharedDesk {
     case 80..<90: try takeBack(.redo)
     default: try save()
     }
-    scene.manager.checkInvariants()
+    expect(scene.manager.brokenInvariants.isEmpty, "\(scene.manager.brokenInvariants)")
   }
 
   private func expect(_ holds: Bool, _ what: @autoclosure () -> String) {

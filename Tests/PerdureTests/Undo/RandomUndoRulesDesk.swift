@@ -65,6 +65,16 @@ struct UndoRulesContent: Equatable {
     UndoRulesContent(objects: objects.mapValues { $0.filter { $0.key != "mood" } })
   }
 
+  /// The content without references to removed objects. `.noAction` leaves them, and a context shows
+  /// them until it has unsaved changes of the parcel.
+  var withoutRemovedCrates: UndoRulesContent {
+    UndoRulesContent(
+      objects: objects.mapValues { values in
+        guard let crate = values["crate"], objects[crate] == nil else { return values }
+        return values.merging(["crate": "-"]) { $1 }
+      })
+  }
+
   /// The objects whose own properties differ; derived properties are not compared.
   func changedObjects(_ other: UndoRulesContent) -> Set<String> {
     func own(_ values: [String: String]?) -> [String: String]? {

@@ -57,7 +57,7 @@ private final class RandomDesk {
 
   func step() {
     do { try makeStep() } catch { expect(false, "\(error)") }
-    scene.manager.checkInvariants()
+    expect(scene.manager.brokenInvariants.isEmpty, "\(scene.manager.brokenInvariants)")
   }
 
   private func makeStep() throws {

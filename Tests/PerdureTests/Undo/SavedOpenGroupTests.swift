@@ -56,7 +56,7 @@ struct SavedOpenGroupTests {
       edit(UInt64(round), 2)
       group.didSave(reader)
       #expect(reader.readCount == before + 1)
-      group.checkInvariants()
+      #expect(group.brokenInvariants == [])
     }
     #expect(values(group.savedChanges())[20] == [0, 2] && group.savedChanges().count == 500)
   }
@@ -69,13 +69,13 @@ struct SavedOpenGroupTests {
     edit(2, 5)
     edit(4, 7)
     group.readContents(reader)
-    group.checkInvariants()
+    #expect(group.brokenInvariants == [])
     #expect(values(group.changes()) == [2: [0, 5], 3: [0, 1], 4: [0, 7]])
     edit(1, 9)
     group.readContents(reader)
     #expect(values(group.changes())[1] == [0, 9])
     group.rollBack()
-    group.checkInvariants()
+    #expect(group.brokenInvariants == [])
     let saved: [UInt64: [Int64?]] = [1: [0, 1], 2: [0, 1], 3: [0, 1]]
     #expect(values(group.changes()) == saved && values(group.savedChanges()) == saved)
   }
@@ -87,7 +87,7 @@ struct SavedOpenGroupTests {
       group.didSave(reader)
       edit(1, 0)
       group.didSave(reader)
-      group.checkInvariants()
+      #expect(group.brokenInvariants == [])
     }
     #expect(group.isSaved && group.changes().isEmpty && group.savedChanges().isEmpty)
   }
@@ -114,7 +114,7 @@ struct SavedOpenGroupTests {
         }
         let copy = test.group.copy
         test.group.readContents(test.reader)
-        test.group.checkInvariants()
+        #expect(test.group.brokenInvariants == [], "run \(run), step \(step)")
         var expected: [UInt64: [Int64?]] = [:]
         for id in 0..<6 {
           let now = test.reader.now[test.place(UInt64(id)), default: 0]

@@ -29,4 +29,26 @@ struct UndoDroppedDeletionTests {
     try context.save()
     #expect(later.volumes.map(\.title) == ["a"])
   }
+
+  @Test(
+    "The undo of a dropped deletion does not link the object again after another context has unlinked it",
+    arguments: [false, true])
+  func unlinked(_ isDroppedByPolicy: Bool) throws {
+    let scene = try UndoScene()
+    let (context, shelf) = (scene.context, try scene.shelf("a"))
+    let volume = shelf.volumes[0]
+    context.undoGroup("Delete") { context.delete(volume) }
+    try scene.saveElsewhere { try undoVolume(volume.objectID, $0).shelf = nil }
+    if isDroppedByPolicy {
+      context.mergePolicy = .mergeByPropertyStoreTrump
+      try context.save()
+    } else {
+      context.refresh(volume, mergeChanges: false)
+    }
+    #expect(!volume.isDeleted && volume.shelf == nil)
+    let found = undoConflicts { () throws(PerdureError) in try context.undo() }
+    #expect(!found.isEmpty && volume.shelf == nil)
+    try context.undo(.keepCurrent)
+    #expect(volume.shelf == nil && shelf.volumes.isEmpty && !context.hasChanges)
+  }
 }

@@ -97,7 +97,7 @@ final class DeleteRules {
     }
   }
 
-  /// Removes the discarded one-way links to a deleted object.
+  /// Removes the saved one-way links to a deleted object.
   private func forgetSavedLinks(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.incoming { forgetStored(overlay.reference, relationship) }
     forgetTransient(overlay.reference)

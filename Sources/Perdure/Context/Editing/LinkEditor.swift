@@ -90,7 +90,8 @@ final class LinkEditor {
   }
 
   /// Schedules the delete rules of a deleted object again, after it was linked by an edit or by a
-  /// merge. The changes of a merge are not recorded.
+  /// merge. After a merge, their changes belong to the group of the deletion
+  /// (DeletionGroups.swift).
   func propagateAgain(_ reference: ObjectReference) {
     guard pending.isDeleted(reference), let overlay = pending[reference] else { return }
     if recording.recorder?.recordsNewEdits == false {

@@ -12,9 +12,10 @@
 //
 // Invariants:
 //   UN1. Before an undo changes anything, it compares each place with the content after the group.
-//        It is a conflict if the current content is neither this one nor the content before the
-//        group, or if another context has replaced the content before under an unsaved edit (HS1 in
-//        HiddenSaves.swift).
+//        A place conflicts if its content is neither this one nor the content before the group. If
+//        a deletion of the group was dropped, a column of the object conflicts unless it has the
+//        content before. A place also conflicts if another context has replaced the content before
+//        under an unsaved edit (HS1 in HiddenSaves.swift).
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 //   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).

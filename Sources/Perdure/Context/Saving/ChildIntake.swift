@@ -9,8 +9,9 @@
 //
 // The steps after the first read the store too: the former targets of relationships, positions,
 // and what delete rules need. If such a read fails, the caller reverts all changes (CX4; VR1 in
-// EditReversal.swift). No hook of the objects is called, because the hooks of the child's instances
-// were called.
+// EditReversal.swift). `willSave` and validation are not called, because the child has called them
+// for its instances. Other hooks are called as for edits: `awakeFromFetch` when an instance awakes,
+// and `prepareForDeletion` by delete rules.
 
 internal import PerdurePredicates
 

@@ -42,6 +42,7 @@ final class UndoConflictFinder {
   ) -> [FoundConflict] {
     let returning = Set(returning(group.changes).map(\.reference))
     let added = group.objects { $0.isAbsent }
+    let kept = group.objects { !$0.isAbsent }.subtracting(returning)
     let places = Set(group.changes.map(\.place))
     lazy var earlier = deletions()
     var gone: Set<ObjectReference> = []
@@ -51,7 +52,10 @@ final class UndoConflictFinder {
       if case .object = change.place {
         found += conflicts(ofObject: change) + addedTargets(of: change, added, places)
       } else if isHere(change.place) || returning.contains(owner) {
-        if let conflict = conflict(of: change, returning, places) { found.append(conflict) }
+        let isColumn = if case .column = change.place { true } else { false }
+        if let conflict = conflict(of: change, returning, places, wasKept: isColumn && kept.contains(owner)) {
+          found.append(conflict)
+        }
       } else if needsOwner(change), !added.contains(owner), gone.insert(owner).inserted,
         !isToReturn(owner, earlier)
       {
@@ -105,8 +109,12 @@ final class UndoConflictFinder {
   /// - Parameters:
   ///   - returning: The objects that the undo restores.
   ///   - places: The places of the group.
+  ///   - wasKept: Whether the place is a column of an object that the group has deleted, and a
+  ///     refresh or a save has dropped the deletion. Then only the content before the group is
+  ///     expected: the one after it, such as a null by a delete rule, was dropped too.
   func conflict(
-    of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>
+    of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>,
+    wasKept: Bool
   ) -> FoundConflict? {
     let target = target(of: change)
     let isReturning = returning.contains(change.place.owner)
@@ -119,8 +127,9 @@ final class UndoConflictFinder {
     let isLost = target.map { !returning.contains($0) && !canLink(change.place, $0) } ?? false
     // An undo sets all columns of an object that it restores, so their current values do not
     // matter.
+    let hasOtherContent = (wasKept || !current.isSame(as: change.after)) && !current.isSame(as: change.before)
     let isChanged =
-      !isReturning && !current.isSame(as: change.after) && !current.isSame(as: change.before)
+      !isReturning && hasOtherContent
       && !isLostTransient(change.place) || isReplacedTarget(change, places)
     let hidden = hiddenSave(change)
     if hidden != nil || isLost || isChanged {
@@ -367,16 +376,5 @@ final class UndoConflictFinder {
     case .absent: if case .link = place { .bool(false) } else { .null }
     case .stored, .transient: .null
     }
-  }
-}
-
-extension UndoGroup {
-  /// The objects that the group has added or removed, by their content before the group.
-  func objects(where isIncluded: (_ before: EditedContent) -> Bool) -> Set<ObjectReference> {
-    Set(
-      changes.compactMap { change in
-        guard case .object(let reference) = change.place, isIncluded(change.before) else { return nil }
-        return reference
-      })
   }
 }
