@@ -231,16 +231,21 @@ extension ContextUndoManager {
 
   /// Undoes or redoes the last group by `body`, and adds the group of the reverse edits to the
   /// other stack. If a read has failed, adds no group: the caller restores the groups.
-  func takeBack(_ direction: UndoHistory.Direction, _ contents: ContentReader, _ body: () -> Void) {
+  ///
+  /// - Parameter body: Returns the changes that earlier groups of the stack get.
+  func takeBack(
+    _ direction: UndoHistory.Direction, _ contents: ContentReader, _ body: () -> [UndoGroup.Change]
+  ) {
     guard let group = history.removeLast(direction) else { return }
     let recorder = recorder
     recorder.beginClosure(group.name)
-    body()
+    let deferred = body()
     // A hook may have detached the manager from the context.
     guard recorder === madeRecorder, let inverse = recorder.endClosure() else { return }
     let complete = completed(inverse, contents)
     if contents.hasFailed { return }
     change {
+      history.addToDeletions(deferred, direction)
       guard let complete else { return }
       // If a hook has saved, the stacks of that save have neither of the two groups.
       history.put(complete, direction == .undo ? .redo : .undo, isSaved: inverse.isSaved)

@@ -107,6 +107,15 @@ struct EditedObject {
   let hasPermanentID: Bool
 }
 
+extension EditedObject {
+  /// The object with other values in some of its columns.
+  func with(_ values: [Int: Value]) -> EditedObject {
+    EditedObject(
+      columns: columns.enumerated().map { values[$0] ?? $1 }, transients: transients,
+      wasStored: wasStored, hasPermanentID: hasPermanentID)
+  }
+}
+
 /// The value of a transient attribute. Managed objects are not retained, except inside other
 /// values.
 enum HeldTransient {

@@ -11,6 +11,16 @@ struct UndoGroup {
     /// make space for another one.
     var isSpread = false
 
+    /// The owner of the place, and the target of its link.
+    var ends: [ObjectReference] {
+      switch (place, before) {
+      case (.column(let owner, _), .value(.reference(let target))), (.link(let owner, _, let target), _),
+        (.position(let target, let owner, _), _):
+        [owner, target]
+      default: [place.owner]
+      }
+    }
+
     var byteCount: Int { MemoryLayout<Change>.size + before.byteCount + after.byteCount }
   }
 
@@ -80,6 +90,27 @@ extension UndoGroup {
     if earlier.isEmpty { return self }
     return UndoGroup(
       name: name, changes: Self.merged(earlier.flatMap(\.changes) + changes), number: number)
+  }
+
+  /// The group with later changes after its own. The values of objects that the group has inserted
+  /// are part of these objects (UG3).
+  func followed(by later: [Change]) -> UndoGroup {
+    var values: [ObjectReference: [Int: Value]] = [:]
+    let inserted = objects { $0.isAbsent }
+    let others = later.filter { change in
+      guard case (.column(let owner, let slot), .value(let value)) = (change.place, change.after),
+        inserted.contains(owner)
+      else { return true }
+      values[owner, default: [:]][slot] = value
+      return false
+    }
+    let own = changes.map { change in
+      guard case .object(let object) = change.after, let new = values[change.place.owner] else {
+        return change
+      }
+      return Change(place: change.place, before: change.before, after: .object(object.with(new)))
+    }
+    return UndoGroup(name: name, changes: Self.merged(own + others), number: number)
   }
 
   /// The group with the reference `old` replaced by `new`.

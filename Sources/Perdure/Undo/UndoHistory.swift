@@ -148,6 +148,31 @@ struct UndoHistory {
     keepBounds()
   }
 
+  /// Adds links to the groups that have removed one of their ends, or to a later group that has the
+  /// same place. The copies in `saved` stay, because a rollback restores the group that had the
+  /// links.
+  mutating func addToDeletions(_ links: [UndoGroup.Change], _ direction: Direction) {
+    var links = links
+    var groups = groups(direction)
+    for position in groups.indices.reversed() where !links.isEmpty {
+      let group = groups[position]
+      let (places, removed) = (Set(group.changes.map(\.place)), group.objects { !$0.isAbsent })
+      func isOwn(_ link: UndoGroup.Change) -> Bool {
+        places.contains(link.place) || !removed.isDisjoint(with: link.ends)
+      }
+      let own = links.filter(isOwn)
+      if own.isEmpty { continue }
+      groups[position] = group.followed(by: own)
+      links.removeAll(where: isOwn)
+    }
+    switch direction {
+    case .undo: stacks.undo = groups
+    case .redo: stacks.redo = groups
+    }
+    byteCount = stacks.byteCount
+    keepBounds()
+  }
+
   mutating func removeLast(_ direction: Direction) -> UndoGroup? {
     let group = direction == .undo ? stacks.undo.popLast() : stacks.redo.popLast()
     byteCount -= group?.byteCount ?? 0

@@ -54,8 +54,7 @@ private final class UndoRulesRun {
   private let other: ManagedObjectContext
   /// The content of the context after the last step.
   private var content = UndoRulesContent()
-  /// Whether a save can make later undos conflict: it has merged objects with the same unique
-  /// value, or has removed objects to which a later group referred.
+  /// Whether a save has merged objects with the same unique value. Then later undos can conflict.
   private var canConflict = false
   private let childManager = ContextUndoManager()
   private var lastingChild: ManagedObjectContext?
@@ -366,7 +365,6 @@ private final class UndoRulesRun {
     desk.note("saves, \(context.mergePolicy)")
     let before = content
     let undoCount = manager.undoCount
-    let hasDeletions = !context.deletedObjects.isEmpty
     do {
       try context.save()
     } catch {
@@ -383,7 +381,7 @@ private final class UndoRulesRun {
     desk.expect(!context.hasChanges || causes.areHooksOn, "the context has changes after a save")
     context.refreshAllObjects()
     let saved = desk.content(context)
-    canConflict = canConflict || saved != before || hasDeletions
+    canConflict = canConflict || saved != before
     othersValues = othersValues.filter {
       saved.objects[$0.object].map { [value = $0] in $0[value.property] == value.value } ?? true
     }

@@ -147,8 +147,9 @@ final class UndoGroups {
       })
   }
 
-  /// Undoes or redoes the last group of a direction by `body`.
-  func takeBack(_ direction: UndoHistory.Direction, _ body: () -> Void) {
+  /// Undoes or redoes the last group of a direction by `body`, which returns the changes that
+  /// earlier groups get.
+  func takeBack(_ direction: UndoHistory.Direction, _ body: () -> [UndoGroup.Change]) {
     manager?.takeBack(direction, contents, body)
   }
 }

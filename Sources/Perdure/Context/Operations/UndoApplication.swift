@@ -19,6 +19,8 @@
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 //   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).
+//   UN4. If an earlier group has removed one end of a link, and the removal was saved, the undo
+//        leaves the link out. The undo of the earlier group restores it (UndoDeferral.swift).
 
 internal import PerdurePredicates
 
@@ -86,10 +88,12 @@ final class UndoApplication {
     guard let last = undoManager.history.last(direction) else { return }
     try checkShowsLastSave(undoManager)
     try viewState.throwReadFailure()
-    let group = try reversal.check(.edit) { conflictFinder.withoutReplacedSpreads(last) }
-    let conflicts = try reversal.check(.edit) {
-      conflictFinder.conflicts(of: group) { undoManager.history.groupsOfDeletions(direction) }
+    let deletions = { undoManager.history.groupsOfDeletions(direction) }
+    var deferral = UndoDeferral(conflictFinder, deletions)
+    let group = try reversal.check(.edit) {
+      deferral.rest(of: conflictFinder.withoutReplacedSpreads(last))
     }
+    let conflicts = try reversal.check(.edit) { conflictFinder.conflicts(of: group, deletions) }
     if policy == .refuse, !conflicts.isEmpty {
       throw .undo(conflicts.map { conflictFinder.shown($0) }, direction)
     }
@@ -101,6 +105,7 @@ final class UndoApplication {
         if policy == .overwrite { undoRestorer.acceptHiddenSaves(of: changes) }
         undoRestorer.restore(changes, kept)
         deleteRules.propagateDeletes()
+        return deferral.links.filter { !conflictFinder.isKept($0, kept) }
       }
       rows = undoRestorer.storedRows(of: changes)
     }

@@ -82,7 +82,7 @@ final class UndoConflictFinder {
   /// Whether the undo of an earlier group will restore a missing object. Then the current group has
   /// changed the object after its deletion, perhaps in `willSave()`. But if another context has
   /// removed an object with unsaved changes, the object existed after the earlier group.
-  private func isToReturn(
+  func isToReturn(
     _ reference: ObjectReference, _ earlier: [ObjectReference: UndoGroup]
   ) -> Bool {
     earlier[reference] != nil && (pending[reference] == nil || pending.isDeleted(reference))
@@ -339,9 +339,14 @@ final class UndoConflictFinder {
 
   /// Whether both ends of a link can be linked.
   func canLinkEnds(_ place: EditedPlace, _ target: ObjectReference) -> Bool {
-    guard let slot = place.slot, canLink(place, target) else { return false }
-    return reading.contents.exists(place.owner)
-      || pending.isDeleted(place.owner) && graph.shape(of: place.owner).relationship(slot).keepsLinks
+    canLink(place, target) && canLinkOwner(place)
+  }
+
+  /// Whether the owner of a link can be linked.
+  func canLinkOwner(_ place: EditedPlace) -> Bool {
+    if reading.contents.exists(place.owner) { return true }
+    guard let slot = place.slot, pending.isDeleted(place.owner) else { return false }
+    return graph.shape(of: place.owner).relationship(slot).keepsLinks
   }
 
   /// The object that a restored column or link refers to.
