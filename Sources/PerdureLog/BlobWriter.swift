@@ -200,8 +200,8 @@ extension Engine {
     discardBlobs([number])
     guard let error = error as? FileIOError else { return error }
     guard error.operation.isSync else { return StoreError.io(error, "Writing a blob file") }
-    // S5: after a failed sync it is unknown which changes were dropped; after a failed write the
-    //     other files are intact.
+    // S5: after a failed sync it is unknown which changes the system has dropped, so the store is
+    // poisoned. A failed write leaves the other files intact.
     gate.poison(
       StoreError(
         .poisoned, "A sync of a blob file failed. Close the store and open it again", cause: error))

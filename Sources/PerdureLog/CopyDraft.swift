@@ -213,8 +213,8 @@ struct CopyDraft {
     return nil
   }
 
-  /// Removes the files of a copy that failed, and returns the error to throw: `error`, and if the
-  /// draft stays, also the reason for that.
+  /// Removes the files of a copy that failed, and returns the error to throw. If the draft stays,
+  /// the error also has the reason for that.
   func removed(after error: any Error) -> any Error { Self.noting(remove(), in: error) }
 
   private static func stays(_ path: String, _ refusal: any Error) -> String {

@@ -5,8 +5,8 @@ import PerdureFormat
 extension Snapshot {
   /// Visits the ids of a range in order, with their values in place.
   ///
-  /// If the context does not determine whether ids or byte strings are meant, write the argument:
-  /// `ids: 0 ... .max`, or the type of the closure's parameter.
+  /// If the compiler cannot determine which overload is meant, pass `ids: 0 ... .max`, or write the
+  /// type of the closure's parameter.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter ids: The ids to visit. Absent ids are skipped.
@@ -30,8 +30,7 @@ extension Snapshot {
 
   /// Visits the keys of a range in bytewise order, with their values in place.
   ///
-  /// If the context does not determine whether ids or byte strings are meant, write the argument:
-  /// `range: .all`.
+  /// If the compiler cannot determine which overload is meant, pass `range: .all`.
   ///
   /// - Parameter keyspace: The keyspace to read.
   /// - Parameter range: The keys to visit.
@@ -313,8 +312,8 @@ extension Engine {
       // them.
       let advice =
         damage.code == .corruption
-        ? "put the value again, or remove it, and open the store again, or define the index again"
-        : "correct the cause, then open the store again or define the index again"
+        ? "put the value again or remove it, then open the store again"
+        : "correct the cause, then open the store again"
       throw StoreError(
         .indexUnavailable,
         "Index \(index.name) lacks a value that cannot be read (\(damage.message)); \(advice)",

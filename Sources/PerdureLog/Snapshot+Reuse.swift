@@ -1,21 +1,23 @@
 import PerdureFileIO
 
-// Snapshots that are used again: those of `withSnapshot`, and those that `advance` moves.
+// Reuses snapshots: `withSnapshot` lends one to its closure, and `advance` moves one to a newer
+// root.
 //
 // Allocating and freeing a snapshot costs more than pinning its root. So `withSnapshot` keeps a
-// snapshot beside each slot of the pin table, and pins its root anew.
+// snapshot, the spare, beside each slot of the pin table. Each call pins the newest root for a
+// spare.
 //
 // Invariants
 //  SR1  The root of a snapshot changes only while a single strong reference to it exists, and the
 //       owner of this reference makes the change. So no other thread reads the snapshot.
-//  SR2  A spare belongs to the owner of the pin in whose slot it is. So two threads never use one
+//  SR2  The owner of a slot's pin also owns the slot's spare. So two threads never use the same
 //       spare, and a nested call uses the spare of another slot.
 //  SR3  A spare that is not in use has no pin and the root `Root.none`, in which all keyspaces are
 //       empty.
 //  SR4  If `body` has kept its snapshot, or the snapshot has opened values outside their records,
 //       it is no longer a spare. It keeps its pin until its last reference is released.
-//  SR5  Spares retain the engine. The store releases them when it is freed itself. Stores opened
-//       for reading have none, because they exchange their engine.
+//  SR5  Spares retain the engine. The store releases them when the store itself is freed. Stores
+//       opened for reading have none, because they exchange their engine.
 
 extension Store {
   /// Calls `body` with a snapshot of all commits so far. Usually no memory is allocated. A store
@@ -100,7 +102,8 @@ extension Store {
 
 extension Engine {
   /// The spare snapshot of a free slot, with the newest root. Nil in a forked child, and after the
-  /// writer has left: then an ordinary snapshot is needed, which registers as a reader.
+  /// store was closed. The caller then takes an ordinary snapshot, which registers as a reader if
+  /// the store was closed.
   @inline(__always)
   fileprivate func lendSnapshot() -> Unmanaged<Snapshot>? {
     guard mark.isOwn else { return nil }

@@ -41,13 +41,14 @@ extension Store {
     get throws { try engine.looking { $0.catalog.presentIndexes.map { ($0.index, $0.definition) } } }
   }
 
-  /// Defines a derived index. If it already exists with this definition, it is only returned.
+  /// Defines a derived index. If an index with this definition already exists, it is returned.
   ///
   /// A definition that differs from the stored one replaces it, and the index is built again.
-  /// Building reads every record of the source keyspaces while other commits wait. An index may
-  /// lack updates, because it was not maintained at some time after the opening or after its
-  /// extractors were last made. Such an index is rebuilt if an extractor is available now. In a
-  /// store that was opened for reading, the index is not rebuilt and stays unavailable.
+  /// Building reads every record of the source keyspaces while other commits wait. An index lacks
+  /// updates if it was not maintained at the opening or for some time afterwards. Such an index is
+  /// rebuilt if an extractor is available now. There are two exceptions. An index that lacks a
+  /// damaged value is only rebuilt by the next opening. In a store that was opened for reading, no
+  /// index is rebuilt.
   ///
   /// - Throws: `StoreError`: `.invalidArgument`; `.indexUnavailable` if no extractor of that name
   ///   was given in `StoreOptions`; `.conflict` if a unique index finds duplicates (nothing is
@@ -158,8 +159,8 @@ extension Engine {
     _ = try commit(batch, catalog, rebuilding: rebuilt, removing: [], &state)
   }
 
-  /// Whether an index that was not maintained, and so was not built, can be built now. An index
-  /// that lacks a damaged value is not tried again before the next opening.
+  /// Whether an index that was not maintained can be rebuilt now. An index that lacks a damaged
+  /// value is not rebuilt before the next opening.
   fileprivate func canBuild(_ entry: Catalog.IndexEntry, _ state: borrowing CommitterState) -> Bool {
     let id = entry.index.id
     guard !options.isReadOnly, state.incompleteIndexes.contains(id), state.indexDamage[id] == nil else {
@@ -179,8 +180,8 @@ extension Engine {
     _ = try commit(batch, catalog, rebuilding: [], removing: [index.id], &state)
   }
 
-  /// Checks a definition. Its sources must exist in this catalog and be of a suitable kind. Indexes
-  /// that are made from it must still be possible.
+  /// Checks a definition. Its sources must exist in this catalog and be of a suitable kind. The
+  /// definition must still allow the indexes that are made from this index.
   static func check(_ definition: IndexDefinition, _ catalog: Catalog) throws(StoreError) {
     func wrong(_ message: String) -> StoreError {
       StoreError(.invalidArgument, "Index \(definition.name) \(message)")
@@ -189,7 +190,9 @@ extension Engine {
     if let base = definition.source.base {
       try catalog.check(base)
       guard definition.source.canBeMade(from: catalog.indexes[Int(base.id)].definition.source) else {
-        throw wrong("counts a source that is not an index over records, or orders a source without sums")
+        throw wrong(
+          "has an unsuitable source: group counts need an index over records, and an order of sums needs an index of sums"
+        )
       }
     }
     guard !definition.isUnique || definition.source.canBeUnique else {

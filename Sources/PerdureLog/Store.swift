@@ -28,7 +28,7 @@ public final class Store: Sendable {
 
   private let source: Source
   /// The engine whose pin table has spare snapshots (Snapshot+Reuse.swift); nil if the store was
-  /// opened for reading. `source` retains it, so that using it changes no count.
+  /// opened for reading. `source` retains the engine, so using `lender` changes no reference count.
   let lender: Unmanaged<Engine>?
   /// The process that opened the store (Engine+Fork.swift).
   private let mark: ProcessMark
@@ -139,8 +139,8 @@ public final class Store: Sendable {
     return (result, receipt.sequence)
   }
 
-  /// Checks that this process opened the store. It is for callers that take their own locks before
-  /// they call the store (Engine+Fork, FK1).
+  /// Checks that this process opened the store. It is for callers that acquire their own locks
+  /// before they call the store (Engine+Fork, FK1).
   ///
   /// - Throws: `StoreError` with code `.forked` in a child of the process that opened the store.
   package func checkProcess() throws(StoreError) {
@@ -173,10 +173,11 @@ public final class Store: Sendable {
   /// In a forked child the snapshot has the last state before the fork. It has a `sequence` and
   /// counts, and its reads throw `StoreError` with code `.forked`.
   ///
-  /// - Complexity: O(1); no lock is taken. There is one exception: the first snapshot of a closed
-  ///   store that was writing registers as a reader. It takes a lock in this process, opens and
-  ///   locks files, and reads a superblock. If it cannot register, it holds the writer's lock. Then
-  ///   opening the store for writing throws `.locked` until the last such snapshot is released.
+  /// - Complexity: O(1); no lock is acquired. There is one exception: the first snapshot of a
+  ///   closed store that was writing registers as a reader. It acquires a lock in this process,
+  ///   opens and locks files, and reads a superblock. If it cannot register, it holds the writer's
+  ///   lock. Then opening the store for writing throws `.locked` until the last such snapshot is
+  ///   released.
   /// - SeeAlso: `withSnapshot(_:)` and `advance(_:)`, which usually allocate no memory.
   public func snapshot() -> Snapshot { Snapshot(engine) }
 

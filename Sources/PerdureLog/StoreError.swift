@@ -37,8 +37,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let closed = Code(kind: .closed)
     /// The store was opened for reading only.
     public static let readOnly = Code(kind: .readOnly)
-    /// The derived index cannot be used here: no extractor of this program can maintain it, or it
-    /// was found to differ from the records. Nothing was written.
+    /// The derived index cannot be used here. Either no extractor of this program can maintain it,
+    /// or a value that it needs is damaged, or it was found to differ from the records. Nothing was
+    /// written.
     public static let indexUnavailable = Code(kind: .indexUnavailable)
     /// The directory is not a store, or there is no store.
     public static let notAStore = Code(kind: .notAStore)

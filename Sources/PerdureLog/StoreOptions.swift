@@ -25,8 +25,8 @@ public struct StoreOptions: Sendable {
   /// Default: false. Why: most programs write.
   public var isReadOnly = false
 
-  /// Whether a store that is opened for reading registers as a reader. It takes a slot in the file
-  /// `READERS`, which is created if absent. A writer keeps the files that a registered reader
+  /// Whether a store that is opened for reading registers as a reader. It acquires a slot in the
+  /// file `READERS`, which is created if absent. A writer keeps the files that a registered reader
   /// needs. If the file cannot be written, or this option is false, the whole index is read into
   /// memory. Then a blob file may be missing when its value is read (`.corruption`; call
   /// `refresh()` and read again).
@@ -136,16 +136,17 @@ public struct StoreOptions: Sendable {
   /// The maximum length of all records of one commit: keys, values and headers, without values in
   /// blob files. A longer commit is refused with code `.invalidArgument` while it is filled in.
   ///
-  /// Unit: bytes. Range: 2,097,152 (2 MiB) or more. Default: 1 GiB. Why: a commit is in memory, and
-  /// while it is written it needs this memory twice. Larger changes can usually be committed in
-  /// parts.
+  /// Unit: bytes. Range: 2,097,152 (2 MiB) or more. Default: 1 GiB. Why: the records of a commit
+  /// are in memory, and writing them needs the same amount of memory again. Larger changes can
+  /// usually be committed in parts.
   public var batchBytesMax = 1 << 30
 
   /// The maximum space that the store reserves on the medium. With the reserve it can remove
   /// records and compact itself when no other space is left. It reserves only the space that these
-  /// operations need. That is an eighth more than the longest segment, in files named `*.reserve`,
-  /// and nothing for a log below 64 KiB. If there is no space for the reserve, commits that make
-  /// the store larger are refused with code `.diskFull`.
+  /// operations need. For compaction that is the length of the longest segment and up to a quarter
+  /// more. For removals it is an eighth of that. The space is in files named `*.reserve`. A log
+  /// below 64 KiB has no reserve. If there is no space for the reserve, commits that make the store
+  /// larger are refused with code `.diskFull`.
   ///
   /// Unit: bytes. Range: 0 (no reserve), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why:
   /// a segment of 64 MiB can then be compacted, even if all of it is live.
@@ -153,10 +154,10 @@ public struct StoreOptions: Sendable {
 
   /// The number of bytes of the log that may wait for a sync. If more bytes wait, a background sync
   /// begins, regardless of the durability of the commits. The file of the next segment is also
-  /// created. A commit waits for the creation of that segment, which then has to sync at most these
-  /// bytes. The option is not public, because it depends on the medium and not on the program. A
-  /// lower value would cause more transactions of the file system. A higher value would cause a
-  /// longer wait.
+  /// created in the background. The commit that begins the next segment then usually has to sync at
+  /// most this many bytes. The option is not public, because it depends on the medium and not on
+  /// the program. A lower value would cause more transactions of the file system. A higher value
+  /// would cause a longer wait.
   ///
   /// Unit: bytes.
   package var syncAheadBytes: UInt64 = 4 << 20
@@ -170,7 +171,7 @@ public struct StoreOptions: Sendable {
   package var verifiesIndexChecksums = true
 
   /// Whether a compaction keeps the tombstones that are needed. False only in the proof, which must
-  /// detect the difference.
+  /// detect that tombstones are missing.
   package var compactionKeepsTombstones = true
 
   /// Whether a forked child may use the store. True only in the proof, which must detect the
@@ -181,13 +182,13 @@ public struct StoreOptions: Sendable {
   /// must detect that the check is missing.
   package var checksFolder = true
 
-  /// Whether a replaced record must have the keyspace and the key of the record that replaces it,
-  /// before its entries are removed from indexes. False only in the proof, which must detect that
-  /// the check is missing.
+  /// Whether a replaced record must have the keyspace and the key of its replacement. This is
+  /// checked before the entries of the replaced record are removed from indexes. False only in the
+  /// proof, which must detect that the check is missing.
   package var comparesReplacedRecords = true
 
   /// Whether a record that a snapshot reads must have the requested keyspace and key. False only in
-  /// the proof, which must detect the omission.
+  /// the proof, which must detect that the check is missing.
   package var comparesReadRecords = true
 
   /// The minimum garbage for a background compaction, in bytes; nil: the minimum that

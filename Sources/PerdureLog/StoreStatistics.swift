@@ -99,9 +99,9 @@ public struct StoreStatistics: Sendable {
   /// The number of bytes of unpacked groups that are kept in memory.
   public var groupCacheBytes: Int
 
-  /// The number of bytes written to the store's files since the store was opened: to the log by
-  /// commits and by compaction, to blob files, to index files and to superblocks. The reserve
-  /// (`reserveBytes`) and the registrations of readers are not included.
+  /// The number of bytes written to the store's files since the store was opened. These files are
+  /// the log (written by commits and by compaction), blob files, index files and superblocks. The
+  /// reserve (`reserveBytes`) and the registrations of readers are not included.
   public var bytesWrittenSinceOpen: UInt64 {
     logBytesSinceOpen + compactionBytesSinceOpen + blobBytesSinceOpen + indexBytesWrittenSinceOpen
       + superblockBytesSinceOpen

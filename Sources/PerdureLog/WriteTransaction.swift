@@ -33,7 +33,8 @@ public struct WriteTransaction: ~Copyable {
   ///   written to its own file and synced in this call.
   /// - Parameter id: The id, any number.
   /// - Parameter keyspace: A dense keyspace.
-  /// - Throws: `StoreError`: `.invalidArgument`, or `.io` if a blob file cannot be written.
+  /// - Throws: `StoreError`: `.invalidArgument`; for a value with its own file also the errors of
+  ///   `BlobWriter.finish()`.
   public mutating func put(_ value: [UInt8], id: UInt64, in keyspace: Keyspace) throws {
     try value.withUnsafeBytes { try put($0, id: id, in: keyspace) }
   }
@@ -43,14 +44,16 @@ public struct WriteTransaction: ~Copyable {
   /// - Parameter key: 0 to 65,535 bytes.
   /// - Parameter value: As for `put(_:id:in:)`.
   /// - Parameter keyspace: A keyspace of byte strings.
-  /// - Throws: `StoreError`: `.invalidArgument`, or `.io` if a blob file cannot be written.
+  /// - Throws: `StoreError`: `.invalidArgument`; for a value with its own file also the errors of
+  ///   `BlobWriter.finish()`.
   public mutating func put(_ value: [UInt8], key: [UInt8], in keyspace: Keyspace) throws {
     try value.withUnsafeBytes { value in try key.withUnsafeBytes { try put(value, key: $0, in: keyspace) } }
   }
 
   /// Removes an id. If the id is absent, nothing happens.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
+  /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind, or if
+  ///   the commit would be longer than `StoreOptions.batchBytesMax`.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
     try checkBatch(adding: RecordHeader.length + 16)
@@ -60,7 +63,9 @@ public struct WriteTransaction: ~Copyable {
 
   /// Removes a byte-string key. If the key is absent, nothing happens.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind.
+  /// - Throws: `StoreError` with code `.invalidArgument` in three cases: the keyspace has the other
+  ///   kind, the key is longer than 65,535 bytes, or the commit would exceed
+  ///   `StoreOptions.batchBytesMax`.
   public mutating func remove(key: [UInt8], in keyspace: Keyspace) throws {
     try Self.check(keyspace, .bytes)
     try key.withUnsafeBytes { bytes in

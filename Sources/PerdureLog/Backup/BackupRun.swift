@@ -7,8 +7,9 @@ import PerdureFormat
 //  BK1  Only bytes that were verified in the source are written: frames and records of segments,
 //       chunks of values. Damage ends the backup with an error that names the file and the offset.
 //  BK2  The superblock is written last. Without it the files in the target are not a store.
-//  BK3  The memory use is one piece, one frame, one value's table of checksums (two while a file is
-//       compared with an earlier backup), and the references to all values that have files.
+//  BK3  The backup needs memory for one piece, one frame, one value's table of checksums, and the
+//       references to all values that have files. A comparison with an earlier backup needs a
+//       second table.
 
 /// Copies the files of one backup, and counts the copied bytes.
 final class BackupRun {

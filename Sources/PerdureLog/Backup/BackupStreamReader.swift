@@ -154,7 +154,7 @@ struct BackupStreamReader {
 
   private static func damaged(_ why: String, at place: UInt64) -> StoreError {
     StoreError(
-      .corruption, "The backup is damaged: \(why). Nothing was restored; take another backup",
+      .corruption, "The backup is damaged: \(why). Nothing was restored; restore another backup",
       at: "byte \(place)")
   }
 }

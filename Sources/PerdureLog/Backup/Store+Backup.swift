@@ -47,8 +47,8 @@ extension Store {
   ///   `.poisoned`, `.forked`, `.unsupportedFormat`. `CancellationError` if the task is cancelled.
   ///   Errors of `progress`. After an error the target contains no backup, except that it may
   ///   contain one if the last sync failed. The store can still be used.
-  /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Uses
-  ///   memory for a few mebibytes, and 24 bytes for each value in a separate file.
+  /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Needs
+  ///   a few mebibytes of memory, and 24 bytes for each value in a separate file.
   @discardableResult
   public func backup(
     to target: String, since earlier: String? = nil, options: BackupOptions = BackupOptions(),

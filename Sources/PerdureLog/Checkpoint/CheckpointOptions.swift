@@ -9,8 +9,8 @@ public struct CheckpointOptions: Hashable, Sendable {
   /// must also be at least half as long as the index.
   ///
   /// Unit: bytes. Range: 4,096 or more. Default: 16 MiB. Why: opening reads a tail of this length
-  /// in a twentieth of a second if the tail changes one index, or in a fifth of a second if it
-  /// changes six.
+  /// in a twentieth of a second if the tail changes one index. If the tail changes six indexes, it
+  /// takes a fifth of a second.
   public var tailBytes = 16 << 20
 
   /// A checkpoint is written in the background when the tail has at least this many bytes and no

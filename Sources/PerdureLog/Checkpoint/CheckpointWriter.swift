@@ -90,7 +90,8 @@ struct CheckpointWriter: ~Copyable {
       return try writeUnguarded(source)
     } catch {
       // After a lack of space, memory or descriptors, the next attempt writes the same file. After
-      // a failed sync the file's content is unknown.
+      // any other error, such as a failed sync, the file may be wrong, and the next attempt begins
+      // a new file.
       let code = (error as? FileIOError)?.code
       let isPassing = code?.isLackOfRoom ?? false || code?.isShortage ?? false
       let isSync = (error as? FileIOError)?.operation.isSync ?? false

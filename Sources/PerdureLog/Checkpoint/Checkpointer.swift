@@ -1,7 +1,7 @@
 import PerdureFileIO
 import Synchronization
 
-/// Writes checkpoints when they are due, one at a time, and none after the store is released.
+/// Writes checkpoints when they are due, one at a time, and none after the store is closed.
 ///
 /// A thread starts when the tail of the log becomes long for the first time. It waits until the
 /// committer reports that a checkpoint is due, or until the store is idle. Neither commits nor

@@ -5,9 +5,10 @@ extension Engine {
   /// Writes the next superblock, which is durable when this returns. Concurrent callers wait for
   /// each other.
   ///
-  /// - Throws: `StoreError`: `.diskFull` or `.io` if there was no space and the superblock is
-  ///   unchanged, or if the store's folder could not be checked; `.poisoned` after any other error
-  ///   of the write, because it is unknown which superblock is valid (S5); `.closed`.
+  /// - Throws: `StoreError`: `.diskFull` or `.io` if there was no space, and the superblock is
+  ///   unchanged; `.io` if the store's folder could not be checked; `.closed`. `.poisoned` after
+  ///   any other error of the write, because it is unknown which superblock is valid (S5).
+  ///   `.poisoned` also if the store's folder was removed or replaced.
   func replaceSuperblock(_ change: (inout Superblock) -> Void) throws {
     guard let superblock = try looking({ $0.superblock }) else { return }
     if let poison = gate.poison { throw poison }

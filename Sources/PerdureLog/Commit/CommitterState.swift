@@ -44,7 +44,7 @@ struct CommitterState: ~Copyable {
   var encoder: LogEncoder
   /// Roots that readers may still use, oldest first.
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
-  /// The number of retired roots that were not checked yet.
+  /// The number of roots that were retired since the last `reclaim`.
   private var unsortedRootCount = 0
   /// The memory of unreachable roots, to be reused for new roots.
   var rootPool = RootPool()
@@ -81,7 +81,7 @@ struct CommitterState: ~Copyable {
   var nextSyncAhead: UInt64 = .max
   /// The offset up to which the last segment's file was extended ahead of the log.
   var roomEnd: UInt64 = 0
-  /// The number of bytes of the index file that the newest checkpoint reaches.
+  /// The number of bytes of the index file that are in use, as of the newest checkpoint.
   var indexFileByteCount = 0
 
   init(
@@ -242,9 +242,9 @@ struct CommitterState: ~Copyable {
     usage[segment.number].adopt(footer)
   }
 
-  /// Removes and returns the replaced segments that no reader uses, even if older snapshots are
-  /// held. The caller releases them outside the turn, because freeing a large file's space takes
-  /// time.
+  /// Removes and returns the replaced segments that no reader uses. Snapshots of other versions do
+  /// not delay this. The caller releases the segments outside the turn, because freeing a large
+  /// file's space takes time.
   mutating func takeUnreadSegments(_ pins: PinnedVersions) -> [SegmentTable.Outdated] {
     let unread = outdatedSegments.filter { !pins.mayHold($0.versions) }
     if !unread.isEmpty { outdatedSegments.removeAll { !pins.mayHold($0.versions) } }

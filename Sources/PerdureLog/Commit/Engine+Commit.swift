@@ -14,7 +14,7 @@ import PerdureFormat
 //     space, the log is rolled back to its previous end. A commit that makes the store smaller is
 //     then retried with the space of the `Reserve`
 //  6  publish the new root: the commit is visible
-//  7  (outside the turn) wait for the sync, if the caller asked for it
+//  7  (outside the turn) wait for the sync, if the caller requested it
 
 /// The sequence number of a commit, and its end in the log.
 struct CommitReceipt: Sendable {

@@ -11,8 +11,8 @@ import PerdureFileIO
 //  FK2  In a child every call that can throw throws `.forked`. A snapshot that a child takes has
 //       the last state before the fork. Its `sequence` and `count(in:)` return values from memory,
 //       and its reads throw. It is not pinned: the memory of the child stays as it was at the fork.
-//  FK3  In a child, closing and releasing do not change files, do not release locks and do not wait
-//       for locks. They release only the child's own memory and descriptors.
+//  FK3  In a child, closing and releasing change no file, release no lock and wait for no lock.
+//       They release only the child's own memory and descriptors.
 
 extension Engine {
   /// Checks that this process opened the store. FK1

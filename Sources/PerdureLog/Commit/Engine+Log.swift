@@ -101,9 +101,10 @@ extension Engine {
     }
   }
 
-  /// Starts preparing the next segment. If many written bytes are unsynced, also syncs them in the
-  /// background. So the next segment is created faster. A commit waits for its creation. If commits
-  /// wait for their own syncs, few bytes are unsynced, and only the preparation of the file helps.
+  /// Starts preparing the file of the next segment. If many written bytes are unsynced, also starts
+  /// a sync of them in the background. Both shorten the wait of the commit that begins the next
+  /// segment. If commits wait for their own syncs, few bytes are unsynced, and only the preparation
+  /// of the file helps.
   private func syncAhead(_ state: inout CommitterState) {
     prepareSegment(state.nextSegment)
     let synced = gate.syncedEnd
@@ -154,8 +155,8 @@ extension Engine {
   }
 
   /// Creates a segment in the order that FORMAT.md prescribes. Everything before the segment is
-  /// durable before the segment's header is written. So the promises of a frame never cover bytes
-  /// of another segment.
+  /// durable before the segment's header is written. So the synced offset in a frame's header
+  /// refers only to the frame's own segment.
   ///
   /// The gate syncs the old segment, and runs one sync at a time. If two syncs of one file ran at
   /// the same time, some systems would report a failed write to only one of them.

@@ -23,7 +23,8 @@ final class Engine: @unchecked Sendable {
   let gate: SyncGate
   let reserve: Reserve
   let preparation: SegmentPreparation
-  /// The promise that the first change must keep before it does anything else.
+  /// The promise to make the opened state durable. The first change keeps it before it changes any
+  /// file (OpeningPromise.swift).
   let promise: PendingPromise
   let compaction = CompactionControl()
   let compactor: Compactor?
@@ -197,8 +198,8 @@ final class Engine: @unchecked Sendable {
     publishedVersion.store(root.pointee.version, ordering: .sequentiallyConsistent)
   }
 
-  /// Releases the writer's lock without a last sync, checkpoint or superblock, like the end of the
-  /// process. Snapshots can still read.
+  /// Closes the engine without a last sync, checkpoint or superblock. The store is then in the same
+  /// state as after the end of the process. Snapshots can still read.
   func abandon() { finish { _ in } }
 
   /// The newest root, for a forked child. It needs no pin, because the child neither replaces nor

@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// Runs one compaction at a time, and none after the store is released: another process may own the
-/// files then.
+/// Runs one compaction at a time, and none after the store is closed: another process may then have
+/// the store open.
 // Unchecked: guarded by `lock`.
 final class CompactionControl: @unchecked Sendable {
   private let lock = Lock()
@@ -40,12 +40,12 @@ final class CompactionControl: @unchecked Sendable {
     lock.withLock { notShrinking[segment] == usage }
   }
 
-  /// Throws if the store is released. Called between any two steps.
+  /// Throws `.closed` if the store is closed. Called between any two steps.
   func checkNotStopped() throws(StoreError) {
     if lock.withLock({ isStopped }) { throw .closed }
   }
 
-  /// Sleeps until the deadline, or until the store is released.
+  /// Sleeps until the deadline, or until the store is closed.
   func sleep(untilNanoseconds deadline: UInt64) throws(StoreError) {
     lock.lock()
     defer { lock.unlock() }

@@ -10,8 +10,8 @@ import PerdureFormat
 //  2  The log is synced up to that point. A superblock records this. It also records that rewritten
 //     segments may follow.
 //  3  For each segment, oldest first, outside every turn: mark the records that stay. If the
-//     rewriting is worth its cost, copy them into a new file, sync, rename it over the old one, and
-//     sync the directory.
+//     rewriting is worth its cost, copy these records into a new file and sync the file. Then
+//     rename it over the old file, and sync the directory.
 //  4  In the turn: new roots read the new file. The old file no longer has a name, and exists until
 //     the last root that reads it is freed.
 //

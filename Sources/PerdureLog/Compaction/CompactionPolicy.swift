@@ -53,9 +53,10 @@ struct CompactionPolicy: Hashable, Sendable {
   ///
   /// A closed segment stays short permanently: segments are never merged, because addresses contain
   /// segment numbers. Each segment needs a file descriptor and a mapping. So when many segments are
-  /// short, the last one stays open. It is closed only in three cases: the background compaction
-  /// would close it, its garbage is as long as a quarter of a full segment, or no other free space
-  /// exists.
+  /// short, the last one stays open. It is closed only in one of three cases:
+  /// - background compaction would close it,
+  /// - its garbage is as long as a quarter of a full segment, or
+  /// - commits are refused until space is freed.
   ///
   /// - Parameters:
   ///   - shortSegments: The number of other segments that are shorter than half of a new one.

@@ -3,7 +3,7 @@ import PerdureFormat
 /// The first of two walks over a segment that is compacted. It decides which records stay.
 ///
 /// Records are looked up in batches (`KeeperSearch`), because a lookup in the index is a cache miss
-/// on every level. So the totals of a frame are known only when all of its records are judged.
+/// on every level. So the totals of a frame are known only after all of its records were looked up.
 /// After `visit` has returned, only the keys in a frame's bytes are read, and only if the bytes
 /// stay valid (`keysStay`).
 struct SegmentMarking {
@@ -16,11 +16,11 @@ struct SegmentMarking {
   /// The number of bytes of the rewritten frames.
   private(set) var dataBytes = 0
   private(set) var map: OffsetMapBuilder
-  /// Dead records that stay, by the oldest version that holds them. The next property counts the
-  /// tombstones that stay for the oldest version of all.
+  /// Dead records that stay, by the oldest version that holds them. `heldTombstoneBytes` counts the
+  /// tombstones that stay because of the oldest version of all.
   private var heldRecords: [HeldGarbage.Share] = []
   private var heldTombstoneBytes: UInt64 = 0
-  /// Frames with records that are not judged yet.
+  /// Frames with records that were not looked up yet.
   private var frames: [Frame] = []
   private var search: KeeperSearch
 
@@ -35,14 +35,14 @@ struct SegmentMarking {
     var place: Int
     /// The total length of the records that stay.
     var keptBytes: Int
-    /// The number of records that are not judged yet.
+    /// The number of records that were not looked up yet.
     var openCount: Int
   }
 
   /// - Parameter cleaned: Includes the segment itself in its rewritten form.
   /// - Parameter keysStay: Whether the bytes of a frame are valid until all frames were visited.
-  /// - Parameter keepsTombstones: False drops all tombstones. This is incorrect, and only tests use
-  ///   it.
+  /// - Parameter keepsTombstones: False drops all tombstones. This is incorrect, and only the proof
+  ///   uses it.
   init(
     _ segment: UInt64, originalEnd: Int, _ keepers: Keepers, _ cleaned: CleanedSegments, keysStay: Bool,
     keepsTombstones: Bool
@@ -112,7 +112,7 @@ struct SegmentMarking {
     return true
   }
 
-  /// Judges the records that were visited but not judged yet.
+  /// Looks up the records that were visited but not looked up yet, and decides which of them stay.
   private mutating func judge() {
     search.find()
     var next = 0
@@ -151,7 +151,7 @@ struct SegmentMarking {
     return true
   }
 
-  /// Judges the remaining records, after all frames were visited. The totals are known then.
+  /// Decides about the remaining records, after all frames were visited. The totals are known then.
   mutating func endVisits() {
     judge()
     for frame in frames { end(frame) }

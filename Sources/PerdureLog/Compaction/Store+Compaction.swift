@@ -15,7 +15,7 @@ public struct CompactionReport: Hashable, Sendable {
   public var bytesBefore: UInt64 = 0
   /// The total length of the rewritten segments' files after.
   public var bytesAfter: UInt64 = 0
-  /// The number of removed records, which no state could still read.
+  /// The number of removed records, which were visible in no state.
   public var recordsDropped = 0
   /// The number of removed tombstones whose shadowed records no longer exist.
   public var tombstonesDropped = 0
@@ -44,10 +44,13 @@ extension Store {
   /// short times later. Readers never wait. Segments are compacted oldest first. Each finished
   /// segment stays compacted if the run is cancelled, if it fails or if power is lost.
   ///
-  /// The last segment is closed and compacted too. If eight or more segments are less than half
-  /// full, `compact` closes the last segment only in three cases. Background compaction would close
-  /// it, at least a quarter of its capacity is garbage, or the medium has no space. The reason is
-  /// that each closed segment stays a separate file as long as it contains a record.
+  /// The last segment is closed and compacted too. There is an exception if eight or more segments
+  /// are less than half full. Then the last segment is closed only in one of three cases:
+  /// - background compaction would close it,
+  /// - garbage takes at least a quarter of its capacity, or
+  /// - the medium has no space.
+  ///
+  /// The reason is that each closed segment stays a separate file as long as it contains a record.
   /// `CompactionReport.bytesLeft` is the garbage that remains.
   ///
   /// If the option `CompressionOptions.groupsColdRecords` is set, segments without garbage are also

@@ -39,8 +39,8 @@ struct Catalog: Sendable {
   /// The entry under this name, even if it was removed.
   fileprivate func entry(named name: String) -> IndexEntry? { indexIDs[name].map { indexes[Int($0)] } }
 
-  /// Whether an index cannot be made from its source. A writer defines such an index only if the
-  /// writer does not know the source's kind.
+  /// Whether an index cannot be made from its source index, because the source has the wrong kind.
+  /// Only a writer that does not know the kind of the source defines such an index.
   func isStray(_ entry: IndexEntry) -> Bool {
     guard let base = entry.definition.source.base else { return false }
     return !entry.definition.source.canBeMade(from: indexes[Int(base.id)].definition.source)

@@ -185,7 +185,8 @@ extension Catalog {
     guard let counting = dependents[index.id]?.first else { return }
     throw StoreError(
       .invalidArgument,
-      "Index \(counting.name) is made from index \(index.name); remove it first. Nothing was changed")
+      "Index \(counting.name) is made from index \(index.name); remove index \(counting.name) first. Nothing was changed"
+    )
   }
 }
 

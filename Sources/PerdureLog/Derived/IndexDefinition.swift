@@ -8,9 +8,11 @@ public struct IndexDefinition: Hashable, Sendable {
   /// The origin of the entries.
   public var source: Source
   /// Whether each index key may have only one reference. While the index is available, a commit
-  /// that would add a second reference to a key is refused. While the index is not maintained, no
-  /// commit is refused. The next opening that can maintain the index reports duplicates
-  /// (`RecoveryReport.duplicates`).
+  /// that would add a second reference to a key is refused. An index that has no extractor, or that
+  /// lacks a damaged value, is not maintained. Then no commit is refused because of it. If a commit
+  /// found that the index lacks entries, later commits that put records into its keyspaces are
+  /// refused with code `.indexUnavailable`. The next opening that can maintain the index reports
+  /// duplicates (`RecoveryReport.duplicates`).
   public var isUnique: Bool
 
   /// The origin of an index's entries.

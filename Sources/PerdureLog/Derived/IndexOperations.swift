@@ -2,9 +2,9 @@
 // order.
 //
 // The entries of a commit's records are scattered over an index. In key order many of them share a
-// leaf, and the path to it. So the operations are collected while the records are placed. They are
-// applied at the end of the commit, or earlier if there are very many. Operations on one key keep
-// their order, so the result is the same.
+// leaf, and the path to it. So the operations are collected while the records get their addresses.
+// They are applied at the end of the commit, or earlier if there are very many. Operations on one
+// key keep their order, so the result is the same.
 
 import PerdureFormat
 

@@ -4,9 +4,9 @@ import PerdureFormat
 ///
 /// Entries are a pure function of records. An update removes the entries of the old record and adds
 /// the entries of the new record. The changes are collected, and applied together
-/// (`IndexOperations`). Uniqueness is checked at the end, on the result, so that two rows may swap
-/// a unique key in one commit. Group counts and sums are also updated at the end, once for each
-/// changed group.
+/// (`IndexOperations`). Uniqueness is checked at the end, on the result, so that two records may
+/// swap a unique key in one commit. Group counts and sums are also updated at the end, once for
+/// each changed group.
 struct IndexUpdate: ~Copyable {
   private let indexes: UnsafeMutablePointer<OrderedTree>
   private let arena: NodeArena

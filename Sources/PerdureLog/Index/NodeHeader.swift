@@ -127,7 +127,7 @@ struct FreedSlot: Equatable {
 }
 
 /// A view of a block: a header, the length of its bytes, and the bytes. Two words before the header
-/// link all blocks of an arena, so that it can free them when it is deallocated.
+/// link all blocks of an arena, so that the arena can free them when it is deallocated.
 struct BlockView {
   static let linksByteCount = 16
   static let bytesOffset = NodeHeader.byteCount + 8

@@ -30,8 +30,8 @@
 //
 // Invariants
 //  ON1  Keys ascend strictly. Heads match their keys.
-//  ON2  An entry has a block if and only if its key is longer than `inlineKeyLimit`, and no other
-//       entry of the version has the same block.
+//  ON2  An entry has a block if and only if its key is longer than `inlineKeyLimit`. No two entries
+//       of a version have the same block.
 //  ON3  24 + 4 m + n body <= heap start <= size - p. The rests of all entries and the dead bytes
 //       fill the heap exactly.
 

@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// The frames of a segment, for code that walks over them. For other code it makes no difference
-/// whether the frames are in the file unpacked or in groups.
+/// The frames of a segment, for code that walks over them. That code need not know whether the file
+/// has the frames unpacked or in groups.
 ///
 /// For a segment in groups, it keeps the last requested bytes, unpacked. An ordered walk unpacks
 /// each group once. Memory use is limited to the longest frame, one group and `passedMax` bytes.

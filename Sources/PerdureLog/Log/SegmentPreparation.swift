@@ -11,8 +11,8 @@ import PerdureFormat
 //  SP2  At most one thread prepares files at a time, and none after `stop`. The thread with the
 //       committer's turn may still create a file.
 //  SP3  A failed sync is reported to every later caller (S5). After it, no file is created or used.
-//  SP4  `take` waits, under the turn, for a thread that acquires the gate's lock. So a thread that
-//       holds the gate's lock must not call this type.
+//  SP4  `take` waits, in the committer's turn, for a thread that acquires the gate's lock. So a
+//       thread that holds the gate's lock must not call this type.
 
 /// Creates the files of segments before they are needed.
 // Unchecked: its state is guarded by `lock`.

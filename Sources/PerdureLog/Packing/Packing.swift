@@ -105,8 +105,8 @@ struct PackingRecord {
   /// The number of value bytes that are needed for each byte of a first dictionary, so that common
   /// parts can be found.
   private static let samplesPerByte: UInt64 = 64
-  /// The number of value bytes written for each byte of a dictionary before the dictionary is
-  /// judged.
+  /// The number of value bytes written for each byte of a dictionary before the effect of the
+  /// dictionary is assessed.
   private static let judgedPerByte: UInt64 = 1024
 
   /// - Parameter perMille: The stored size of the samples of the dictionary in use; nil without a

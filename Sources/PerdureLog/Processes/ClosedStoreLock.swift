@@ -4,7 +4,8 @@ import PerdureFormat
 /// The locks that keep writers out of a store while its files are copied or removed.
 ///
 /// LOCK alone is not enough: it can be removed by hand while a writer has the store open. So the
-/// lock of the newest segment is also taken. An opening for writing does the same (SegmentLocks).
+/// lock of the newest segment is also acquired. An opening for writing does the same
+/// (SegmentLocks).
 struct ClosedStoreLock {
   private let writing: (any FileLock)?
   private var segments: SegmentLocks
@@ -23,10 +24,10 @@ struct ClosedStoreLock {
   /// Locks a damaged store as far as its files allow. Creates no file: a writer that lost LOCK
   /// still holds the newest segment.
   ///
-  /// - Parameter failure: Gets the error if a lock cannot be taken. Then a writer may have the
+  /// - Parameter failure: Gets the error if a lock cannot be acquired. Then a writer may have the
   ///   store open.
-  /// - Throws: As above; `FileIOError` if the directory cannot be opened, or if memory or
-  ///   descriptors are exhausted.
+  /// - Throws: The errors of `init(of:_:)`; `FileIOError` if the directory cannot be opened, or if
+  ///   memory or descriptors are exhausted.
   init(damagedStoreAt path: String, _ fileSystem: any FileSystem, _ failure: inout FileIOError?) throws {
     let directory = try fileSystem.openDirectory(path)
     writing = try Self.unlessRefused(&failure) {

@@ -85,8 +85,8 @@ struct ReadingPlace: Sendable {
 
 /// Opens a store for reading.
 struct ReadOnlyOpening {
-  /// The limit for attempts. An attempt can fail only if a writer changes files between two of its
-  /// steps.
+  /// The upper bound of the attempt numbers, which start at 1. An attempt is repeated only if a
+  /// writer may have changed files between two of its steps.
   private static let attemptsMax = 40
 
   private let directory: any Directory

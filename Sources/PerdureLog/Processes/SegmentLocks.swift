@@ -4,12 +4,12 @@ import PerdureFormat
 // The lock on the last segment.
 //
 // LOCK can be removed by hand while the store is open, and then another writer can lock a new file.
-// So a writer also holds a lock on a byte of the newest segment. An opening takes that lock before
-// it reads the end of the log. FORMAT.md, W11.
+// So a writer also holds a lock on a byte of the newest segment. An opening acquires that lock
+// before it reads the end of the log. FORMAT.md, W11.
 //
 // Invariants
-//  SL1  The newest segment with a header is locked. The lock is taken before the header is written,
-//       and released after the header of the next segment is written.
+//  SL1  The newest segment with a header is locked. The lock is acquired before the header is
+//       written, and released after the header of the next segment is written.
 //  SL2  The segment in which a commit began stays locked until the commit is complete, because
 //       after a rollback the log ends there again.
 //  SL3  An opening that has locked the newest known segment reads the directory again. The previous
@@ -17,7 +17,7 @@ import PerdureFormat
 //  SL4  A lock has its own open file. If the lock were on the file with which the segment is
 //       mapped, the mapping would keep the lock after that file is closed. A forked child, which
 //       must not unlock, could then never release it.
-//  SL5  The process that took a lock unlocks it explicitly instead of only closing the file. A
+//  SL5  The process that acquired a lock unlocks it explicitly instead of only closing the file. A
 //       forked child, or a child before its `exec`, may share the open file, which would keep the
 //       lock.
 //
@@ -141,7 +141,7 @@ extension SegmentLocks {
     // An error of `close` is harmless, because the file was only read.
     defer { try? file.close() }
     let bytes = try file.read(SegmentHeader.length, at: 0)
-    // A file with the header of an older segment is not born (FORMAT.md, B6).
+    // A file with the header of an older segment is not a segment yet (FORMAT.md, B6).
     return (try? bytes.withUnsafeBytes { try SegmentHeader(reading: $0) })?.number == number
   }
 

@@ -52,7 +52,7 @@ final class WriterDirectory: Directory {
     throw error
   }
 
-  /// The path of the file that lost its name; nil if all is well.
+  /// The path of the file that lost its name; nil if both names exist.
   private func lostPath(needsSuperblock: Bool) throws(FileIOError) -> String? {
     guard try lock.isNamed() else { return path + "/" + StoreFileName.lock.string }
     let superblock = StoreFileName.superblock.string

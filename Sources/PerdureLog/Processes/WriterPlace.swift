@@ -5,10 +5,10 @@ import Synchronization
 // Protects the data of snapshots after the writer has closed its store.
 //
 // A snapshot can outlive its store. It still reads nodes of the index file in place, and opens blob
-// files. The next writer may reuse the space of those nodes and remove those files. So if
-// snapshots remain when a writer leaves, the writer registers as a reader: it takes a slot in the
-// table of readers before it releases the lock. If it cannot get a slot, it keeps the lock, and the
-// error of a new writer reports that. FORMAT.md, W9.
+// files. The next writer may reuse the space of those nodes and remove those files. So if snapshots
+// remain when a writer leaves (closes its store), the writer registers as a reader. It acquires a
+// slot in the table of readers before it releases the lock. If it cannot acquire a slot, it keeps
+// the lock, and the error of a new writer reports that. FORMAT.md, W9.
 //
 // Invariants
 //  WP1  A snapshot is pinned, or released, before `isLeft` is read. The leaving writer sets
@@ -18,8 +18,8 @@ import Synchronization
 //  WP2  From the time the writer leaves until the last pin is released, this process has a slot or
 //       the lock. There is one exception: if the data that snapshots read cannot change, neither is
 //       needed.
-//  WP3  If a snapshot needs a slot after the writer has left, it takes the slot before it reads the
-//       superblock (RT1 of ReaderTable). If that superblock is still the last one of the writer
+//  WP3  If a snapshot needs a slot after the writer has left, it acquires the slot before it reads
+//       the superblock (RT1 of ReaderTable). If that superblock is still the last one of the writer
 //       that left, no other writer has relied on the slots yet.
 //  WP4  Without a pin there is neither slot nor lock. The lifetime of the store's object does not
 //       matter.
@@ -62,7 +62,7 @@ final class WriterPlace: @unchecked Sendable {
   /// Runs an operation of the writer; returns nil if this opening is no longer the writer.
   func whileWriter<R>(_ body: () -> R) -> R? { lock.withLock { isLeft ? nil : body() } }
 
-  /// Releases the writer's lock, and takes a slot if snapshots need one.
+  /// Releases the writer's lock, and acquires a slot if snapshots need one.
   ///
   /// - Parameter isRead: Whether a version is pinned.
   /// - Parameter need: The files that may change under readers; nil if there are none.

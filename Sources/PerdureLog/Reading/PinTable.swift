@@ -269,8 +269,8 @@ struct PinnedVersions {
     return version
   }
 
-  /// The lowest version that a reader may hold if it has not loaded its root yet. Such a reader
-  /// holds this version or a later one.
+  /// The lowest version that a reader may hold if it has not loaded its root yet. Below this
+  /// version, `exact` has all held versions.
   ///
   /// - Parameter published: The version of the newest root.
   func settledEnd(published: UInt64) -> UInt64 { min(unsettledFrom ?? published, published) }

@@ -18,7 +18,8 @@ extension UnsafeMutablePointer<Root> {
   }
 
   /// The memory of a record for prefetching; nil if the records of its segment are in groups. The
-  /// result is only a hint: no record need be there, but the segment's number must be in the table.
+  /// result is only a hint: the memory need not contain a record. The segment's number must be in
+  /// the table.
   @inline(__always)
   func hint(of address: RecordAddress) -> UnsafeRawPointer? {
     let entry = segment(of: address)

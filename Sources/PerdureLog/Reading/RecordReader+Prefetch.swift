@@ -2,8 +2,8 @@ import CPerdureShims
 import PerdureFormat
 
 // Records are stored in the order in which they were written. So a read in key order causes cache
-// misses for each record. The number of lines to prefetch follows from the address. A prefetch is
-// only a hint: an address that cannot be read causes no harm.
+// misses for each record. The number of cache lines to prefetch follows from the address. A
+// prefetch is only a hint: an address that cannot be read causes no harm.
 //
 // A record begins at any multiple of eight bytes, so it may extend into one line more than its
 // length suggests. Lines are counted from the line in which it begins. The address contains only a
@@ -14,7 +14,8 @@ extension RecordReader {
   /// The number of records that a walk prefetches ahead.
   static let distanceAhead = 8
 
-  /// The maximum number of prefetched lines of a record. The processor predicts further lines.
+  /// The maximum number of prefetched lines of a record. The processor itself prefetches the lines
+  /// after them.
   private static let linesMax = 6
 
   /// Prefetches the record at an address that will be read soon. A word of 0 is ignored.

@@ -157,8 +157,8 @@ struct RecordReader {
     KeyBytes.compare(a, b) == 0
   }
 
-  /// The bytes of a record in a segment that compaction has rewritten. The map has its present
-  /// offset.
+  /// The bytes of a record in a segment that compaction has rewritten. The map gives the record's
+  /// current offset.
   private static func rewrittenBytes(
     at address: RecordAddress, _ base: UnsafeRawPointer, _ map: UnsafeMutablePointer<SegmentMap>,
     _ hold: inout GroupHold
@@ -182,7 +182,7 @@ struct RecordReader {
       offset: address.offset)
   }
 
-  /// The record of another key; an error if the reader compares keys.
+  /// Returns a record although it has another key. Throws an error if the reader compares keys.
   @inline(never)
   private func unlessCompared(_ record: Record, _ word: UInt64) throws(StoreError) -> Record {
     if checks == .checksums { return record }

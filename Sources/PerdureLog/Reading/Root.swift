@@ -88,8 +88,9 @@ struct Root: ~Copyable {
     for id in 0..<indexCount { indexMarks[id].isUnavailable = ids.contains(UInt32(id)) }
   }
 
-  /// A copy of the root without trees that may have nodes in a file: they are empty, but keep their
-  /// counts. After a walk, the caller checks whether the file is damaged (FN3 in FileNodes.swift).
+  /// A copy of the root in which every tree that may have nodes in a file is empty, but keeps its
+  /// count. The file counts as damaged then (`Engine.join`), so reads of these trees throw (FN3 in
+  /// FileNodes.swift).
   static func withoutNodes(_ root: UnsafeMutablePointer<Root>) -> UnsafeMutablePointer<Root> {
     let (keyspaceCount, indexCount) = (root.pointee.keyspaceCount, root.pointee.indexCount)
     let bare = allocate(keyspaceCount: keyspaceCount, indexCount: indexCount)

@@ -126,8 +126,8 @@ struct LogOpening {
     return state
   }
 
-  /// Reads the log from the position at which `scan` begins, and checks that it reaches its durable
-  /// end.
+  /// Reads the log from the position at which `scan` begins. Checks that the log reaches its
+  /// durable end.
   private mutating func read(
     _ chain: SegmentChain, _ scan: inout LogScan, _ replay: inout Replay, _ report: inout RecoveryReport
   ) throws {
@@ -252,7 +252,7 @@ extension LogOpening {
       dictionaries: state.dictionaries)
   }
 
-  /// Asks the factories whether they admit the store.
+  /// Calls the factories that can refuse the store.
   ///
   /// - Throws: The error of a factory that refuses. In that case nothing was changed.
   private func checkAdmission(_ state: borrowing CommitterState) throws {

@@ -13,7 +13,7 @@ extension LogScan {
   /// returns.
   ///
   /// - Parameter end: The original end of the segment's frames.
-  /// - Throws: `StoreError` of kind corruption, and the errors of `visit`.
+  /// - Throws: `StoreError` with code `.corruption`, and the errors of `visit`.
   static func visitFrames(
     of segment: Segment, upTo end: Int, _ store: StoreID, _ visit: (Part) throws -> Void
   ) throws {
@@ -41,7 +41,7 @@ extension LogScan {
     }
   }
 
-  /// Reads one frame of such a segment, and verifies it.
+  /// Reads and verifies one frame of a completely written segment.
   static func visitFrame(of segment: Segment, at offset: Int, upTo end: Int, _ store: StoreID) throws {
     let offsets = try offsets(of: segment)
     do {

@@ -1,8 +1,9 @@
 import PerdureFileIO
 import PerdureFormat
 
-/// Reads the log from its beginning or from a checkpoint, and passes on complete commits in order:
-/// FORMAT.md, "Recovery", step 6. It changes nothing. Its input is mapped memory.
+/// Reads the log from its beginning or from a checkpoint, and passes each complete commit to a
+/// closure, in order: FORMAT.md, "Recovery", step 6. It changes nothing. Its input is mapped
+/// memory.
 struct LogScan {
   /// A frame of a commit that is being collected.
   struct Part {

@@ -6,8 +6,9 @@ struct IndexUnusable: Error {
   /// The error in the index, and its location.
   let reason: String
   let place: String
-  /// True if the index is intact but outdated. Then it has another version, its end is in a segment
-  /// that was rewritten later, or its checkpoint is void (FORMAT.md, T4).
+  /// Whether the index is intact, but cannot be used for one of three reasons. It has another
+  /// format version, its checkpoint ends in a segment that was rewritten later, or the checkpoint
+  /// is void (FORMAT.md, T4).
   var isOutdated = false
 
   init(_ reason: String, at place: String) {
@@ -84,9 +85,9 @@ extension OpenedCheckpoint {
     } catch let error as FormatError {
       throw IndexUnusable(error, name)
     } catch let error as FileIOError {
-      // With too many open files, the opening fails, because the index may be intact. With all
-      // other errors, the index is rebuilt, also with lack of memory: damage may have made the file
-      // too long.
+      // With too many open files, the opening fails, because the index may be intact. After any
+      // other error the index is rebuilt. This includes lack of memory, because damage may have
+      // made the file too long.
       if error.code == .tooManyOpenFiles { throw error }
       throw IndexUnusable("\(error)", at: name)
     } catch let error as StoreError {

@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 import Synchronization
 
-// Makes the state that an opening found durable (FORMAT.md, R11), at the opening or before the
+// Makes durable the state that an opening found (FORMAT.md, R11), at the opening or before the
 // first change.
 //
 // A program that only reads needs no sync after a clean close. If all data is durable and no file

@@ -7,7 +7,7 @@ enum Recovery {
     var wait = LockWait(options.isReadOnly ? .zero : options.lockTimeout)
     while true {
       do {
-        // A draft is locked, and no other copy replaces it.
+        // The draft is locked already, so no other copy can replace it.
         if options.draft == nil { try Replacement.finish(path, options) }
         return try openNow(path, options)
       } catch let error as StoreError where error.code == .locked {
@@ -63,7 +63,7 @@ enum Recovery {
       return try ReadOnlyOpening(directory, options, false).run()
     }
     var report = RecoveryReport()
-    // 1. Take the writer's lock.
+    // 1. Acquire the writer's lock.
     let (opened, lock) = try takeWritersPlace(path, options)
     do {
       let directory = WriterDirectory(opened, lock, isChecked: options.checksFolder)
@@ -81,7 +81,7 @@ enum Recovery {
     }
   }
 
-  /// Opens the directory and takes the writer's lock. Tries again if another process removes or
+  /// Opens the directory and acquires the writer's lock. Tries again if another process removes or
   /// creates the directory at the same time.
   ///
   /// - Returns: The directory at the path, and the lock in it. After this the path is used in

@@ -24,8 +24,8 @@ public struct RecoveryReport: Sendable {
   /// The number of bytes after the last complete commit, which belong to an unfinished commit. They
   /// were never acknowledged as durable, and are not removed.
   public var tornTailBytes: UInt64 = 0
-  /// The number of files removed because nothing references them: blob files of unfinished commits,
-  /// temporary files, and segments whose creation was not finished.
+  /// The number of files removed because nothing references them: blob files, index files,
+  /// temporary files, and segments that are not part of the log.
   public var orphansRemoved = 0
   /// Keys that a unique index contains twice, up to the first 1,000. They existed before this
   /// opening; correct the records.

@@ -2,10 +2,11 @@ import PerdureFormat
 
 // Updates derived indexes after an opening with a checkpoint.
 //
-// The checkpoint has the entries for the records at that time. The replay of the tail notes the
-// address words of two sets: records of the checkpoint that were replaced, and all new records.
-// Then the entries of replaced records are removed, and the entries of new records that are still
-// live are added. A record that was added and replaced within the tail changes nothing.
+// The checkpoint has the entries for the records that were live at its commit. The replay of the
+// tail notes the address words of two sets: records of the checkpoint that were replaced, and all
+// new records. Then the entries of replaced records are removed, and the entries of new records
+// that are still live are added. A record that was added and replaced within the tail changes
+// nothing.
 //
 // A replaced record is older than the tail, so this opening has not verified it. It must have the
 // same keyspace and key as the record that replaced it. If another record is read at its address,
@@ -16,9 +17,9 @@ import PerdureFormat
 // Extractors are made once, from the values at the end of the log. These values must not change the
 // entries that an extractor makes for older records (`IndexExtractorFactory`).
 //
-// An index is rebuilt from all records if the checkpoint lacks the index or has it incomplete, or
-// if the tail redefines it. It is also rebuilt if its source index is, or if a value that the
-// update needs can no longer be read.
+// An index is rebuilt from all records if the checkpoint lacks the index or marks it as incomplete,
+// or if the tail redefines it. It is also rebuilt if its source index is rebuilt, or if a value
+// that the update needs can no longer be read.
 
 struct TailIndexes {
   private let checkpoint: OpenedCheckpoint

@@ -11,7 +11,7 @@ import PerdureFormat
 //       before it was never finished.
 //  CF3  At the end of the log, the superblock has the number of the last commit that was synced. A
 //       later commit whose last frame is damaged may have been interrupted there, by a full disk or
-//       a power cut. This cannot be distinguished from rot. If a slot of the superblock may be
+//       a power cut. Later damage of the medium looks the same. If a slot of the superblock may be
 //       lost, the header of the last frame is used as evidence instead.
 //  CF4  Records in a gap belong to a chain that continues after the gap. Otherwise they belong to
 //       commits whose numbers fit between the sequence numbers on both sides. If no number fits,
@@ -31,7 +31,7 @@ struct CommitFates {
     case neverFinished
   }
 
-  /// Frames and gaps whose fate is not decided yet.
+  /// Frames and gaps whose records are not decided yet.
   struct Held: Equatable {
     /// The sequence number of the chain; nil if there were only gaps so far.
     var sequence: UInt64?
@@ -51,8 +51,9 @@ struct CommitFates {
   /// The commits between the last two frames of which no frame was found.
   private(set) var lost: ClosedRange<UInt64>?
 
-  /// The next frame, with a valid header, begins. Returns the fate of the undecided records before
-  /// it, if it is now decided and these records do not belong to the frame's own chain.
+  /// Handles the start of the next frame, whose header is valid. Returns the verdict on the
+  /// undecided records before it, if it is now known and these records do not belong to the frame's
+  /// own chain.
   mutating func meet(_ header: FrameHeader) -> Verdict? {
     lost = nil
     guard header.kind != .mark else { return meetMark(header.sequence) }
@@ -99,8 +100,8 @@ struct CommitFates {
     held == nil && header.kind == .commitEnd && header.part == 0
   }
 
-  /// Adds the frame last passed to `meet`, after its verdict was carried out. Returns the fate of
-  /// the frame's chain if the frame ends it.
+  /// Adds the frame last passed to `meet`, after its verdict was carried out. Returns the verdict
+  /// on the frame's chain if the frame ends it.
   mutating func take(_ header: FrameHeader, isWhole: Bool) -> Verdict? {
     guard header.kind != .mark else { return nil }
     var chain = held ?? Held()
@@ -120,7 +121,7 @@ struct CommitFates {
     return .counts(partly: chain.isDamaged ? header.sequence : nil)
   }
 
-  /// Bytes without valid frames follow.
+  /// Handles a gap: bytes without valid frames.
   mutating func takeGap() {
     // Directly after a rewritten segment, the bytes may be the rest of a commit that began in the
     // segment.
@@ -129,7 +130,8 @@ struct CommitFates {
     held = chain
   }
 
-  /// A rewritten segment follows. Returns the fate of the undecided records before it. CF5
+  /// Handles the start of a rewritten segment. Returns the verdict on the undecided records before
+  /// it. CF5
   mutating func enterRewritten() -> Verdict? {
     lost = nil
     followsRewritten = true
@@ -139,17 +141,17 @@ struct CommitFates {
     return .counts(partly: before.isDamaged ? before.sequence : nil)
   }
 
-  /// A frame of a rewritten segment was read.
+  /// Handles a frame of a rewritten segment.
   mutating func passRewritten(_ header: FrameHeader) { sequence = max(sequence, header.sequence) }
 
-  /// An ordinary segment follows a rewritten one. No commit in it has a lower number than
-  /// `firstSequence`.
+  /// Handles the start of an ordinary segment after a rewritten one. No commit in it has a lower
+  /// number than `firstSequence`.
   mutating func leaveRewritten(firstSequence: UInt64) {
     guard followsRewritten, firstSequence > 0 else { return }
     sequence = max(sequence, firstSequence - 1)
   }
 
-  /// The log has ended. Returns the fate of the records that are still undecided.
+  /// Handles the end of the log. Returns the verdict on the records that are still undecided.
   ///
   /// - Parameter isLast: Whether `durableSequence` is known to be from the newest superblock.
   mutating func finish(durableSequence: UInt64, isLast: Bool = true) -> Verdict? {

@@ -15,9 +15,9 @@ import PerdureFormat
 //  RF4  A damaged length may skip intact records and end at another record by chance. If the
 //       frame's count shows that records are missing, the skipped bytes are searched too.
 //  RF5  The time is linear in the number of bytes, regardless of their content. Each multiple of 8
-//       may look like the header of a record of a mebibyte. The bytes whose checksums found no
-//       record are counted. When there are as many as the search has bytes, checksums of long
-//       ranges are looked up instead of computed (`StretchChecksums`).
+//       may look like the header of a record that is a mebibyte long. The bytes whose checksums
+//       found no record are counted. When their number exceeds the number of searched bytes,
+//       checksums of long ranges are looked up instead of computed (`StretchChecksums`).
 
 /// The complete records in a range of bytes, and the damaged places between them.
 struct RecordSearch {

@@ -75,7 +75,7 @@ struct Salvage: ~Copyable {
     }
   }
 
-  /// Runs the second pass: passes the records to restore to the writer, in the order of the log.
+  /// Runs the second pass: gives the writer the records to restore, in the order of the log.
   mutating func recover(into writer: inout SalvageWriter) throws {
     try writer.define(index.state, &report)
     var scan = SalvageScan(source)

@@ -7,7 +7,7 @@ public struct SalvageReport: Sendable {
     /// The kind of damage.
     public enum Reason: String, Sendable, CaseIterable {
       /// No copy of the superblock is intact.
-      case superblock = "no copy of the superblock is whole"
+      case superblock = "no copy of the superblock is intact"
       /// A segment's header is damaged. Its frames were searched nevertheless.
       case segmentHeader = "the segment's header is damaged"
       /// A segment of the log is missing.
@@ -17,7 +17,7 @@ public struct SalvageReport: Sendable {
       /// The medium does not return these bytes, or the entry is not a file.
       case unreadable = "the medium cannot be read"
       /// The bytes should be frames, but they are not.
-      case frames = "there should be frames"
+      case frames = "the bytes are not valid frames"
       /// Records of a frame are damaged or moved.
       case records = "records are damaged"
       /// A group of records does not match its checksum. Its records were searched nevertheless.

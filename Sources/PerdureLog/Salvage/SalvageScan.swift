@@ -81,8 +81,8 @@ struct SalvageScan {
     if segment.size < expected { try body(.damage(.truncated, segment.size..<expected)) }
   }
 
-  /// Whether the frame's commit is also in the next segment, so that it was not finished in this
-  /// one.
+  /// Whether the frame's commit is also in the next segment. If so, the commit was not finished in
+  /// this segment.
   private static func isStale(_ header: FrameHeader, _ segment: SalvageSource.SourceSegment) -> Bool {
     guard let next = segment.next, header.kind != .mark else { return false }
     return next.part == 0 ? header.sequence >= next.sequence : header.sequence > next.sequence

@@ -20,9 +20,9 @@ extension SalvageSource {
 
   /// Selects the segments of this store.
   ///
-  /// A file whose header names another segment is taken as that segment. If its content matches the
-  /// file name instead, its header is damaged. If the content supports both equally, the header is
-  /// accepted if no other file is that segment.
+  /// A file whose header names another segment is treated as that segment. If its content matches
+  /// the file name instead, its header is damaged. If the content supports both equally, the header
+  /// is accepted if no other file is that segment.
   mutating func choose(_ files: [SourceSegment], _ report: inout SalvageReport) throws -> [SourceSegment] {
     var chosen: [UInt64: SourceSegment] = [:]
     var claims: [Claim] = []
@@ -83,9 +83,9 @@ extension SalvageSource {
 
 extension SalvageSource {
   /// The store that the frames identify. A store id is accepted if at least two sectors imply it,
-  /// or if a frame that matches its records does. If there are several, the id from most sectors is
-  /// used. Values can contain bytes that look like frames, but each of these implies a different
-  /// id. The frames of one moved sector imply the same id, and count once.
+  /// or if one frame that matches its records implies it. If there are several, the id from most
+  /// sectors is used. Values can contain bytes that look like frames, but each of these implies a
+  /// different id. The frames of one moved sector imply the same id, and count once.
   static func storeOfFrames(_ files: [SourceSegment], _ source: SalvageSource) throws -> StoreID? {
     var votes: [StoreID: (sectors: Int, isWhole: Bool)] = [:]
     for file in files {

@@ -92,7 +92,7 @@ final class SegmentContent {
   /// Without a footer, the found entries may be bytes of values. To decide whether there are
   /// groups, the valid frame headers in the unpacked bytes and in the file are counted. A frame
   /// header is valid at only one offset. If both counts are equal, the checksums of the groups
-  /// decide. A first group that is stored as it is has the same offset in both, so its frame
+  /// decide. If the first group is stored unpacked, it has the same offset in both, so its frame
   /// headers are valid in both. Therefore frame headers in the file are not counted if the segment
   /// header says that there are groups.
   private func unpackGroups(of segment: SalvageSource.SourceSegment, _ store: StoreID?) {

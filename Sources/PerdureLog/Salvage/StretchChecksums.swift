@@ -11,8 +11,8 @@ import PerdureFormat
 struct StretchChecksums {
   private static let step = 64
   private let prefixes: [UInt32]
-  /// x^(8 * n) for each value n of the lowest byte of a length, then for each value of its second
-  /// byte, and of its third. A length has three bytes.
+  /// x^(8 * n), in three tables of 256 values: for the lowest byte n of a length, for its second
+  /// byte, and for its third. A length has three bytes.
   private let powers: [UInt32]
 
   /// One more than the maximum length of a stretch.

@@ -17,10 +17,10 @@ public enum StoreLimits {
   /// names and empty names are refused with `.invalidArgument`.
   public static let nameLengthMax = 255
   /// The maximum number of keyspaces of a store. More are refused with `.invalidArgument`. For each
-  /// keyspace, every commit copies 72 bytes.
+  /// keyspace, each state that a snapshot holds takes 72 bytes of memory.
   public static let keyspacesMax = 65_536
   /// The maximum number of derived indexes of a store. More are refused with `.invalidArgument`.
-  /// For each index, every commit copies 48 bytes.
+  /// For each index, each state that a snapshot holds takes 48 bytes of memory.
   public static let indexesMax = 65_536
   /// The maximum number of snapshots that are open at the same time, including the store's own. If
   /// there are more, the program stops.

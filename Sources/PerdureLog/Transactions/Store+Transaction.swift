@@ -3,7 +3,7 @@ import PerdureFormat
 extension Store {
   /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes.
   /// It commits only if no other commit has meanwhile changed the data that it has read: values,
-  /// absent keys and ranges. Transactions are serializable: their results, and the content of the
+  /// absent keys and ranges. Transactions are serializable. Their results, and the content of the
   /// store, are the same as if they ran one by one, in the order of their commits.
   ///
   ///     try store.transaction(attemptsMax: 16) { transaction in

@@ -115,8 +115,8 @@ public struct StoreTransaction: ~Copyable {
   /// Puts a value, which was written in pieces, under an id. It has the same effect as
   /// `put(_:id:in:)`. The value is read into memory only if the transaction reads it again.
   ///
-  /// If the transaction has a conflict, or `body` throws, the value can be put again: by the next
-  /// run of `body`, by another transaction, or by a commit.
+  /// If the transaction has a conflict, or `body` throws, the value can be put again. The next run
+  /// of `body`, another transaction or a commit may put it.
   ///
   /// - Throws: `StoreError` with code `.invalidArgument` if it was written for another store.
   ///   `Store.transaction` throws the same if the value was put before, or is put under two keys.

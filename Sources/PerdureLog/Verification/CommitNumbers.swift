@@ -14,7 +14,7 @@ package struct CommitNumbers {
 
   package init(_ snapshot: Snapshot) { self.snapshot = snapshot }
 
-  /// The sequence number of the commit that wrote a version of the snapshot; nil if its frame
+  /// The sequence number of the commit that wrote a version in the snapshot; nil if its frame
   /// cannot be read.
   ///
   /// - Complexity: O(log n) for n frames in the segment, after the first call for this segment.
