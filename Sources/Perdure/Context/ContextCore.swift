@@ -1,7 +1,7 @@
 // A context: one view of the store, the instances of its objects, and the unsaved changes.
 //
 //   ManagedObjectContext   the handle that programs retain
-//   ContextCore            makes the parts; the handles call them
+//   ContextCore            creates the parts; the handles call the parts through it
 //   State/                 the state of a context: instances, view, unsaved changes, transient
 //                          state, observers
 //   Reading/               the objects as the context shows them: rows, links, siblings, layer,
@@ -104,7 +104,8 @@ final class ContextCore {
 
   // MARK: Registration, called by instances
 
-  /// Called by every instance when it is created. The first one retains the context for all.
+  /// Called by every instance when it is created. The first instance retains the context on behalf
+  /// of all instances.
   func didMake(_ object: ManagedObject) {
     registry.instanceCount &+= 1
     if registry.instanceCount == 1 { _ = Unmanaged.passRetained(self) }
@@ -117,7 +118,7 @@ final class ContextCore {
     registry.retain(object)
   }
 
-  /// Called by every instance in its deinitializer. The last one releases the context.
+  /// Called by every instance in its deinitializer. The last instance releases the context.
   func willFree(_ object: ManagedObject) {
     let header = object.header
     if header.pointee.isKept { viewState.linksChanged() }
@@ -128,7 +129,7 @@ final class ContextCore {
     } else if !registry.removedInstances.isEmpty {
       registry.forgetRemoved(object)
     }
-    // The header may be kept for the next instance.
+    // The sibling group may keep the header and its row for the next instance of the object.
     let isLasting = header.pointee.groupNumber & SiblingGroup.lastingMark != 0
     if !isLasting || !registry.siblingGroups.leave(header) { header.free() }
     registry.instanceCount &-= 1

@@ -13,9 +13,9 @@ public enum ContextEventKind: Hashable, Sendable {
   /// save, a save of a child context, a `perform`, the end of an `undoGroup`, an undo and a redo.
   /// In hooks and observers, the end of an `undoGroup` and a save of a child do not end the event.
   ///
-  /// The context also posts it after a refresh, a rollback, a reset, or a save that merged and then
-  /// failed. A merge posts it before `didMerge`: it reports the instances that other contexts have
-  /// changed as refreshed, and the removed ones as deleted.
+  /// The context also posts this event after a refresh, a rollback, a reset, or a save that merged
+  /// and then failed. A merge posts this event before `didMerge`. The event then reports the
+  /// instances that other contexts have changed as refreshed, and the removed ones as deleted.
   case objectsDidChange
   /// The context has merged saves of other contexts.
   case didMerge
@@ -79,14 +79,15 @@ public struct ContextNotification {
 extension ContextNotification: Sendable {}
 
 extension ManagedObjectContext {
-  /// Calls a closure for each event of the context, at once and in the context's isolation.
+  /// Calls a closure for each event of the context, immediately and in the context's isolation.
   ///
   ///     let observation = context.observe { notification in
   ///       if notification.kind == .didSave { print(notification.insertedObjects.count) }
   ///     }
   ///
-  /// Changes that the closure makes belong to a save that has begun, or are pending after a
-  /// finished one. The closure must not save. A context without observers has no additional cost.
+  /// A save also saves the changes that the closure makes before the commit. Changes that the
+  /// closure makes during `didSave` are pending. The closure must not save. A context without
+  /// observers has no additional cost.
   ///
   /// - Returns: The observation. It ends when this value is freed.
   public func observe(_ observer: @escaping (ContextNotification) -> Void) -> ContextObservation {
@@ -113,9 +114,10 @@ extension BackgroundContext {
 
 extension PersistentContainer {
   /// The later saves of all contexts of the container. The saves of one context arrive in order.
-  /// Each save arrives after its commit and its hooks. The store must have been loaded. Saves of
-  /// contexts that were made before stores were added or removed are reported only to sequences
-  /// from that time.
+  /// Each save arrives after its commit and its hooks. The store must have been loaded. Adding or
+  /// removing a store separates contexts and sequences into earlier and later ones. Earlier
+  /// sequences report only the saves of earlier contexts, and later sequences only those of later
+  /// contexts.
   ///
   /// - Parameters:
   ///   - bufferCount: The maximum number of saves that wait for a slow subscriber. Above it, the

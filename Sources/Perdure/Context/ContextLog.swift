@@ -26,8 +26,8 @@ public struct ContextLogEntry: Sendable {
   public let kind: Kind
   /// The entity, predicate, order, offset and limit of a request (`explain(_:)` describes its
   /// plan). For a save, the numbers of objects to insert, update and delete, before delete rules
-  /// and hooks. It also has the number of new objects that were merged into others. For a warning,
-  /// its text.
+  /// and hooks. The text of a save also contains the number of new objects that were merged into
+  /// others. For a warning, its text.
   public let subject: String
   /// The number of objects that were found, counted or pending (see `subject`); 0 if the operation
   /// failed.
@@ -55,7 +55,7 @@ extension PersistentContainer {
   /// included. Nil, the initial value, stops the calls. The closure runs on the context's thread
   /// before the fetch or save returns, so its duration delays the caller.
   ///
-  /// The warnings of the container's model are logged at once, each as an entry of its own. They
+  /// The warnings of the container's model are logged immediately, each as a separate entry. They
   /// are logged once for each model, even after several calls or for several containers.
   ///
   ///     container.log { print($0) }

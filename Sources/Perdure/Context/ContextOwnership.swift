@@ -4,7 +4,7 @@ internal import Dispatch
 /// Debug builds also check uses that the compiler cannot see: clients in older language modes, and
 /// objects passed as `Any`.
 enum ContextOwnership: Sendable {
-  /// Anywhere: the owner decides, and no check is possible.
+  /// In any isolation: the program chooses it, so no check is possible.
   case local
   /// On the main queue.
   case main

@@ -1,5 +1,5 @@
-/// The numbers of a context's requests to its store since the context was created. For tests that
-/// assert the number of requests of a loop, and for finding the cause of slow code.
+/// The numbers of a context's requests to its store since the context was created. Use them in
+/// tests that limit the requests of a loop, and to find the cause of slow code.
 ///
 ///     let workers = try context.fetch(Worker.fetchRequest())
 ///     let before = context.statistics
@@ -9,9 +9,10 @@
 ///
 /// The row of a fault, the other end of a relationship and the number of its objects are requested
 /// for 64 siblings at a time. Siblings are the objects of one fetch (`FetchRequest.fetchBatchSize`
-/// sets another number), of one to-many relationship, or of the same relationship of siblings. For
-/// a relationship that is looked up in an index, the first lookup is for one object, and a request
-/// returns at most 4,096 objects. Rows of more than 4 KiB are read one by one.
+/// sets another number), of one to-many relationship, or the targets of the same relationship of
+/// several siblings. For a relationship that is looked up in an index, the first lookup is for one
+/// object, and a request returns at most 4,096 objects. Rows of more than 4 KiB are read one by
+/// one.
 public struct ContextStatistics: Hashable, Sendable {
   /// The number of requests to the store for objects, ids, a count of objects, or a plan.
   public internal(set) var fetchRequestCount = 0
@@ -20,9 +21,9 @@ public struct ContextStatistics: Hashable, Sendable {
   public internal(set) var rowRequestCount = 0
   /// The number of rows that these requests returned, one for each object.
   public internal(set) var rowCount = 0
-  /// The number of rows read for objects without an instance. Delete rules, plans of deletions, and
-  /// saves that write or check such objects read them, as do changes of a relationship at its other
-  /// end.
+  /// The number of rows read for objects without an instance. They are read by delete rules, by
+  /// plans of deletions, and by saves that write or check such objects. A change of a relationship
+  /// reads them at the other end of the relationship.
   public internal(set) var uninstantiatedRowCount = 0
   /// The number of index lookups of the other end of a relationship, each for one object or for
   /// many.

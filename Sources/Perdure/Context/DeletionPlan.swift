@@ -2,7 +2,11 @@
 /// too, references that are removed, and rules that deny it.
 ///
 ///     let plan = try context.plan(delete: company)
-///     if plan.isDenied { print(plan.denied) } else { print("\(plan.deletedObjectIDs.count) objects") }
+///     if plan.isDenied {
+///       print(plan.denied)
+///     } else {
+///       print("\(plan.deletedObjectIDs.count) objects")
+///     }
 ///
 /// The plan describes the state at the time of the call, including unsaved changes. A save may
 /// still conflict with another context. It also checks more than a plan: rules of other properties,

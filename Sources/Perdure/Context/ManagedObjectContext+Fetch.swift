@@ -17,7 +17,8 @@ extension ManagedObjectContext {
     let objects = try logged(.fetch, subject(request), count: \.count) {
       try core.queries.fetching.fetch(ClassedRequest(request))
     }
-    // `ClassedRequest.check` has checked the class of each object. A copy would run generic code.
+    // Casts without a copy, which would run slow generic code (ClassedRequest.swift).
+    // `ClassedRequest.check` has checked the class of each object.
     return unsafeBitCast(objects, to: [T].self)
   }
 
@@ -96,7 +97,7 @@ extension ManagedObjectContext {
   /// If several stores have the entity, an index with a reference and other components is used only
   /// for the first store of the container.
   ///
-  /// - Throws: `FetchError` when the request does not fit the model.
+  /// - Throws: `FetchError` if the request does not match the model.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
     core.checkOwner()
     return try core.queries.fetching.explain(ClassedRequest(request))

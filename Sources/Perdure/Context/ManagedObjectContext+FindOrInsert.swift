@@ -9,8 +9,9 @@ extension ManagedObjectContext {
   ///       ann.salary += 100
   ///     }
   ///
-  /// Finds the same object as a fetch of `email == "ann@acme.com"`, also if it is unsaved. It costs
-  /// less, because it creates no request. Pending delete rules are applied first.
+  /// Finds the same object as a fetch of `email == "ann@acme.com"`, even if the object is unsaved.
+  /// Costs less than the fetch, because it creates no request. Pending delete rules are applied
+  /// first.
   ///
   /// - Parameters:
   ///   - type: The class. Objects of subentities are found too.
@@ -18,7 +19,7 @@ extension ManagedObjectContext {
   ///   - value: The key.
   /// - Returns: The object, with its row loaded.
   /// - Throws: `FetchError` with the code `notUnique` if no uniqueness constraint consists of this
-  ///   attribute alone; as `fetch(_:)`.
+  ///   attribute alone; the errors of `fetch(_:)`.
   /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that
   ///   were edited since the last fetch.
   public func first<T: ManagedObject, Key: AttributeValue>(
@@ -40,7 +41,9 @@ extension ManagedObjectContext {
   /// this key.
   ///
   ///     var newCount = 0
-  ///     let worker = try context.findOrInsert(Worker.self, where: \.email, equals: "ann@acme.com") { new in
+  ///     let worker = try context.findOrInsert(
+  ///       Worker.self, where: \.email, equals: "ann@acme.com"
+  ///     ) { new in
   ///       new.name = "Ann"
   ///       newCount += 1
   ///     }
@@ -59,7 +62,8 @@ extension ManagedObjectContext {
   ///     new object stay.
   /// - Returns: The object that was found or inserted.
   /// - Throws: `FetchError` with the code `notUnique` if no uniqueness constraint consists of this
-  ///   attribute alone; as `fetch(_:)`; the error of `initialize`. Then no object was inserted.
+  ///   attribute alone; the errors of `fetch(_:)`; the error of `initialize`. In each case, no
+  ///   object was inserted.
   /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that
   ///   were edited since the last fetch.
   public func findOrInsert<T: ManagedObject, Key: AttributeValue>(

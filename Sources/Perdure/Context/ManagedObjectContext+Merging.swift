@@ -19,9 +19,9 @@ extension ManagedObjectContext {
   }
 
   /// Advances to the newest state, which contains the saves of other contexts of the container. If
-  /// these saves changed an object with unsaved changes, its changes are applied to the new values.
-  /// So a later save does not conflict with those saves. A context that is pinned to a state
-  /// advances too, and is then pinned to the newest state.
+  /// these saves changed an object with unsaved changes, its unsaved changes are applied to the new
+  /// values. So a later save does not conflict with those saves. A context that is pinned to a
+  /// state advances too, and is then pinned to the newest state.
   ///
   /// - Parameter event: An event from another context's sequence; it must be a `didSave`.
   public func mergeChanges(fromContextDidSave event: ContextEvent) {
@@ -42,9 +42,9 @@ extension ManagedObjectContext {
   }
 }
 
-/// A context that is used on its queue.
-// Unchecked: the reference is read on the context's queue only, and is weak. While the queue uses
-// the context, the handle stays retained.
+/// A weak reference to the handle of a context, for blocks on the context's queue.
+// Unchecked: only blocks on the context's queue read the reference. Each block retains the handle
+// while it uses the context.
 private final class QueuedContext: @unchecked Sendable {
   weak var handle: ManagedObjectContext?
 
@@ -52,8 +52,8 @@ private final class QueuedContext: @unchecked Sendable {
 }
 
 extension ContextOwnership {
-  /// Merges the saves that wait for a context, on its queue; nil if the context can only be used by
-  /// its owner.
+  /// Returns a closure that merges waiting saves on the context's queue; nil if the context has no
+  /// queue.
   func wake(_ handle: ManagedObjectContext?) -> (@Sendable () -> Void)? {
     let queue: DispatchQueue? =
       switch self {

@@ -14,10 +14,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether a fault whose row another context has removed counts as deleted and reads as having no
-  /// values. If false, such a fault does not count as deleted. When it is accessed, the next fetch
-  /// or save of the context throws `PerdureError.Code.objectNotFound`, 133000. So do later ones
-  /// until the context is rolled back or reset. Initially true.
+  /// Whether a fault counts as deleted if another context has removed its row. If true, the initial
+  /// value, such a fault reads as having no values. If false, it does not count as deleted. After
+  /// an access to it, all fetches and saves of the context throw
+  /// `PerdureError.Code.objectNotFound`, 133000, until the context is rolled back or reset.
   public var shouldDeleteInaccessibleFaults: Bool {
     get { core.reading.rows.deletesInaccessibleFaults }
     set { core.reading.rows.deletesInaccessibleFaults = newValue }
@@ -25,8 +25,8 @@ extension ManagedObjectContext {
 
   /// Makes the ids of new objects permanent before they are saved: `ManagedObjectID.isTemporaryID`
   /// of later ids is false, and the objects can no longer be assigned to another store. The numbers
-  /// do not change: they are final from the insertion on, and never reused. Objects that have rows
-  /// are skipped.
+  /// in the ids do not change: they are final from the insertion on, and never reused. Objects that
+  /// have rows are skipped.
   ///
   /// - Throws: `PerdureError`, and nothing has changed. 134030 with `objectIDs`: a store had no ids
   ///   for these objects. 134060: the container is closed. 133010 with `objectIDs`: these objects

@@ -243,8 +243,8 @@ extension ManagedObjectContext {
     try core.saving.classValidation.validateChanges()
   }
 
-  /// Discards all unsaved changes and advances to the newest state of the store, even if another
-  /// process writes it.
+  /// Discards all unsaved changes and advances to the newest state of the store, including the
+  /// commits of another process.
   ///
   /// Inserted objects are removed; other objects get the store's values.
   public func rollback() {
@@ -265,8 +265,9 @@ extension ManagedObjectContext {
   }
 
   /// Advances to the newest state of the store. Unsaved changes stay, applied to the newest rows;
-  /// all other objects become faults. After a failed read, the context throws until it is rolled
-  /// back or reset, because changes may depend on the missing data.
+  /// all other objects become faults. The error of an earlier failed read is not cleared: fetches
+  /// and saves throw it until a rollback or a reset, because unsaved changes may depend on the
+  /// missing data.
   public func refreshAllObjects() {
     core.checkOwner()
     core.queries.refresh.refreshAllObjects()

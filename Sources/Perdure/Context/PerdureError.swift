@@ -1,9 +1,9 @@
 public import PerdureModel
 public import PerdurePredicates
 
-/// The reason why an operation of a context or a container failed. Nothing has changed: unsaved
-/// changes are still unsaved. There are two exceptions. If a write or sync of a save failed, the
-/// outcome is unknown (`isOutcomeUnknown`). With several stores, some may have saved
+/// The reason why an operation of a context or a container failed. Nothing has changed except by
+/// hooks: unsaved changes are still unsaved. There are two exceptions. If a write or sync of a save
+/// failed, the outcome is unknown (`isOutcomeUnknown`). With several stores, some may have saved
 /// (`incompleteSave`).
 ///
 ///     do {
@@ -29,7 +29,7 @@ public struct PerdureError: Error, Sendable {
     /// A to-many relationship has fewer objects than its minimum, which is one if it is not
     /// optional.
     public static let relationshipLacksMinimumCount = Code(rawValue: 1580)
-    /// A to-many relationship has more objects than it may have.
+    /// A to-many relationship has more objects than its maximum.
     public static let relationshipExceedsMaximumCount = Code(rawValue: 1590)
     /// The deletion of an object was requested while a relationship with the rule deny has objects.
     public static let relationshipDeniedDelete = Code(rawValue: 1600)
@@ -41,9 +41,9 @@ public struct PerdureError: Error, Sendable {
     public static let dateTooLate = Code(rawValue: 1630)
     /// A date is before the minimum of its attribute.
     public static let dateTooSoon = Code(rawValue: 1640)
-    /// A text or data is longer than its attribute allows.
+    /// A text or a binary value is longer than its attribute allows.
     public static let stringTooLong = Code(rawValue: 1660)
-    /// A text or data is shorter than its attribute allows.
+    /// A text or a binary value is shorter than its attribute allows.
     public static let stringTooShort = Code(rawValue: 1670)
     /// A text does not match the pattern of its attribute.
     public static let stringPatternMatching = Code(rawValue: 1680)
@@ -70,8 +70,9 @@ public struct PerdureError: Error, Sendable {
     public static let incompleteSave = Code(rawValue: 134_040)
     /// The store could not be read, or a row is damaged; `cause` has the reason.
     public static let readFailed = Code(rawValue: 134_060)
-    /// An object cannot be assigned to the store: it is saved already, is linked, or the store is
-    /// not open or is opened for reading.
+    /// A store does not permit an operation. Examples: an object that is saved or linked cannot be
+    /// assigned to another store; the store is not open, or is open only for reading; the context
+    /// cannot show a state, or cannot undo in its state.
     public static let storeOperation = Code(rawValue: 134_070)
     /// The hooks of a save changed objects again and again. `objectIDs` lists these objects. Core
     /// Data does not use this number; it raises an exception.
@@ -82,13 +83,13 @@ public struct PerdureError: Error, Sendable {
     /// JSON does not fit the model, or a value has no JSON; the message contains the position. Core
     /// Data does not use this number.
     public static let invalidJSON = Code(rawValue: 139_002)
-    /// An undo or a redo would replace values that were changed after the group. `undoConflicts`
-    /// lists them. Core Data does not use this number.
+    /// An undo or a redo would replace values that were changed after its group of edits.
+    /// `undoConflicts` lists them. Core Data does not use this number.
     public static let undoConflict = Code(rawValue: 139_003)
     /// The store could not be opened; `cause` has the reason.
     public static let openFailed = Code(rawValue: 134_080)
-    /// The program's model has other changes than additions to the store's model. `cause` lists
-    /// every difference.
+    /// The program's model differs from the store's model by changes other than additions. `cause`
+    /// lists every difference.
     public static let incompatibleModel = Code(rawValue: 134_100)
   }
 
@@ -130,7 +131,7 @@ public struct PerdureError: Error, Sendable {
         && left.validationRule == right.validationRule
     }
 
-    /// Hashes all parts except the cause.
+    /// Hashes the code, the object, the property and the rule.
     public func hash(into hasher: inout Hasher) {
       hasher.combine(code)
       hasher.combine(objectID)
@@ -180,13 +181,13 @@ public struct PerdureError: Error, Sendable {
 
   /// The kind of failure.
   public let code: Code
-  /// The error and the remedy, in a sentence.
+  /// The failure and the remedy, in sentences.
   public let message: String
   /// For validation: all violated rules.
   public var details: [Detail] = []
   /// For conflicts: all conflicts.
   public var conflicts: [Conflict] = []
-  /// For an undo or a redo: every value that has changed since.
+  /// For an undo or a redo: every value that was changed after the group of edits.
   public internal(set) var undoConflicts: [UndoConflict] = []
   /// Whether a failed save may have taken effect: a write or a sync has failed, and only another
   /// opening of the store shows the result. False if certainly nothing was saved.
@@ -195,7 +196,7 @@ public struct PerdureError: Error, Sendable {
   public internal(set) var objectIDs: [ManagedObjectID] = []
   /// For an incomplete save: the stores that have saved.
   public internal(set) var savedStoreIdentifiers: [String] = []
-  /// The error of the layer below.
+  /// The error of the store, or of the program's code, that caused this error.
   public var cause: (any Error)?
 
   init(_ code: Code, _ message: String) {
@@ -208,7 +209,9 @@ extension PerdureError {
   /// The error that a validation method throws to refuse a value.
   ///
   ///     override func validateForInsert() throws {
-  ///       if end < start { throw PerdureError.invalid(self, "end", "must not be before the start") }
+  ///       if end < start {
+  ///         throw PerdureError.invalid(self, "end", "must not be before the start")
+  ///       }
   ///     }
   ///
   /// - Parameters:

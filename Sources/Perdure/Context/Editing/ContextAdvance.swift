@@ -3,9 +3,9 @@
 // An advance replaces the view and begins an epoch. It visits the objects with unsaved changes, and
 // no others. At its next access, an instance compares the version of its row with the view, and
 // becomes a fault only if the row has changed. Unsaved changes stay, and are shown over the newest
-// row. If other contexts have changed the same columns, the changes keep the version on which they
-// are based, until a refresh changes it. So a save detects conflicts with earlier saves of other
-// contexts.
+// row. If other contexts have changed the same columns, the unsaved changes keep the version on
+// which they are based, until a refresh changes it. So a save detects conflicts with earlier saves
+// of other contexts.
 
 internal import PerdurePredicates
 
@@ -43,7 +43,7 @@ final class ContextAdvance {
     moveOn(to: newest)
   }
 
-  /// Shows a newer state of the store. Unsaved changes stay.
+  /// Shows another state of the store. Unsaved changes stay.
   func moveOn(to newest: any StoreView) {
     recording.readUndoContents()
     hiddenSaveSearch.record(in: newest)
@@ -62,14 +62,14 @@ final class ContextAdvance {
     viewState.beginEpoch()
     linkEditor.findVanished()
     rebase.rebaseDeltas()
-    // Delete rules must also be applied to objects that other contexts have connected since. They
-    // run at the end of the event or before a fetch. Their changes belong to the undo group of the
-    // deletion (DeletionGroups.swift).
+    // Delete rules must also be applied to objects that other contexts have connected with the
+    // deleted ones since. The rules run at the end of the event or before a fetch. Their changes
+    // belong to the undo group of the deletion (DeletionGroups.swift).
     for overlay in pending.ordered.joined() where overlay.isDeleted { pending.propagateAgain(overlay) }
   }
 
-  /// Shows a newer state of the store that does not differ in any object that unsaved changes
-  /// concern or link to.
+  /// Shows a newer state of the store without a rebase. Expects that other contexts have changed no
+  /// object that unsaved changes concern or link to.
   func showUnder(_ newest: any StoreView) {
     recording.readUndoContents()
     if let layer = layerFollower.contextLayer, layer.builder.base === viewState.view,

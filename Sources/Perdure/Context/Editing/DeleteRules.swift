@@ -7,15 +7,17 @@
 //
 //   cascade   the targets are deleted too, and visited in turn
 //   nullify   the links of the targets to the object are removed
-//   deny      no effect here: a save refuses the deletion while it has a target that is not deleted
-//   no action rows of targets keep their references. Link entries belong to the object and are
-//             removed
+//   deny      no effect here: a save refuses the deletion while the relationship has a target that
+//             is not deleted
+//   no action rows of targets keep their references. Link entries belong to the deleted object and
+//             are removed
 //
-// A merge may connect other objects with an object whose deletion is pending. Then its delete rules
-// are applied again. Their changes belong to the undo group of the deletion (DeletionGroups).
+// A merge may connect other objects with an object whose deletion is pending. Then the delete rules
+// of the deleted object are applied again. Their changes belong to the undo group of the deletion
+// (DeletionGroups.swift).
 //
-// One-way relationships to a deleted object lose their link to it. An index finds the sources of a
-// target. So every reference to the deleted object can be removed.
+// One-way relationships to a deleted object lose their link to it. An index leads from a target to
+// the sources of these links. So every reference to the deleted object can be removed.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -74,16 +76,17 @@ final class DeleteRules {
     {
       inGroup(of: overlay.reference) { forgetSavedLinks(overlay) }
     }
-    // Only these objects may have one-way links to them that were not removed before.
+    // Unsaved one-way links were not removed above. Only objects of entities with incoming one-way
+    // relationships can be their targets.
     if visited.contains(where: { !$0.shape.incoming.isEmpty }) { forgetPending() }
     retireDiscarded(visited.filter(\.isNew))
     for overlay in visited { overlay.isPropagatedAgain = false }
     recording.closeDeletionGroups()
   }
 
-  /// Runs a closure that applies rules of a deletion. If a merge has scheduled them again, or if
-  /// such rules have deleted the object, the changes belong to the undo group of the deletion.
-  /// Otherwise they belong to the current group.
+  /// Runs a closure that applies rules of a deletion. If a merge has scheduled the rules again, the
+  /// changes belong to the undo group of the deletion. The same applies if rules that ran again
+  /// have deleted the object. Otherwise the changes belong to the current group.
   private func inGroup(of deleted: ObjectReference, _ body: () -> Void) {
     guard pending[deleted]?.isPropagatedAgain == true else { return body() }
     recording.applyingRulesAgain(of: deleted, body)
@@ -186,8 +189,8 @@ final class DeleteRules {
     }
   }
 
-  /// Removes a reference to a deleted object from a column, unless the column was changed. The
-  /// caller found the source in an index.
+  /// Removes a reference to a deleted object from a column, unless an unsaved change has replaced
+  /// the reference. Does not read the row: the caller has found the reference in an index.
   private func forget(_ deleted: ObjectReference, in column: RelationshipShape, of source: ObjectReference) {
     if let value = pending[source]?.value(column.slot), value != .reference(deleted) { return }
     linkEditor.setColumn(source, column, from: deleted, to: nil)

@@ -80,6 +80,6 @@ final class EditRecording {
   /// Reads the contents that open groups have not read yet. Called before the view advances.
   func readUndoContents() { recorder?.readContents(reading.contents) }
 
-  /// Replaces the reference of a new object without links.
+  /// Replaces the reference of a new object, which must have no links.
   func rename(_ old: ObjectReference, _ new: ObjectReference) { recorder?.rename(old, new) }
 }

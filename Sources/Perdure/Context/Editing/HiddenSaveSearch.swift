@@ -2,7 +2,8 @@
 
 internal import PerdurePredicates
 
-/// Compares unsaved edits with newer states of the store for undo, and bases edits on saved values.
+/// Compares unsaved edits with newer states of the store, for undo. Makes saved values the base of
+/// edits that replace them.
 final class HiddenSaveSearch {
   private let graph: GraphSchema
   private let pending: PendingChanges
@@ -41,9 +42,9 @@ final class HiddenSaveSearch {
     }
   }
 
-  /// Makes the saved value of a column the value on which its unsaved change is based, because the
-  /// program has chosen to replace it. So the next save does not treat the change as one that was
-  /// reverted. Other columns still conflict.
+  /// Makes the saved value of a column the base of its unsaved change, because the program has
+  /// chosen to replace the saved value. Otherwise a value that equals the old base would count as
+  /// unchanged in the next save. Other columns still conflict.
   func acceptSaved(_ slot: Int, of reference: ObjectReference) {
     guard let overlay = pending[reference], let kept = overlay.keptRow,
       let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number)
@@ -76,8 +77,8 @@ final class HiddenSaveSearch {
   private func recordColumns(
     of overlay: ObjectOverlay, in newest: any StoreView, _ recorder: EditRecorder
   ) throws {
-    // Not the row on which the changes are based: the context has shown newer values of columns
-    // without unsaved edits.
+    // Compares with the view, not with the row on which the changes are based. For columns without
+    // unsaved edits, the context has shown newer values than that row has.
     let view = viewState.view
     guard overlay.changesRow, try isWritten(overlay.reference, in: newest),
       let shown = try rebase.columns(of: overlay, in: view),
@@ -85,7 +86,8 @@ final class HiddenSaveSearch {
     else { return }
     for (slot, local) in overlay.changedColumns {
       guard let old = shown[slot], let saved = store[slot], local != old, saved != old else { continue }
-      // Delete rules have changed the links of a deleted object, not the program.
+      // The program has not changed the links of a deleted object: its delete rules have changed
+      // them.
       if saved == local, !overlay.isDeleted { continue }
       recorder.hiddenSaves.insert(.column(overlay.reference, slot: slot), replaced: .value(old))
     }

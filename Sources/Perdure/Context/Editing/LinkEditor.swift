@@ -7,11 +7,12 @@
 // changes.
 //
 // Invariants:
-//   CX5. `vanished` contains the references that unsaved changes concern or link to, if the object
-//        is not new, not deleted in this context, and has no row in the view. It may also contain
-//        references to which this applied earlier. Ids are never reused, so a removed object stays
-//        removed.
-//   CX6. The deltas of columns contain no such reference at either end, even if the columns do.
+//   CX5. `vanished` contains the references that unsaved changes concern or link to and that have
+//        no row in the view. New objects, and objects that are deleted in this context, are
+//        excluded. The set may also contain references to which this applied earlier. Ids are never
+//        reused, so a removed object stays removed.
+//   CX6. The deltas of columns contain no reference in `vanished` at either end, even if the
+//        columns do.
 
 internal import PerdurePredicates
 
@@ -143,7 +144,7 @@ final class LinkEditor {
     setColumn(source, relationship, from: reading.rows.column(source, relationship.slot), to: target)
   }
 
-  /// Like the function above, with the current reference in the column.
+  /// Does the same, for a caller that knows the current reference in the column.
   func setColumn(
     _ source: ObjectReference, _ relationship: RelationshipShape, from old: ObjectReference?,
     to target: ObjectReference?
@@ -171,8 +172,8 @@ final class LinkEditor {
     }
   }
 
-  /// Checks whether a target was removed. Under the delete rule no action, columns keep references
-  /// to deleted objects, and deltas must not contain them (CX6).
+  /// Adds a target to `vanished` if it was removed. Under the delete rule no action, columns keep
+  /// references to deleted objects, and deltas must not contain them (CX6).
   func forgetDangling(_ target: ObjectReference, _ inverse: RelationshipShape) {
     if inverse.deleteRule == .noAction { addIfVanished(target) }
   }

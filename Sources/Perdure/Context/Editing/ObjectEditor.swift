@@ -133,7 +133,7 @@ final class ObjectEditor {
     object.hold(held, slot)
   }
 
-  /// Keeps the transient values of an object before they change (TV2).
+  /// Copies the transient values of an object before they change (TV2).
   func noteTransients(of object: ManagedObject) {
     // Values that `awakeFromFetch` sets are not changes.
     if object.header.pointee.wakefulness.contains(.waking) { return }

@@ -43,8 +43,8 @@ final class ObjectInsertion {
   /// Inserts an object again under its reference. The object has initial values, and the caller
   /// attaches an instance.
   ///
-  /// Drops the unsaved changes that the context has kept after another context has removed the
-  /// object: an object has one overlay (PC1).
+  /// If another context has removed the object, this context may have kept unsaved changes of it.
+  /// Drops these, because an object has only one overlay (PC1).
   ///
   /// - Parameter wasStored: Whether the object has had a row.
   func insertAgain(

@@ -34,9 +34,8 @@ final class ObjectRemoval {
 
   /// Marks an object for deletion by the program.
   func delete(_ object: ManagedObject) {
-    // A hook may delete objects whose delete rules delete this object too.
     if pending.isDeleted(object.reference) {
-      // A delete rule may have deleted the object. Now the program also requests the deletion.
+      // A delete rule has deleted the object. Now the program also requests the deletion.
       pending[object.reference]?.deletedWith = nil
       return
     }

@@ -30,8 +30,8 @@ final class OrderEditor {
     return reading.links.orderDelta(of: owner, relationship)
   }
 
-  /// Handles the addition of a member: at the end, or at its earlier position when a change is
-  /// undone.
+  /// Handles the addition of a member. Puts it at its stored position if `restoresOrder` is true
+  /// and it has one. Otherwise puts it at the end, unless it has an unsaved position.
   func didEnter(_ member: ObjectReference, _ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let order = relationship.order else { return }
     let delta = editableDelta(of: owner, relationship)
@@ -166,14 +166,14 @@ final class OrderEditor {
   }
 
   /// Restores OD1 and OD2 for an object's ordered relationships. A move that only made space for
-  /// others is discarded if another context has saved a position meanwhile.
+  /// others is discarded if another context has changed the member's stored position meanwhile.
   func reconcileOrders(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       guard let order = relationship.order else { continue }
       let old = overlay.order(relationship.slot)
       let links = overlay.delta(relationship.slot)
       if old == nil, links == nil { continue }
-      // This is not a change, so no hook is called.
+      // Reconciling is not an edit, so it must not cause another call of `willSave`.
       let wasTouched = overlay.isTouched
       defer { overlay.isTouched = wasTouched }
       overlay.setOrder(nil, relationship.slot)

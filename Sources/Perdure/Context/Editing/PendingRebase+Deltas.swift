@@ -18,13 +18,13 @@ extension PendingRebase {
       overlay.removeDeltas { overlay.shape.relationship($0).isInColumn }
     }
     rebaseColumns(of: overlays)
-    // The deltas may belong to objects that had no changes.
+    // Visits all overlays again: the new deltas may belong to objects that had no overlay before.
     for overlay in pending.ordered.joined() { orderEditor.reconcileOrders(overlay) }
     for overlay in overlays { pending.dropIfUnchanged(overlay) }
   }
 
-  /// Restores CX3 after objects were inserted again whose deletion this context has saved. Under
-  /// the delete rule no action, rows of other objects still refer to them.
+  /// Restores CX3 after removed objects were inserted again. This context must have saved their
+  /// deletion. Under the delete rule no action, rows of other objects still refer to them.
   ///
   /// - Complexity: O(k log n) for k objects and stored references to them. Visits no other unsaved
   ///   changes.
@@ -91,7 +91,7 @@ extension PendingRebase {
     }
   }
 
-  /// The slot of the delta that a column has at its target; nil if the target has a column itself.
+  /// The slot of the delta that a column has at its target; nil if the other end is a column too.
   private func deltaSlot(_ relationship: RelationshipShape, at target: ObjectReference) -> Int? {
     guard let inverse = graph.inverse(of: relationship, at: target), inverse.form != .column else {
       return nil

@@ -6,7 +6,7 @@
 // While the view has the state in which a change was made, the original row can be read. When the
 // view advances, for example by a refresh of another object, the row is lost. Therefore each change
 // is examined when the view advances. If other contexts have not changed the same columns, the
-// change becomes one of the newest row. Otherwise a copy of the original row is kept.
+// change is rebased on the newest row. Otherwise a copy of the original row is kept.
 
 internal import PerdurePredicates
 
@@ -44,7 +44,7 @@ final class PendingRebase {
   /// Prepares a changed object for an advance of the view. If other contexts have changed the same
   /// columns or removed the object, keeps a copy of the original row. In the copy, columns without
   /// unsaved edits have their newest values, because the next edits are based on these. Otherwise
-  /// the changes become changes of the newest row.
+  /// the changes are rebased on the newest row.
   ///
   /// - Complexity: two reads of the row if other contexts have written it; otherwise reads of its
   ///   version.
@@ -61,7 +61,8 @@ final class PendingRebase {
         store: try columns(of: overlay, in: newest))
       if let newVersion, let store = versions.store, versions.contested.isEmpty {
         // A change that equals the original row is kept only because `awakeFromFetch` has put
-        // another value into the instance's row (`forgetSetBack`). It must not replace a newer one.
+        // another value into the instance's row (`forgetSetBack`). Such a change must not replace a
+        // newer value.
         overlay.unmark { slot, value in versions.base[slot] == value && store[slot] != value }
         overlay.baseVersion = overlay.changesRow ? newVersion : nil
         registry.identityMap.object(overlay.reference)?.header.pointee.dropRow()
@@ -93,9 +94,9 @@ final class PendingRebase {
   }
 
   /// As `keepBase`, for a deletion. If other contexts have written the row with the same bytes, the
-  /// deletion becomes one of the newest row. This happens for all unsaved changes of a parent that
-  /// a child reads, when the parent is saved. Otherwise keeps a copy of the original row for the
-  /// changes of the object.
+  /// deletion is rebased on the newest row. This happens in a child when its parent saves: the
+  /// saved rows have the bytes of the parent's unsaved rows. Otherwise keeps a copy of the original
+  /// row for the changes of the object.
   ///
   /// - Complexity: as `keepBase`.
   func keepDeletion(_ overlay: ObjectOverlay, before newest: any StoreView) {
@@ -165,13 +166,13 @@ final class PendingRebase {
     base.withRow { forgetSetBack(overlay, to: $0, base.version) }
   }
 
-  /// The row of an object in the view, if it has a version.
+  /// The row of an object in the view; nil if its version is not the given one.
   func row(of overlay: ObjectOverlay, _ version: RowVersion?) -> KeptRow? {
     guard let version else { return nil }
     return viewState.reading(overlay.reference, or: nil) { try baseRow(of: overlay, version) }
   }
 
-  /// Unmarks changed columns whose values equal a row.
+  /// Unmarks changed columns whose values equal those of a row.
   func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
     // Keeps a change if `awakeFromFetch` has put another value into the instance's row: without the
     // change, the instance would show that value.
@@ -217,8 +218,8 @@ final class PendingRebase {
     if isReadToTheEnd { _ = reading.rows.loadRow(of: object) }
   }
 
-  /// Handles an object with unsaved changes that another context has removed. Removes its unsaved
-  /// links at both ends. Changed attributes stay: the next save refuses them, until the object is
+  /// Handles an object that has unsaved changes and that another context has removed. Removes its
+  /// unsaved links at both ends. Changed attributes stay: saves refuse them until the object is
   /// deleted here too or its changes are discarded.
   private func dropLinksOfVanished(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.columns where overlay.value(relationship.slot) != nil {
@@ -245,7 +246,8 @@ final class PendingRebase {
     reading.retirement.vanish(object, lastRow)
   }
 
-  /// Removes unsaved links to removed objects, if they have no delta at the other end.
+  /// Removes the unsaved links of an object to removed objects. `rebase` of a removed object
+  /// removes only the links that its own unsaved changes contain.
   func dropLinksToVanished(_ overlay: ObjectOverlay) {
     for relationship in overlay.shape.relationships {
       linkEditor.dropLinksToVanished(overlay.reference, relationship)
@@ -293,7 +295,7 @@ final class PendingRebase {
     transientState.dropTransientsBefore(overlay)
     overlay.baseVersion = nil
     pending.dropIfUnchanged(overlay)
-    // CX5 excludes objects that are deleted here.
+    // CX5 has excluded the object while it was deleted here.
     if wasDeleted { linkEditor.addIfVanished(overlay.reference) }
   }
 
@@ -310,8 +312,8 @@ final class PendingRebase {
   }
 
   /// Restores the stored pair of an object, after the unsaved link that replaced it was removed.
-  /// The program did not request the change, and another context may have made the pair since. Does
-  /// nothing if the stored partner has another partner in this context.
+  /// The program did not request that the object lose its partner, and another context may have
+  /// saved the pair since. Does nothing if the stored partner has another partner in this context.
   private func restorePair(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let overlay = pending[owner], !overlay.isNew, !overlay.isDeleted else { return }
     if let stored = viewState.storedColumn(owner, relationship.slot) {
@@ -327,8 +329,9 @@ final class PendingRebase {
   }
 
   /// Restores the stored link to the target of a one-to-one relationship, after the unsaved link
-  /// that replaced it was discarded. Another context may have made the stored link since. Also if
-  /// the program had removed the stored link itself before: the unsaved changes are the same.
+  /// that replaced it was discarded. Another context may have saved the stored link since. Restores
+  /// it even if the program itself had removed it before: the unsaved changes do not show the
+  /// difference.
   private func restoreStoredPartner(of target: ObjectReference, _ relationship: RelationshipShape) {
     guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
       inverse.form == .inverseToOne, self.reading.links.target(of: target, inverse) == nil

@@ -136,8 +136,8 @@ final class UndoGroups {
     return manager
   }
 
-  /// Replaces the new objects that a save has merged into others, in all groups. Called after the
-  /// commit, because a save that fails separates them again.
+  /// In all groups, replaces the new objects that a save has merged into others. Called after the
+  /// commit, because a save that fails separates these objects again.
   func replaceMergedObjects(_ pending: PendingChanges) {
     guard let manager, !pending.mergedObjects.isEmpty else { return }
     let survivors = pending.mergedObjects.keys.map { ($0, pending.survivor(of: $0)) }
@@ -147,8 +147,10 @@ final class UndoGroups {
       })
   }
 
-  /// Undoes or redoes the last group of a direction by `body`, which returns the changes that
-  /// earlier groups get.
+  /// Undoes or redoes the last group of a direction.
+  ///
+  /// - Parameter body: Makes the changes. Returns the links that earlier groups restore
+  ///   (UndoDeferral.swift).
   func takeBack(_ direction: UndoHistory.Direction, _ body: () -> [UndoGroup.Change]) {
     manager?.takeBack(direction, contents, body)
   }

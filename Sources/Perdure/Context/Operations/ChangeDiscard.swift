@@ -42,7 +42,8 @@ struct ChangeDiscard {
       object.restoreTransients(overlay)
       if overlay.isNew {
         retirement.retire(object)
-        // An undo or a redo whose group returns may insert the object again.
+        // The rollback may restore earlier undo groups (UH3 in UndoHistory.swift), and their undo
+        // or redo may insert the object again.
         registry.noteRemoved(object)
       } else {
         object.header.pointee.overlay = nil
@@ -86,7 +87,7 @@ struct ChangeDiscard {
     eventHub.tell(news)
   }
 
-  /// Forgets failed reads and provisional ids. The caller has dropped all unsaved changes.
+  /// Forgets failed reads and provisional ids. The caller then drops all unsaved changes.
   private func forgetFailure() {
     viewState.readFailure = nil
     pending.allocator.forgetProvisional()

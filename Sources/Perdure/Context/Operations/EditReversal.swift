@@ -1,9 +1,9 @@
 // Reverts operations that cannot read the store.
 //
 // A read that fails in an accessor cannot throw. The context then demands a rollback, because the
-// program may have used a wrong value in an edit. An undo, a merge and a child's save read the
-// store while they edit, too. Without a reversal, they would apply a part of their edits, return
-// success, and the rollback would discard all unsaved edits.
+// program may have used a wrong value in an edit. An undo, a merge and a child's save also read the
+// store while they edit. Without a reversal, they would apply a part of their edits and return
+// success. Then the demanded rollback would discard all unsaved edits.
 //
 // Invariants:
 //   VR1. If a read of such an operation fails, the operation throws. The unsaved changes, their
@@ -31,7 +31,7 @@ final class EditReversal {
     self.undoGroups = undoGroups
   }
 
-  /// The consequence of a failed read, and the advice, for the error.
+  /// The end of the error's message: the consequence of the failed read, and advice.
   enum Operation: String {
     case save = "Nothing was saved. Save again, or verify the store."
     case edit = "Nothing was changed. Try again, or verify the store."
@@ -74,7 +74,7 @@ final class EditReversal {
     }
   }
 
-  /// The unsaved changes, for a reversal.
+  /// Copies the unsaved changes, for a reversal.
   func copy() -> PendingCopy { PendingCopy(reading, eventHub, stores, undo: undoGroups.manager) }
 
   /// Restores the context. The observers learn that objects may have other values.

@@ -71,8 +71,9 @@ final class EventEnd {
   /// Runs the save of a child as one undo group.
   ///
   /// - Parameter body: Applies the save. If it throws, it has changed nothing.
-  /// - Returns: Ends the event and calls the observers of this context and of its undo manager.
-  ///   They may edit the child, so the child calls this at the end of its save.
+  /// - Returns: A closure that ends the event and calls the observers of this context and of its
+  ///   undo manager. These may edit the child, so the child calls the closure at the end of its
+  ///   save.
   func runSaveOfChild(_ body: () throws -> Void) throws -> () -> Void {
     let holding = undoGroups.holdReports()
     undoGroups.begin("")

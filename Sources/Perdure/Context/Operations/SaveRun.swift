@@ -1,15 +1,15 @@
 // Runs a save. If it conflicts with earlier saves of other contexts, merges those saves with the
 // unsaved changes, and repeats the steps of the save.
 //
-//   MG1. The conflicts are compared with one newest state, object by object, by pure functions
-//        (ObjectMerge, PropertyMergeRule). Nothing has changed yet. Conflicts that remain are
-//        thrown at this point (MergeRound).
+//   MG1. Pure functions compare the conflicting objects with one newest state, object by object
+//        (ObjectMerge, PropertyMergeRule). They change nothing. Conflicts that remain are thrown at
+//        this point (MergeRound).
 //   MG2. Then the context advances to that state and applies the decisions (MergeStep). The save
 //        begins again with the delete rules, so hooks and validation see the values that will be
 //        saved.
-//   MG3. If the save fails for any reason, the context and its undo groups are restored to their
-//        state before the first merge (PendingCopy), also if a read has failed (VR1). So a save
-//        that fails changes nothing, and can be repeated.
+//   MG3. If the save fails for any reason, even a failed read (VR1), the context and its undo
+//        groups are restored to their state before the first merge (PendingCopy). So a save that
+//        fails changes nothing, and can be repeated.
 //   MG4. No lock is held meanwhile, so other contexts may save again. After `mergeRoundsMax`
 //        rounds, the save throws.
 
@@ -45,7 +45,7 @@ final class SaveRun {
   }
 
   func save() throws(PerdureError) {
-    // At the end, because observers of the parent may edit or save this context.
+    // Runs at the end, because observers of the parent may edit or save this context.
     defer { (reading.viewState.store as? ParentStore)?.reportCommit() }
     reading.transientState.keepDropped()
     defer { reading.transientState.releaseDropped() }
@@ -70,12 +70,14 @@ final class SaveRun {
     do {
       try mergeAndSave(round)
     } catch {
-      // After a rollback or a reset by a hook, the earlier changes must not return.
+      // The earlier changes must not be restored if some of them are saved, or if a hook has rolled
+      // back or reset the context.
       if error.code == .incompleteSave || !before.isRestorable {
         before.forget()
         throw error
       }
-      // A failed read is the reason of other errors too. The restored changes do not depend on it.
+      // A failed read may have caused the error, so its error is thrown instead. The restored
+      // changes do not depend on that read.
       let failure = reading.viewState.readFailure
       reversal.restore(before)
       if let failure { throw failure.ofReverted(.save) }

@@ -83,7 +83,7 @@ final class SaveSteps {
     // lost.
     let holding = undoGroups.holdReports()
     defer { holding?.releaseReports() }
-    // Before the last check for failed reads, so that no saved group lacks a content (UG4).
+    // Reads before the last check for failed reads, so that no saved group lacks a content (UG4).
     recording.readUndoContents()
     let plan = try saveCommit.plan(refusals)
     // Conflicts are reported first: an object that was removed would violate every rule.
@@ -114,8 +114,8 @@ final class SaveSteps {
     }
   }
 
-  /// Refuses changes that would be written to a read-only store. A save may have changes that write
-  /// nothing.
+  /// Refuses changes that would be written to a read-only store. Changes that write nothing are
+  /// allowed.
   private func checkMayWrite() throws(PerdureError) {
     if viewState.followsOthers, pending.contains(where: stores.isWrittenToReadOnlyStore) {
       throw viewState.isReadOnly

@@ -13,9 +13,10 @@
 // Invariants:
 //   UN1. Before an undo changes anything, it compares each place with the content after the group.
 //        A place conflicts if its content is neither this one nor the content before the group. If
-//        a deletion of the group was dropped, a column of the object conflicts unless it has the
-//        content before. A place also conflicts if another context has replaced the content before
-//        under an unsaved edit (HS1 in HiddenSaves.swift).
+//        a refresh or a save has dropped a deletion of the group, a column of the object conflicts
+//        unless its content is that from before the group. A place also conflicts if another
+//        context has replaced this content in the store, and an unsaved edit hides the new one (HS1
+//        in HiddenSaves.swift).
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 //   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).
@@ -112,7 +113,8 @@ final class UndoApplication {
     stored = rows
   }
 
-  /// In a state before the last save, the groups would be compared with contents from before them.
+  /// Throws if the context shows a state before its last save: its contents can be older than the
+  /// groups with which they would be compared.
   private func checkShowsLastSave(_ undoManager: ContextUndoManager) throws(PerdureError) {
     if viewState.view.sequence >= undoManager.history.savedSequence { return }
     throw PerdureError(

@@ -187,9 +187,8 @@ final class ContextFetching {
     try viewState.throwReadFailure()
   }
 
-  /// The name of the entity that the request's class has in the context. If the class has no entity
-  /// in the context, the name is empty if the request names an entity. Otherwise the class itself
-  /// names its entity.
+  /// The name of the entity that the request's class has in the context. If there is none, the name
+  /// is empty if the request names an entity, and otherwise the name that the class declares.
   func entityName(of wanted: ClassedRequest) throws(FetchError) -> String {
     if let shape = graph.shape(of: wanted.objectClass) { return shape.name }
     if wanted.request.entityName != nil { return "" }

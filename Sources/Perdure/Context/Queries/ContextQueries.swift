@@ -1,5 +1,5 @@
-/// The parts that return objects to the program, and those that show it the saves of other contexts
-/// before. Each part uses only those before it, and the parts that read and edit.
+/// The parts that return objects to the program, and the parts that first merge the saves of other
+/// contexts. Each part uses only those before it, and the parts that read and edit.
 struct ContextQueries {
   let foreignSaves: ForeignSaves
   let refresh: ObjectRefresh

@@ -84,12 +84,12 @@ final class ForeignMerging {
       advancing.move(to: newest)
     }
     let changes = foreignSaves.newsOfMerge(known, Set(news.updated), since: before)
-    // The merge may discard the unsaved changes of a removed object.
     let changed = Set(news.updated + news.deleted)
     let concerned =
       isComplete
       ? changed.sorted { $0.rawValue < $1.rawValue }.compactMap { pending[$0] }
       : pending.ordered.flatMap { $0 }
+    // A refresh may discard the unsaved changes of objects that come later in this loop.
     for overlay in concerned where !overlay.isNew && pending[overlay.reference] === overlay {
       recording.excludingFromUndo { refresh.refreshInView(registry.instance(of: overlay.reference)) }
     }

@@ -67,8 +67,8 @@ final class ForeignSaves {
   }
 
   /// Whether a rebase may be needed although the changed objects have no unsaved changes: a saved
-  /// object may link to an object that is deleted in this context, or an unsaved change to a
-  /// removed object. This is possible with a relationship without inverse, or with a delete rule
+  /// object may link to an object that is deleted in this context, or an unsaved change may link to
+  /// a removed object. This is possible with a relationship without inverse, or with a delete rule
   /// that leaves references to deleted objects.
   private func mayLinkUnseen(_ news: ContextNews) -> Bool {
     if pending.mayHaveDeletions, pending.containsEntity(where: { !$0.incoming.isEmpty }) { return true }

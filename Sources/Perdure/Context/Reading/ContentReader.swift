@@ -139,8 +139,8 @@ final class ContentReader: EditedContentReader {
     registry.identityMap.object(reference)?.header.pointee.transients?.takeUnretainedValue().bySlot ?? [:]
   }
 
-  /// A transient value for a group; nil for the default. An undo sets the default, and the release
-  /// of the instance removes the value. Both have the same content.
+  /// A transient value for a group; nil for the default. An attribute that an undo has set to its
+  /// default must have the same content as one whose value was lost with its instance.
   private func transient(_ held: TransientValues.Held, _ initial: Value) -> HeldTransient? {
     switch held {
     case .value(let value): return value == initial ? nil : .value(value)

@@ -12,7 +12,7 @@ struct DeletionPlanner {
   /// the current position of `run` are not visited yet.
   private var going: [ObjectReference] = []
   private var marked: Set<ObjectReference> = []
-  /// Links of deleted objects whose rule denies or nullifies. They are checked when all deleted
+  /// The links of the deleted objects. Those to objects that stay are judged when all deleted
   /// objects are known.
   private var others: [(owner: ObjectReference, relationship: RelationshipShape, target: ObjectReference)] =
     []
@@ -115,7 +115,7 @@ struct DeletionPlanner {
     plan.nullified.append(link(source, relationship, target))
   }
 
-  /// Whether a stored link of a source has no unsaved change.
+  /// Whether a stored link is still shown: no unsaved change has replaced or removed it.
   private func isStored(
     _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {

@@ -41,7 +41,8 @@ final class DerivedReader {
 
   /// The sum of an owner, with unsaved changes.
   ///
-  /// - Returns: nil if the store keeps no sums.
+  /// - Returns: nil if the store keeps no sums, or if there is no layer of the unsaved changes.
+  ///   Null if the store cannot be read.
   /// - Complexity: O(log n), and O(k log n) for k objects that were edited since the last fetch or
   ///   sum.
   private func sum(

@@ -147,7 +147,8 @@ final class LayerFollower {
     }
     let (gap, members) = (overlay.layerGap, overlay.editedMembers)
     overlay.didEnterLayer()
-    // A deletion removes the stored row and links, so earlier edits do not matter.
+    // The contribution of a deleted object only removes its stored row and links, so its edits do
+    // not change the contribution.
     if overlay.isDeleted { return }
     try builder.update(reference, edit(of: overlay, gap, members, builder))
   }

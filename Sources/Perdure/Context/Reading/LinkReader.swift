@@ -244,7 +244,8 @@ final class LinkReader {
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> OrderPlace? {
     guard let order = relationship.order else { return nil }
-    // If the last stored member is in its place, no hidden place follows it.
+    // `lastIfAdded` is nil if a hidden place is the last in the tree. All added places are then
+    // before that place. If the last stored member is not hidden, it follows them all.
     let added = delta.tree.lastIfAdded
     if pending.isUnknownToStore(owner) { return added }
     return viewState.reading(owner, or: nil) {

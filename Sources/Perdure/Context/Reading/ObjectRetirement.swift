@@ -79,7 +79,8 @@ final class ObjectRetirement {
     kept.withRow { object.header.pointee.setRow($0, version: kept.version) }
   }
 
-  /// Keeps the row of an object with unsaved changes that another context has removed.
+  /// Keeps the loaded row of an object that has unsaved changes and that another context has
+  /// removed.
   func keepLastRow(of object: ManagedObject) {
     guard let overlay = object.overlay, overlay.keptBase == nil, let row = object.header.pointee.loadedRow
     else {

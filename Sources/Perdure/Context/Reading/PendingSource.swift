@@ -1,5 +1,6 @@
-// Objects as a context shows them, as input of the predicate evaluator. It evaluates derived
-// attributes, and fetches over unsaved changes.
+// Objects as a context shows them, as input of the predicate evaluator. From them, the evaluator
+// computes derived attributes, predicates on objects in memory, and key paths in fetched
+// properties.
 
 internal import PerdurePredicates
 

@@ -98,7 +98,7 @@ final class RowLoader {
     guard object.overlay == nil, viewState.readFailure == nil else { return }
     viewState.readFailure = .about(
       [object.objectID], .objectNotFound,
-      "\(object.objectID) was touched, and another context has removed it. The context cannot fetch or save until it is "
+      "\(object.objectID) was accessed, but another context has removed it. The context cannot fetch or save until it is "
         + "rolled back or reset.")
   }
 
@@ -121,7 +121,7 @@ final class RowLoader {
     return false
   }
 
-  /// Takes the row that waits for an instance, if the instance was not made of the waiting header.
+  /// Takes the row of a waiting header for an instance that was created with another header.
   private func takeWaitingRow(_ header: SiblingGroup.Header) {
     guard let waiting = registry.neighbourHeader(of: header.pointee.reference) else { return }
     if let row = waiting.pointee.loadedRow {
@@ -143,7 +143,8 @@ final class RowLoader {
 
   /// Reads the rows of the faults of a block in one request.
   ///
-  /// - Parameter known: Rows that another request has passed. A fault with one of them is not read.
+  /// - Parameter known: Rows that another request has already returned. A fault with one of them is
+  ///   not read.
   func readBlock(_ block: Int, of group: SiblingGroup, known: [ObjectReference: LeasedRow] = [:]) {
     let capacity = group.positions(ofBlock: block).count
     let rows = viewState.rows
@@ -334,8 +335,9 @@ final class RowLoader {
     }
   }
 
-  /// Whether another context has removed an object, or a new object was deleted. Reads the view,
-  /// unless the object's row is known to be current.
+  /// Whether an object counts as deleted: it has a pending deletion, was deleted before its first
+  /// save, or was removed by another context. Reads the view, unless the object's row is known to
+  /// be current.
   func isRemovedElsewhere(_ object: ManagedObject) -> Bool {
     let header = object.header
     if header.pointee.isGone { return header.pointee.hasVanished }

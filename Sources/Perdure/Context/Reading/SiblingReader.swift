@@ -47,7 +47,7 @@ final class SiblingReader {
   @inline(__always)
   func instance(of target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
     if let object = registry.identityMap.object(target) {
-      // A fault without a group would fire alone.
+      // A fault without a group would fire alone, so it becomes a sibling.
       let header = object.header
       if header.pointee.row != nil || header.pointee.groupNumber != 0 || header.pointee.overlay != nil {
         return object
@@ -84,7 +84,8 @@ final class SiblingReader {
     return instance(at: Int(relation.places[place]), of: targets)
   }
 
-  /// The targets in the columns of siblings with a loaded row; of all siblings if `block` is nil.
+  /// The targets in the columns of a block of siblings; of all siblings if `block` is nil. Skips
+  /// siblings without a loaded row.
   private func columnRelation(
     _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup
   ) -> SiblingRelation {
@@ -128,8 +129,8 @@ final class SiblingReader {
     owner.header.keep(slot, isToMany: false, target.map { Unmanaged.passUnretained($0).toOpaque() })
   }
 
-  /// Whether an object's row is loaded and equals the view's row, or unsaved changes overlay it,
-  /// and no hook must run before it is used.
+  /// Whether an object can be used without further checks: no hook must run first, and its row
+  /// equals the view's row or is overlaid by unsaved changes.
   @inline(__always)
   func canKeep(_ object: ManagedObject) -> Bool {
     let header = object.header

@@ -7,11 +7,11 @@
 //   5. transient values in the instances, and transient links
 //   6. deletions, with the delete rules; the child has applied most of them itself
 //
-// The steps after the first read the store too: the former targets of relationships, positions,
-// and what delete rules need. If such a read fails, the caller reverts all changes (CX4; VR1 in
-// EditReversal.swift). `willSave` and validation are not called, because the child has called them
-// for its instances. Other hooks are called as for edits: `awakeFromFetch` when an instance awakes,
-// and `prepareForDeletion` by delete rules.
+// The steps after the first read the store too: the former targets of relationships, positions, and
+// the links that delete rules need. If such a read fails, the caller reverts all changes (CX4; VR1
+// in EditReversal.swift). `willSave` and validation are not called, because the child has called
+// them for its instances. Other hooks are called as for edits: `awakeFromFetch` when an instance
+// awakes, and `prepareForDeletion` by delete rules.
 
 internal import PerdurePredicates
 
@@ -44,8 +44,8 @@ final class ChildIntake {
     _editing = editing
   }
 
-  /// Applies the changes of a child, after all checks. Calls no hook. If a read fails, notes it and
-  /// applies only a part.
+  /// Applies the changes of a child, after all checks. Calls neither `willSave` nor validation. If
+  /// a read fails, records its error and applies only a part.
   func apply(_ changes: [ChildChange], of change: StoreChange, _ transients: [ChangedTransients]) {
     let insertedAgain = Set(
       change.preconditions.compactMap {
@@ -116,7 +116,8 @@ final class ChildIntake {
       }
     }
     let object = registry.instance(of: change.reference)
-    // The child's changes replace those that were kept of a removed object.
+    // The child's changes replace the unsaved changes that this context has kept of a removed
+    // object.
     let overlay = editing.insertion.insertAgain(
       change.reference, wasStored: isAgain, hasPermanentID: isAgain)
     registry.attach(overlay, to: object)
@@ -208,7 +209,8 @@ final class ChildIntake {
   /// Applies the transient links of a child. The next save of this context refuses a link to an
   /// object that the context no longer has.
   func takeLinks(_ changed: ChangedTransients) {
-    // If the relationship has an inverse, the other end reports the links.
+    // Skips an object that no longer exists. If the relationship has an inverse, the other end
+    // reports the refused links.
     guard reading.contents.exists(changed.reference) else { return }
     for (slot, delta) in changed.links {
       let relationship = graph.shape(of: changed.reference).relationship(slot)

@@ -149,7 +149,8 @@ final class ClassValidation {
     }
   }
 
-  /// Values that cannot be compared count as equal, unless they are instances of classes.
+  /// Two instances of classes are equal only if they are identical. Two other values cannot be
+  /// compared here, and count as equal.
   private static func isSameInstance(_ left: Any, _ right: Any) -> Bool {
     guard type(of: left) is AnyClass, type(of: right) is AnyClass else {
       return !(type(of: left) is AnyClass) && !(type(of: right) is AnyClass)
@@ -157,8 +158,8 @@ final class ClassValidation {
     return left as AnyObject === right as AnyObject
   }
 
-  /// Validates an object as a save does, without the object's own methods. During a save, checks
-  /// only the declared rules: the save has validated the keys already.
+  /// Validates an object as a save does, without `validateForInsert()` and similar methods. During
+  /// a validation, checks only the declared rules: the validation checks the keys itself.
   ///
   /// - Throws: `PerdureError` with the details of all violations.
   func validateByHand(_ object: ManagedObject) throws(PerdureError) {

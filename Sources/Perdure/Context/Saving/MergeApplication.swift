@@ -297,7 +297,7 @@ final class MergeApplication {
     replacing new: ObjectReference
   ) {
     for target in targets {
-      // A to-one relationship keeps its stored target, unless unsaved changes win.
+      // A to-one relationship keeps the other object's target, unless unsaved changes win.
       if !relationship.isToMany, self.reading.links.target(of: owner, relationship) != nil,
         !mergeRules.localWins(owner)
       {

@@ -199,8 +199,8 @@ final class RuleValidation {
         property: overlay.shape.propertyName(slot), value: violation.value, rule: violation.rule))
   }
 
-  /// Adds the rules that a transient attribute violates. Only an instance has transient values that
-  /// were set, and a new object has an instance.
+  /// Adds the rules that a transient attribute violates. Skips an object without an instance: it is
+  /// not new, and has no transient values that were set.
   func addBrokenRules(
     ofTransient slot: Int, _ isOptional: Bool, _ overlay: ObjectOverlay,
     to details: inout [PerdureError.Detail]
@@ -290,7 +290,7 @@ final class RuleValidation {
     }
   }
 
-  /// Adds the required composites around a leaf that have no value without this leaf.
+  /// Adds the required composites around a leaf that would have no value without this leaf.
   func addAbsentComposites(
     of object: ManagedObject, without slot: Int, to details: inout [PerdureError.Detail]
   ) {
@@ -345,7 +345,7 @@ final class RuleValidation {
         PerdureError.Detail(
           code: .externalRelationship, objectID: pending.objectID(of: overlay.reference),
           property: overlay.shape.propertyName(slot), value: .objectID(pending.objectID(of: target).uri),
-          rule: "must not lead to an object of another store: assign both to one store, or keep the id"))
+          rule: "must not lead to an object of another store: assign both to one store, or store its id"))
     }
     for slot in overlay.shape.columnSlots {
       if let target = overlay.reference(slot) { check(target, slot) }

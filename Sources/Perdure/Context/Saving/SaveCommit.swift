@@ -164,10 +164,11 @@ final class SaveCommit {
     }
     object.header.pointee.overlay = nil
     guard overlay.changesRow else { return nil }
-    // If another context has saved the row before, its hook has not been called yet.
+    // If the row came from a save of another context, the hook for that row may not have been
+    // called yet.
     let isDrowsy = object.header.pointee.wakefulness.contains(.drowsy)
     object.header.pointee.dropRow()
-    // With no other reference, the instance is freed at the end of this iteration and needs no row.
+    // With no other reference, the instance is freed when this function returns, and needs no row.
     if isKnownUniquelyReferenced(&object) { return nil }
     return SavedInstance(object: object, isDrowsy: isDrowsy)
   }

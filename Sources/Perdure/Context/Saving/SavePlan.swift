@@ -5,16 +5,16 @@
 //   - A row that is written or removed has the version on which the changes are based.
 //   - The target of a changed column exists, unless this save inserts it.
 //   - Both ends of an added link exist, unless this save inserts them.
-//   - For a row that is removed, no relation or link index has gained or lost an entry with the row
-//     as key. So the delete rules have seen all links.
-//   - For the target of a one-to-one column, the same holds for the relation index. So no other
-//     object refers to it.
-//   - For a to-many relationship with count limits, the same holds for its own index. So the
-//     validated count is current. The condition is needed only if links are added under a maximum,
-//     removed under a minimum, or if fewer than the minimum are added to an optional relationship
+//   - For a row that is removed, the entries with the row as key are unchanged in the indexes of
+//     relationships and links. So the delete rules have seen all links.
+//   - For the target of a one-to-one column, the entries with the target as key are unchanged in
+//     the index of the relationship. So no other object refers to the target.
+//   - For a to-many relationship with count limits, the entries with the owner as key are unchanged
+//     in the index of the relationship. So the validated count is current. The precondition is
+//     omitted if this change and one of another context cannot violate a limit together
 //     (`isLimited`).
-//   - For a to-many relationship with a rule of a merge policy, the same holds. So the merged set
-//     is current.
+//   - For a to-many relationship with a rule of a merge policy, the entries with the owner as key
+//     are unchanged too. So the merged set is current.
 //   - A row that is inserted again after another context removed it does not exist. So no other
 //     context has inserted it again.
 //   - For a changed order key, the stored entry is unchanged. So no other context has moved or

@@ -80,8 +80,9 @@ final class UndoConflictFinder {
   }
 
   /// Whether the undo of an earlier group will restore a missing object. Then the current group has
-  /// changed the object after its deletion, perhaps in `willSave()`. But if another context has
-  /// removed an object with unsaved changes, the object existed after the earlier group.
+  /// changed the object after its deletion, perhaps in `willSave()`. False for an object that
+  /// another context has removed and that has other unsaved changes than a deletion: it existed
+  /// after the earlier group.
   func isToReturn(
     _ reference: ObjectReference, _ earlier: [ObjectReference: UndoGroup]
   ) -> Bool {
@@ -111,7 +112,8 @@ final class UndoConflictFinder {
   ///   - places: The places of the group.
   ///   - wasKept: Whether the place is a column of an object that the group has deleted, and a
   ///     refresh or a save has dropped the deletion. Then only the content before the group is
-  ///     expected: the one after it, such as a null by a delete rule, was dropped too.
+  ///     expected. The content after it was dropped too, for example a null that a delete rule has
+  ///     set.
   func conflict(
     of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>,
     wasKept: Bool
@@ -142,8 +144,9 @@ final class UndoConflictFinder {
     return conflict(ofPartner: target, change, places)
   }
 
-  /// The content with which another context has replaced the content before a change, if an unsaved
-  /// edit hides it (HiddenSaves.swift); nil if both are the same.
+  /// The content that another context has saved over the content before a change, if an unsaved
+  /// edit hides it (HiddenSaves.swift). Nil if the saved content equals the content before the
+  /// change.
   func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
     guard recording.recorder?.hiddenSaves.hasReplaced(change.before, at: change.place) == true,
       reading.rows.viewVersion(of: change.place.owner) != nil,
@@ -177,7 +180,7 @@ final class UndoConflictFinder {
     }
   }
 
-  /// The same conflicts of a changed column, or of all columns of an added object.
+  /// The conflicts of `hiddenPartner` for a changed column, or for all columns of an added object.
   private func hiddenPartners(_ change: UndoGroup.Change) -> [FoundConflict] {
     guard recording.recorder?.hiddenSaves.isEmpty == false else { return [] }
     switch (change.place, change.after) {
@@ -212,7 +215,7 @@ final class UndoConflictFinder {
   }
 
   /// The conflict if the target of a one-to-one relationship has another partner now. Only the
-  /// column of that partner stores this link.
+  /// column of that partner stores the new link.
   func conflict(
     ofPartner target: ObjectReference, _ change: UndoGroup.Change, _ places: Set<EditedPlace>
   ) -> FoundConflict? {
@@ -230,10 +233,11 @@ final class UndoConflictFinder {
       before: .value(.reference(owner)), after: .absent, current: .value(.reference(partner)))
   }
 
-  /// The group without moves that only made space, if one of these members was moved since. Then
-  /// the old order keys of the others cannot be compared with the current keys, and they are not
-  /// needed: the order of these members among themselves has not changed. Moves stay in the group
-  /// if the program has also moved a member: its old key is only right among the old keys.
+  /// The group without the moves of a relationship that only made space, if one of these members
+  /// was moved since. The old order keys of the other members cannot be compared with the current
+  /// keys then. They are not needed: the moves have not changed the order of these members among
+  /// themselves. All moves stay if the program has also moved a member in the group: its old key is
+  /// only right among the old keys.
   func withoutReplacedSpreads(_ group: UndoGroup) -> UndoGroup {
     let spreads = group.changes.filter(\.isSpread)
     var replaced: Set<EditedPlace> = []
@@ -328,7 +332,8 @@ final class UndoConflictFinder {
   }
 
   /// Whether a column or a link can refer to an object: the object exists, or its deletion is
-  /// pending and its delete rule keeps such references. Then an earlier group has deleted it.
+  /// pending and its delete rule keeps such references. In the second case, an earlier group has
+  /// deleted the object.
   func canLink(_ place: EditedPlace, _ target: ObjectReference) -> Bool {
     if reading.contents.exists(target) { return true }
     guard let slot = place.slot, pending.isDeleted(target),

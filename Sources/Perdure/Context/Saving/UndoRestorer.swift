@@ -24,10 +24,11 @@ final class UndoRestorer {
     self.conflictFinder = conflictFinder
   }
 
-  /// - Parameter kept: The places that are not changed.
+  /// - Parameter kept: The places that the undo does not change.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
     let returned = bringBack(conflictFinder.returning(changes))
-    // Members return to their stored positions, because a position that is a conflict is kept.
+    // Members that are linked again return to their stored positions. The undo skips the position
+    // of a member if it is in conflict.
     let restoredOrder = editing.orderEditor.restoresOrder
     editing.orderEditor.restoresOrder = true
     for (reference, object) in returned { connect(reference, object, kept) }
@@ -36,7 +37,7 @@ final class UndoRestorer {
     editing.orderEditor.restoresOrder = restoredOrder
     for change in changes { restorePosition(change) }
     for change in changes { restoreTransient(change) }
-    // A target that a cascade would delete is a conflict.
+    // No cascade is needed: a target that a cascade would delete is in conflict.
     editing.removal.takeAway(
       changes.compactMap { change in
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
@@ -45,9 +46,9 @@ final class UndoRestorer {
     awakenRestored(changes, returned: Set(returned.map(\.reference)))
   }
 
-  /// Prepares the replacement of saved values that unsaved edits hide. The next save keeps the
-  /// restored values, also if it compares them with the saved ones. Later undos of the same places
-  /// are no conflicts.
+  /// Accepts the saved values that unsaved edits hide, before the undo replaces them. The next save
+  /// then keeps the restored values, even if it merges them with the saved ones. Later undos of the
+  /// same places do not conflict.
   func acceptHiddenSaves(of changes: [UndoGroup.Change]) {
     for change in changes where conflictFinder.hiddenSave(change) != nil {
       if case .column(let owner, let slot) = change.place {
@@ -137,14 +138,15 @@ final class UndoRestorer {
     _ objects: [(reference: ObjectReference, object: EditedObject)]
   ) -> [(reference: ObjectReference, object: EditedObject)] {
     for (reference, object) in objects { bringBack(reference, object) }
-    // Transient values can be other objects, which must exist before.
+    // Transient values can be other objects, which must exist first.
     for (reference, object) in objects where pending.isNew(reference) { restoreTransients(reference, object) }
     // Rows of other objects may refer to objects that are inserted again (CX3).
     let insertedAgain = objects.map(\.reference).filter { pending[$0]?.isInsertedAgain == true }
     let haveVanished = insertedAgain.contains(where: viewState.hasVanished)
     viewState.vanished.subtract(objects.map(\.reference))
     // Unsaved links can refer to an object that another context has removed. No unsaved change
-    // refers to an object whose deletion this context has saved.
+    // refers to an object whose deletion this context has saved, so then only the stored references
+    // matter.
     if haveVanished {
       editing.rebase.rebaseDeltas()
     } else {
@@ -236,9 +238,9 @@ final class UndoRestorer {
     }
   }
 
-  /// The restored objects with changed columns, and their rows in the view. The column of a member
-  /// that a group has removed and added again has the same value as before, and only its position
-  /// is in the group.
+  /// The restored objects with changed columns, and their rows in the view. Includes the members of
+  /// changed positions. If a group has removed a member and added it again, the group contains only
+  /// the position. The member's column is changed to its stored value.
   func storedRows(of changes: [UndoGroup.Change]) -> [(overlay: ObjectOverlay, row: KeptRow)] {
     Set(changes.flatMap(\.place.objects)).compactMap { reference in
       guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted,

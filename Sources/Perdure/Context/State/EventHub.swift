@@ -61,7 +61,7 @@ final class EventHub {
   /// The saves of other contexts that are not merged yet; nil if the context does not merge
   /// automatically.
   var inbox: MergeInbox?
-  /// The receivers of the measurements of fetches and saves.
+  /// The log of fetches and saves.
   let logSwitch: LogSwitch
   /// The handle, while the program retains it.
   weak var handle: ManagedObjectContext?
@@ -85,7 +85,7 @@ final class EventHub {
     old.hasSuccessor = true
   }
 
-  /// Ends the observers, and the sequences that no other context shares.
+  /// Releases the observers, and ends the sequences that no other context shares.
   func abandon() {
     stopMerging()
     if !hasSuccessor { streams.finish() }

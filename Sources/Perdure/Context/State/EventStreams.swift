@@ -17,7 +17,7 @@ final class EventStreams: Sendable {
       defer { state.continuations = [:] }
       return state.continuations.values.map { $0 }
     }
-    // Outside of the lock: the termination handler acquires it.
+    // Runs outside of the lock, because the termination handler acquires it.
     for continuation in ended { continuation.finish() }
   }
 
@@ -42,7 +42,7 @@ final class EventStreams: Sendable {
   }
 
   func yield(_ event: ContextEvent) {
-    // Outside of the lock: the termination handler may run and acquire it.
+    // Runs outside of the lock, because the termination handler may run and acquire it.
     for continuation in state.withLock({ $0.continuations.sorted { $0.key < $1.key }.map(\.value) }) {
       continuation.yield(event)
     }
@@ -85,7 +85,7 @@ final class MergeInbox: Sendable {
     var isEmpty: Bool { events.isEmpty && isComplete }
   }
 
-  /// The maximum number of saves, and the number of their objects from which on old saves are
+  /// The maximum numbers of saves and of their objects. If one of them is reached, old saves are
   /// dropped.
   static let (eventsMax, objectsMax) = (256, 65_536)
 

@@ -67,7 +67,7 @@ final class ObjectRegistry {
     return graph.isKind(object.reference.entityNumber, of: relationship.destination) ? object.reference : nil
   }
 
-  /// Like the function above, for an id.
+  /// As `reference(of:in:)` for an object, but for an id.
   func reference(of id: ManagedObjectID, in relationship: RelationshipShape) -> ObjectReference? {
     guard let reference = graph.reference(of: id),
       graph.isKind(reference.entityNumber, of: relationship.destination)
@@ -172,7 +172,8 @@ final class ObjectRegistry {
     return group
   }
 
-  /// The neighbourhood of an object that has no useful group, if it pays to read it.
+  /// The neighbourhood of an object that has no useful group; nil if its rows should not be read
+  /// together (NB1 in Neighbourhoods.swift).
   func neighbours(of reference: ObjectReference) -> SiblingGroup? {
     siblingGroups.neighbourhood(of: reference)
       ?? siblingGroups.makeNeighbourhood(of: reference, in: memoryOwner)

@@ -26,7 +26,7 @@ final class PendingChanges {
   /// The overlays, by entity number.
   @exclusivity(unchecked) private var groups: [Group] = []
   @exclusivity(unchecked) private var table = ReferenceTable<ObjectOverlay>()
-  /// Whether any object has been marked as deleted since the last save.
+  /// Whether any object has been marked as deleted since the last call of `removeAll()`.
   @exclusivity(unchecked) private var hasDeletions = false
   /// Grows when many changes are removed at once.
   @exclusivity(unchecked) private(set) var generation: UInt64 = 0
@@ -37,7 +37,8 @@ final class PendingChanges {
   @exclusivity(unchecked) var eventStarts: [ObjectReference: EventStart] = [:]
   /// The ids of new objects.
   @exclusivity(unchecked) var allocator = IDAllocator()
-  /// The new objects that the last save has merged into other objects, with those objects.
+  /// The objects into which the last save has merged new objects, by the references of the new
+  /// ones.
   @exclusivity(unchecked) var mergedObjects: [ObjectReference: ObjectReference] = [:]
   /// The changes that were refused since the last save.
   @exclusivity(unchecked) var refusedChanges = RefusedChanges()

@@ -2,8 +2,7 @@
 // to the store's indexes of stored relationships.
 //
 // As for stored relationships, unsaved links are in the deltas of overlays. A save moves them into
-// the table. Therefore rollbacks, delete rules, changed values, validation and events do not use
-// the table.
+// the table. Therefore a rollback does not change the table.
 //
 // Invariants:
 //   N1. A link of a relationship with an inverse is recorded at both of its ends; a link of a

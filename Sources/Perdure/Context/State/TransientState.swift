@@ -110,8 +110,8 @@ final class TransientState {
     viewState.linksChanged()
   }
 
-  /// Removes all links and values when the handle of the context is freed, because they are
-  /// references between objects.
+  /// Removes all links and values when the handle of the context is freed. Otherwise values that
+  /// are objects could retain each other.
   func abandon(_ registry: ObjectRegistry) {
     removeAllLinks()
     viewState.linksChanged()
@@ -144,14 +144,15 @@ final class TransientState {
     dropped.append(values)
   }
 
-  /// Drops the values at the beginning of the event, when the event ends.
+  /// Drops the copy of the values at the beginning of the event. Called when the event ends.
   func dropTransientsAtEvent(_ overlay: ObjectOverlay) {
     guard let before = overlay.transientsAtEvent else { return }
     overlay.transientsAtEvent = nil
     drop(before)
   }
 
-  /// Drops the values before the first change, when the change can no longer be rolled back.
+  /// Drops the copy of the values before the first change. Called when the change can no longer be
+  /// rolled back.
   func dropTransientsBefore(_ overlay: ObjectOverlay) {
     dropTransientsAtEvent(overlay)
     guard let before = overlay.transientsBefore else { return }

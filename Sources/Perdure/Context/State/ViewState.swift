@@ -62,7 +62,7 @@ final class ViewState {
   /// Whether another process may write to a store that this process only reads.
   var followsOthers: Bool { graph.stores.contains(where: \.isReadOnly) }
 
-  /// The number with which H1 in ObjectHeader.swift compares.
+  /// The current epoch of the context (H1 in ObjectHeader.swift).
   var epoch: UInt64 { memory.pointee.epoch }
 
   /// Begins an epoch: loaded rows must be compared with the view before their next use.
@@ -112,7 +112,7 @@ final class ViewState {
     throw refreshFailures.remove(at: position).failure
   }
 
-  /// Checks that the container is open. Otherwise every read of the save would report the error.
+  /// Throws if the container was closed, so that the reads of a save need not report it.
   func checkIsOpen() throws(PerdureError) {
     do { try view.checkIsOpen() } catch { throw error as? PerdureError ?? .saveFailed(error) }
   }
