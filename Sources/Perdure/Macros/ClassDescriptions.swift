@@ -7,7 +7,7 @@
 //      classes whose descriptions are being read shows the cycle.
 //   2. It keeps descriptions in static variables that read each other. Swift initializes such a
 //      variable once, so the initializers of two variables wait for each other. Only a time limit
-//      detects this deadlock; a thread watches it (DescriptionWatch.swift).
+//      detects this deadlock; a thread enforces the limit (DescriptionWatch.swift).
 
 internal import PerdureFileIO
 internal import PerdureModel
@@ -52,7 +52,7 @@ enum ClassDescriptions {
 
 extension ClassDescriptions {
   private struct Input: Equatable, Sendable {
-    /// Equal descriptions are not enough: their texts may be equal, but have different bytes.
+    /// Compared too, because strings in equal descriptions may have different bytes.
     let classes: [ObjectIdentifier]
     let entities: [EntityDescription]
     let templates: [FetchRequestTemplate]

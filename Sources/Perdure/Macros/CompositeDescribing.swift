@@ -65,14 +65,14 @@ extension ManagedObject {
 }
 
 extension CompositeAttributeValue {
-  /// The elements with their values in a composite as initial values. Without a composite, they
-  /// have the initial values of the type.
+  /// The elements of the type. The values in a composite become their initial values. If the
+  /// composite is nil, the elements have the initial values that the type declares.
   fileprivate static func elements(default value: Self?) -> [PropertyDescription] {
     value == nil ? compositeElements : elements(of: value)
   }
 
-  /// The elements with their values in a composite as initial values; without initial values if the
-  /// composite is nil.
+  /// The elements of the type. The values in a composite become their initial values. If the
+  /// composite is nil, the elements have no initial values.
   fileprivate static func elements(of value: Self?) -> [PropertyDescription] {
     let values = value?.compositeContent.values ?? [:]
     return compositeElements.map { $0.beginning(with: values, behind: "") }

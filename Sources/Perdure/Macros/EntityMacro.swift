@@ -16,8 +16,8 @@ public import PerdureModel
 /// value is the attribute's default. It is computed once, when the model is made. Exceptions are
 /// `Date()` and `UUID()` (`DefaultValue.now`, `.newUUID`). They are made for each inserted object;
 /// in transient attributes, when they are first read. An attribute that is not optional and has no
-/// default must be set before the object is saved. Until then, it reads as its zero. Computed,
-/// static, lazy and `@Transient` variables are ignored.
+/// default must be set before the object is saved. Until then, it reads as the `zeroValue` of its
+/// type. Computed, static, lazy and `@Transient` variables are ignored.
 ///
 /// `init(context:)` inserts an object. A second initializer also has a parameter for each property
 /// that its body declares, in the order of the declarations: `Worker(context: c, email: "a")`. Only
@@ -35,11 +35,11 @@ public import PerdureModel
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
 ///
 /// A to-one relationship may be declared without a question mark (`var order: Order`). Then a save
-/// requires an object (1570). Before it is set, and after a delete rule of this context has cleared
-/// it, the variable reads as a deleted object without values. If another context has removed the
-/// object, the variable reads as that object with its last values, or as a deleted object without
-/// values. Declare it optional if either end can be deleted, with `@Relationship(optional: false)`
-/// if a save must require a value.
+/// without an object throws 1570. Before it is set, and after a delete rule of this context has
+/// cleared it, the variable reads as a deleted object without values. If another context has
+/// removed the object, the variable reads as that object with its last values, or as a deleted
+/// object without values. If either end can be deleted, declare the variable optional. Add
+/// `@Relationship(optional: false)` if a save must require an object.
 ///
 /// - Parameters:
 ///   - name: The entity's name; by default the class's name.
@@ -130,7 +130,7 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - inverse: The name of the inverse property in the other class. Both sides name each other. If
 ///     a literal names no property declared by a class with `@Entity`, the compiler reports an
 ///     error.
-///   - deleteRule: The effect of deleting an object on the other end.
+///   - deleteRule: The effect on the objects at the other end when an object is deleted.
 ///   - optional: Whether an object may be saved without an object at the other end.
 ///   - minCount: The minimum number of objects at the other end of a to-many relationship that is
 ///     not empty. For a to-one relationship it is 0 or 1. Model files contain it, but validation
@@ -228,9 +228,9 @@ public enum AttributeOption: Sendable, Hashable {
 
 extension AttributeOption {
   /// The minimum number or date. For a variable whose type is written as `Decimal`, a literal is
-  /// exact: `.minimum(0.05)`. If the macro does not see that the type is Decimal, a literal with a
-  /// point is a Double. This is the case for a type alias. The model then rejects the literal.
-  /// Write `.decimal`: `.minimum(.decimal(Decimal(string: "0.05")!))`.
+  /// exact: `.minimum(0.05)`. If the type is written as a type alias, the macro does not see that
+  /// it is Decimal. Then a literal with a point is a Double, and the model rejects it. In this
+  /// case, write `.decimal`: `.minimum(.decimal(Decimal(string: "0.05")!))`.
   public static func minimum(_ value: DefaultValue) -> AttributeOption { .rules([.minimum(value)]) }
 
   /// The maximum number or date.

@@ -17,9 +17,9 @@
 /// Members of an extension cannot override others. So accessors that the program implements,
 /// functions with `@FetchTemplate`, and validation functions of single properties belong in the
 /// body of the class. A validation function of a property of the extension takes `inout Any?`. The
-/// generated initializer has parameters only for the properties of the body. The compiler does not
-/// compare the inverses that other classes name with the properties of a class with an extension.
-/// The model does.
+/// generated initializer has parameters only for the properties of the body. If another class names
+/// an inverse in a class with such an extension, the compiler does not check the name. The model
+/// checks it.
 @attached(member, names: named(_ExtensionSlot), arbitrary)
 @attached(memberAttribute)
 public macro EntityProperties() = #externalMacro(module: "PerdureMacroPlugin", type: "EntityPropertiesMacro")

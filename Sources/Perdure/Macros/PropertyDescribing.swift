@@ -200,7 +200,7 @@ extension _EntityAssembly {
         name, Attribute.attributeType, renamingIdentifier: originalName, isTransient: true), options)
   }
 
-  /// Adds the same kind of attribute, which may be nil.
+  /// Adds a transient attribute that may be nil, and whose default is made at its first read.
   public mutating func addTransient<Attribute: AttributeValue>(
     _ name: String, _ type: Attribute?.Type, made value: DefaultValue, _ options: AttributeOption...,
     originalName: String? = nil
@@ -361,10 +361,10 @@ extension _EntityAssembly {
     _ name: String, _ type: Destination?.Type, _ option: AttributeOption, _ more: AttributeOption...
   ) {}
 
-  /// Accepts any other type, so that the only message is the compiler's at the accessor of the
-  /// property (UnmanagedAccessors.swift). It accepts no options: the compiler prefers it to an
-  /// unavailable function. If the accessor has a type that a property can have, and the arguments
-  /// do not fit it, the program calls this function and stops.
+  /// Accepts any other type, so that the compiler reports only the accessor of the property
+  /// (UnmanagedAccessors.swift). It has no parameter for options: otherwise the compiler would
+  /// prefer it to the unavailable function above, and would not show that message. If a property
+  /// can have the type, but not these arguments, the program calls this function and stops.
   @_disfavoredOverload
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, derived: String? = nil,
@@ -387,8 +387,8 @@ extension _EntityAssembly {
 }
 
 extension DefaultValue {
-  /// An initial value in the form that models contain. A default that cannot be stored would be
-  /// lost without a message.
+  /// An initial value in the form that models contain. Stops the program if the value cannot be
+  /// stored, because the default would be lost without a message.
   init?(initial value: Value?, of name: String) {
     guard let value else { return nil }
     if let problem = value.transformationProblem {

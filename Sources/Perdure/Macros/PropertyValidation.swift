@@ -9,17 +9,17 @@ internal import PerdurePredicates
 /// Each overload rethrows the function's error. Overloads with a replaceable value take O(n) for a
 /// value of n bytes, because they compare it. The others take O(1).
 public enum _PropertyValidation {
-  /// Calls a function of any value, which the function may replace.
+  /// Calls a function that takes any value and may replace it.
   public static func call(_ validate: (inout Any?) throws -> Void, _ value: inout Any?) throws {
     try validate(&value)
   }
 
-  /// Calls a function of any value.
+  /// Calls a function that takes any value.
   public static func call(_ validate: (Any?) throws -> Void, _ value: inout Any?) throws {
     try validate(value)
   }
 
-  /// Calls a function of an optional value, which the function may replace.
+  /// Calls a function that takes an optional value and may replace it.
   public static func call<T: AttributeValue>(
     _ validate: (inout T?) throws -> Void, _ value: inout Any?
   ) throws {
@@ -29,7 +29,7 @@ public enum _PropertyValidation {
     if typed?.predicateValue != before { value = typed }
   }
 
-  /// Calls a function of a value, which the function may replace. Without a value, does nothing.
+  /// Calls a function that takes a value and may replace it. Without a value, does nothing.
   public static func call<T: AttributeValue>(
     _ validate: (inout T) throws -> Void, _ value: inout Any?
   ) throws {
@@ -39,22 +39,22 @@ public enum _PropertyValidation {
     if typed.predicateValue != before { value = typed }
   }
 
-  /// Calls a function of an optional value.
+  /// Calls a function that takes an optional value.
   public static func call<T: AttributeValue>(_ validate: (T?) throws -> Void, _ value: inout Any?) throws {
     try validate(typed(value, as: T.self))
   }
 
-  /// Calls a function of a value. Without a value, does nothing.
+  /// Calls a function that takes a value. Without a value, does nothing.
   public static func call<T: AttributeValue>(_ validate: (T) throws -> Void, _ value: inout Any?) throws {
     if let typed = typed(value, as: T.self) { try validate(typed) }
   }
 
-  /// Calls a function of an optional object.
+  /// Calls a function that takes an optional object.
   public static func call<T: ManagedObject>(_ validate: (T?) throws -> Void, _ value: inout Any?) throws {
     try validate(value as? T)
   }
 
-  /// Calls a function of an object. Without an object, does nothing.
+  /// Calls a function that takes an object. Without an object, does nothing.
   public static func call<T: ManagedObject>(_ validate: (T) throws -> Void, _ value: inout Any?) throws {
     if let object = value as? T { try validate(object) }
   }

@@ -1,15 +1,17 @@
 // The value that an accessor of a required attribute returns if no value is stored.
 //
-// A correct program can reach this state. Another context deleted the object before it was read,
-// the container is closed, or another version of the type wrote the stored JSON. Such a read must
-// not stop the program.
+// A correct program can read such an attribute. For example, another context deleted the object
+// before it was read, the container is closed, or another version of the type wrote the stored
+// JSON. Such a read must not stop the program.
 //
 //   1. An attribute whose type is an `AttributeValue` reads as the type's `zeroValue`.
-//   2. Exception: a `CodableAttributeValue` reads as the initial value in the model. The next
-//      choices are the initial value that the class or the composite type declares, and the type's
-//      `zeroValue`.
-//   3. The description of a required attribute without an initial value evaluates `zeroValue`. If
-//      the type does not define it, the program stops there, whatever a store contains.
+//   2. Exception: a `CodableAttributeValue` reads as the initial value in the model. If the model
+//      has none, it reads as the initial value that the class declares. If the class declares none,
+//      it reads as the type's `zeroValue`. An element of a composite reads as the initial value
+//      that the composite type declares, or as `zeroValue`; the model is not used.
+//   3. A required `CodableAttributeValue` without an initial value needs a `zeroValue`. The
+//      description of the class evaluates `zeroValue`. If the type does not define it, the program
+//      stops there, whatever a store contains.
 //   4. An array or a dictionary reads as empty. A composite reads as a composite without elements.
 //   5. An attribute of any other type must be optional, or transient with a default. The compiler
 //      rejects other declarations.
@@ -25,7 +27,7 @@ extension ManagedObject {
     return T(attributeValue: shape.template[slot]) ?? type(of: self).absentValue(shape.propertyName(slot))
   }
 
-  /// The same value for a snapshot, which has no model.
+  /// The same value for a snapshot. A snapshot has no model, so the declared initial value is used.
   static func absentValue<T: AttributeValue>(_ name: String) -> T {
     guard T.self is any CodableAttributeValue.Type else { return T.zeroValue }
     return declaredDefault(name).flatMap(T.init(attributeValue:)) ?? T.zeroValue

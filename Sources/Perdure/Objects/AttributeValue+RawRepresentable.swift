@@ -16,7 +16,7 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
   /// The raw value.
   public var predicateValue: Value { rawValue.predicateValue }
 
-  /// The value for a raw value.
+  /// The raw value as an argument of a format, or as the value of a variable.
   public var argumentValue: Value { rawValue.argumentValue }
 }
 

@@ -21,8 +21,8 @@ public import PerdurePredicates
 public protocol AttributeValue: PredicateArgument {
   /// How values are stored.
   static var attributeType: AttributeType { get }
-  /// The value of a property that is not optional, if no value is stored, or a value that the type
-  /// cannot represent.
+  /// The value of a property that is not optional, if no value is stored, or if the type cannot
+  /// represent the stored value.
   static var zeroValue: Self { get }
   /// Converts a stored value; nil if the type cannot represent it.
   init?(attributeValue: Value)

@@ -11,7 +11,8 @@ public import PerdurePredicates
   import Foundation
 #endif
 
-/// An array or a dictionary of Codable values, which an attribute can have, stored as its JSON.
+/// An array or a dictionary of Codable values. An attribute can have this type. The store keeps the
+/// JSON of the collection.
 ///
 ///     @Entity final class Player: ManagedObject {
 ///       var tags: [String] = []
@@ -20,10 +21,10 @@ public import PerdurePredicates
 ///     }
 ///
 /// Without a value, a property that is not optional reads as empty. A save rejects the object until
-/// the property is set, unless it has an initial value. JSON that the type cannot decode, for
-/// example JSON of an earlier version of the program, reads in the same way. It stays stored until
-/// the property is set, and `ManagedObject.checkedValue(forKey:)` throws for it. Queries in Swift
-/// test whether there is a value, and compare whole values (`$0.tags == ["a"]`).
+/// the property is set, unless the property has an initial value. JSON that the type cannot decode,
+/// for example JSON of an earlier version of the program, reads like an absent value. It stays
+/// stored until the property is set, and `ManagedObject.checkedValue(forKey:)` throws for it.
+/// Queries in Swift test whether there is a value, and compare whole values (`$0.tags == ["a"]`).
 ///
 /// Each read decodes the whole collection, and each change encodes it: O(n) for n bytes of JSON.
 /// Read the property once before a loop. For large collections, or if a fetch must find elements,

@@ -77,7 +77,7 @@ extension ManagedObject {
     return slot
   }
 
-  /// The value of a property by its name, from the getter of the class if it has one.
+  /// The value that the class's getter of an attribute returns, in the form of `value(forKey:)`.
   func customValue(_ slot: Int) -> Any? {
     let value = Self.something(_customValue(forKey: shape.propertyName(slot)))
     let argument = (value as? any PredicateArgument)?.predicateValue
@@ -92,8 +92,8 @@ extension ManagedObject {
   }
 
   /// The value of a transient attribute from the getter of the class, in the form of the attribute.
-  /// Nil for all other attributes, and for a transient attribute whose type the model does not
-  /// know.
+  /// Nil for all other attributes, and for a transient attribute of undefined or transformable
+  /// type.
   func customTransientValue(_ slot: Int) -> Value? {
     guard shape.customSlots.contains(slot), case .transient(let type, _) = shape.properties[slot],
       type != .undefined, type != .transformable
@@ -102,8 +102,8 @@ extension ManagedObject {
     return KeyedValue.exact(value, as: FieldKind(type)) ?? .null
   }
 
-  /// Sets a property by its name with the setter of the class. Returns false, and changes nothing,
-  /// if the variable cannot hold the value.
+  /// Calls the class's setter of an attribute. Returns false, and changes nothing, if the variable
+  /// cannot hold the value.
   func setCustomValue(_ content: _CustomValue.Content, _ slot: Int) -> Bool {
     _setCustomValue(_CustomValue(content: content), forKey: shape.propertyName(slot))
   }

@@ -30,7 +30,7 @@ final class EntityShape: Sendable {
   /// The properties that `validateValue(_:forKey:)` is called for.
   let validatedKeys: [String]
   /// The validated keys that the class does not list, with their slots. A save validates them only
-  /// if they can have become invalid.
+  /// if the values may have become invalid.
   let slotsOfUnlistedKeys: [String: Int]
   let properties: [Property]
   let slotCount: Int
@@ -172,8 +172,8 @@ final class EntityShape: Sendable {
     return relationship
   }
 
-  /// As `relationship(_:)`, for each step of a walk. The reference is unmanaged, because the shape
-  /// retains the relationship.
+  /// The relationship in a slot, without reference counting, because walks call this at each step.
+  /// The shape retains the relationship.
   @inline(__always)
   func uncountedRelationship(_ slot: Int) -> Unmanaged<RelationshipShape> {
     guard let relationship = relationshipsBySlot[slot] else { stopWithoutRelationship(slot) }
@@ -209,7 +209,7 @@ final class EntityShape: Sendable {
     }
   }
 
-  /// Whether some defaults are made for each new object.
+  /// Whether any default is made for each new object.
   var hasMadeDefaults: Bool { !madeDefaults.isEmpty }
 
   func valuesOfNewObject() -> [Value] {

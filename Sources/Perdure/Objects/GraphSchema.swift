@@ -1,7 +1,7 @@
 // All entities of the open stores, with the classes of their objects.
 //
-// If several stores have an entity, it has a number and a shape for each of them. Its name refers
-// to the first store that can be written; `shapes(named:)` returns all.
+// If several stores have an entity, it has a number and a shape for each of them. The entity's name
+// refers to its shape in the first writable store. `shapes(named:)` returns all of them.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -163,7 +163,8 @@ final class GraphSchema: Sendable {
     Int(number) < places.count ? places[Int(number)] : 0
   }
 
-  /// Whether an entity is in several stores. A reference can then belong to another store.
+  /// Whether any entity is in several stores. If so, an object of the right entity may still belong
+  /// to another store.
   var hasSpreadEntities: Bool { !spreadShapes.isEmpty }
 
   /// Whether objects of one entity are also objects of another.
@@ -176,7 +177,8 @@ final class GraphSchema: Sendable {
     shapes.compactMap { other in other.flatMap { $0.schema.isKind(of: shape.schema.index) ? $0 : nil } }
   }
 
-  /// Whether an object at the other end of a relationship may override `prepareForDeletion`.
+  /// Whether the class of an object at the other end of a relationship may override
+  /// `prepareForDeletion`.
   func prepares(_ relationship: RelationshipShape) -> Bool { preparing[Int(relationship.destination)] }
 
   /// The reference of an id; nil if the id is not of these stores, or its entity is abstract.
@@ -190,8 +192,8 @@ final class GraphSchema: Sendable {
     return ObjectReference(entity: shape.number, id: id.number)
   }
 
-  /// The value for an id that is set as text in a column of ids: the reference. An id of another
-  /// store stays text, and a save rejects it.
+  /// Converts an id that is set as text in a column of ids. The result is the reference. An id of
+  /// another store stays text, and a save rejects it.
   func heldIdentity(_ text: String) -> Value {
     ManagedObjectID(uri: text).flatMap { reference(of: $0) }.map(Value.reference) ?? .objectID(text)
   }
@@ -206,12 +208,12 @@ final class GraphSchema: Sendable {
     return .objectID(id(of: reference).uri)
   }
 
-  /// An id that was read, with the entity of these stores; nil for an id of another store.
+  /// The same id, with the `EntityIdentity` of these stores; nil for an id of another store.
   func managedObjectID(_ id: ManagedObjectID?) -> ManagedObjectID? {
     id.flatMap { reference(of: $0) }.map { self.id(of: $0) }
   }
 
-  /// The id of an object that has a row.
+  /// The id of an object.
   func id(of reference: ObjectReference, isTemporary: Bool = false) -> ManagedObjectID {
     ManagedObjectID(shape(of: reference).identity, number: reference.id, isTemporary: isTemporary)
   }
@@ -310,7 +312,7 @@ private struct GraphSchemaBuilder {
       switch stored.form {
       case .attribute(.absent):
         return .transient(property.attributeType ?? .undefined, isOptional: property.isOptional)
-      // A save sets these attributes before it checks for missing values.
+      // A save sets the attributes with `isSetBySaves` before it checks for missing values.
       case .attribute(let kind):
         return .attribute(kind, isOptional: property.isOptional || property.isSetBySaves)
       case .count(let slot): return .count(ofSlot: slot)
@@ -351,7 +353,7 @@ private struct GraphSchemaBuilder {
     entity.deletionGuards = guards.sorted { $0.rawValue < $1.rawValue }
   }
 
-  /// Whether the delete rule no action leaves references to a deleted object in this column.
+  /// Whether the delete rule `.noAction` leaves references to a deleted object in this column.
   private func leavesReferences(_ column: RelationshipShape, _ entity: EntityShapeParts) -> Bool {
     guard let slot = column.inverseSlot, entity.schema.properties.indices.contains(slot) else { return false }
     return entity.schema.properties[slot].deleteRule == .noAction

@@ -2,8 +2,9 @@
 //
 //     bits 0…2   the raw value of the saved state plus 1; 0 without a saved state
 //     bit  3     whether a cached relationship refers to the instance
-//     bits 4, 5  the last two bits of the link stamp to which bits 6 and 7 belong
-//     bits 6, 7  whether a relationship with an even slot, or with an odd slot, was read
+//     bits 4, 5  the two lowest bits of the link stamp at which bits 6 and 7 were set
+//     bit  6     whether a relationship with an even slot was read
+//     bit  7     whether a relationship with an odd slot was read
 
 /// The values that share one byte of `ObjectHeader`.
 struct HeaderMarks {

@@ -13,16 +13,17 @@
 // changes.
 //
 // Invariants
-//   KR1. A cached relationship is used only while its stamp is `linkStamp`. The stamp is
-//        incremented with each epoch, with each change of links or of the removed objects, when an
-//        instance leaves its context or gets another identity, and by KR3.
+//   KR1. A cached relationship is used only while its stamp is `linkStamp`. `linkStamp` is
+//        incremented with each epoch, with each change of links or of the removed objects, and by
+//        KR3. It is also incremented when an instance leaves its context or gets another identity.
 //   KR2. A relationship that was cached at the current stamp is equal to the result of a read
 //        without the cache.
 //   KR3. Each instance in a cached relationship is marked (`ObjectHeader.isKept`). When a marked
 //        instance is freed or loses its row, the stamp is incremented. So a pointer with the
-//        current stamp refers to an instance that has its row or unsaved changes. No fault is
-//        returned that has no sibling group.
-//   KR4. An object loses its cached relationships with its row. So an access to a fault fires it.
+//        current stamp refers to an instance that has its row or unsaved changes. A read from the
+//        cache therefore never returns a fault without a sibling group.
+//   KR4. When an object loses its row, it also loses its cached relationships. So each access to a
+//        fault fires it.
 
 internal import PerdurePredicates
 
@@ -73,14 +74,16 @@ extension UnsafeMutablePointer<ObjectHeader> {
     return kept.find(slot)
   }
 
-  /// The cached object of a to-one relationship. Contains nil if the relationship has no object.
+  /// The cached object of a to-one relationship; nil if it is not cached. Contains nil if the
+  /// relationship has no object.
   @inlinable @inline(__always)
   func keptTarget(_ slot: Int) -> Unmanaged<ManagedObject>?? {
     guard let entry = kept(slot), !entry.isToMany else { return nil }
     return .some(entry.target.map { .fromOpaque($0) })
   }
 
-  /// The cached objects of a to-many relationship. Contains nil if the relationship has no objects.
+  /// The cached objects of a to-many relationship; nil if they are not cached. Contains nil if the
+  /// relationship has no objects.
   @inlinable @inline(__always)
   func keptTargets(_ slot: Int) -> Unmanaged<KeptTargets>?? {
     guard let entry = kept(slot), entry.isToMany else { return nil }
@@ -129,7 +132,7 @@ final class KeptTargets {
   @usableFromInline let stamp: UInt64
   let references: UnsafeMutableBufferPointer<ObjectReference>
   @usableFromInline let objects: UnsafeMutablePointer<Unmanaged<ManagedObject>>
-  // The exclusivity of accesses is not checked at run time: the targets belong to one context, and
+  // The exclusivity of accesses is not checked at run time. The targets belong to one context, and
   // steps of walks set the position one after another.
   /// The position of the newest walk.
   @usableFromInline @exclusivity(unchecked) var position = 0
@@ -164,7 +167,7 @@ final class KeptTargets {
 }
 
 /// The last walks over cached targets. These walks set no sibling groups, so code that needs the
-/// siblings looks here.
+/// siblings of an object searches this list.
 @usableFromInline
 struct RecentWalks {
   private static let count = 16
@@ -193,7 +196,7 @@ struct RecentWalks {
     }
   }
 
-  /// The walk that has just returned an object.
+  /// The walk whose last returned object is this one; nil if there is none.
   func walk(at reference: ObjectReference) -> KeptTargets? {
     for walk in walks {
       guard let targets = walk?.takeUnretainedValue(), targets.position < targets.count,

@@ -3,11 +3,10 @@
 // Programs pass Swift numbers of other widths, results of `JSONSerialization`, and `NSNumber`
 // objects. The attribute accepts such a value only if it can hold all of it. A value is never
 // rounded to a whole number and never truncated. Two conversions are not exact: an attribute of
-// type Float rounds a Double to the nearest Float, and a URL attribute parses a text.
+// type Float rounds a Double to the nearest Float, and a URL attribute parses text.
 //
 // The Swift runtime casts instances of Foundation's classes to the matching Swift types. So this
-// file needs no more of Foundation than the rest of the library. A program that does not link
-// Foundation pays nothing.
+// file needs only FoundationEssentials, and programs need not link all of Foundation.
 
 internal import PerdurePredicates
 
@@ -47,16 +46,16 @@ enum KeyedValue {
     return nil
   }
 
-  /// Casts to the Swift types of Foundation's classes. The first cast that succeeds counts. Whole
-  /// numbers come before Double, which would round them.
+  /// Casts to the Swift types of Foundation's classes. The first successful cast is used. Whole
+  /// numbers come before Double, because a Double would round them.
   private static let swiftForms: [@Sendable (Any) -> (any PredicateArgument)?] = [
     { $0 as? Decimal }, { $0 as? Int64 }, { $0 as? UInt64 }, { $0 as? Double }, { $0 as? String },
     { $0 as? Date }, { $0 as? Data }, { $0 as? UUID }, { $0 as? URL },
   ]
 
-  /// The content of a value in the form of an attribute. The Double 9.99 becomes the decimal number
-  /// 9.99. nil if the attribute cannot hold it. An attribute of type Float gets the nearest Float
-  /// to a Double.
+  /// Converts a value to the form of an attribute; nil if the attribute cannot hold it. A decimal
+  /// attribute converts the Double 9.99 to the decimal number 9.99. An attribute of type Float
+  /// rounds a Double to the nearest Float.
   static func exact(_ value: Value, as kind: FieldKind) -> Value? {
     // A Double that is too large for a Float gives nil, not infinity.
     if case (.float, .double(let double)) = (kind, value), double.isFinite, !Float(double).isFinite {

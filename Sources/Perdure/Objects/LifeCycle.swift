@@ -58,7 +58,7 @@ public struct SnapshotEventType: OptionSet, Sendable {
 
   /// An insertion was undone. Not used, because the instance is no longer in a context.
   public static let undoInsertion = SnapshotEventType(rawValue: 2)
-  /// A deletion was undone, by an undo or together with `rollback`.
+  /// A deletion was undone, by an undo or by a rollback. A rollback also sets `rollback`.
   public static let undoDeletion = SnapshotEventType(rawValue: 4)
   /// A change was undone or redone.
   public static let undoUpdate = SnapshotEventType(rawValue: 8)
@@ -70,9 +70,9 @@ public struct SnapshotEventType: OptionSet, Sendable {
   public static let mergePolicy = SnapshotEventType(rawValue: 64)
 }
 
-/// The state of an object's row hooks, whether it is gone, and whether its row differs from the
-/// store's, in one byte. So a property setter checks hooks and `gone` in one test. Empty for most
-/// objects.
+/// The state of an object's row hooks, whether the object is gone, and whether its row differs from
+/// the store's row. All are in one byte, so a property setter checks hooks and `gone` in one test.
+/// Empty for most objects.
 struct Wakefulness: OptionSet {
   let rawValue: UInt8
 

@@ -6,9 +6,9 @@
 //     }
 //
 // The frequent types and to-one relationships have separate getters
-// (ManagedObject+InlinedReading.swift), so that a read of an unchanged object takes a comparison
-// and a load. The setters of the frequent types are in ManagedObject+FrequentTypes.swift. The other
-// types use `AttributeValue`.
+// (ManagedObject+InlinedReading.swift), so that a read of an unchanged object takes only a few
+// comparisons and loads. The setters of the frequent types are in
+// ManagedObject+FrequentTypes.swift. All other types use the generic functions of this file.
 
 internal import PerdurePredicates
 
@@ -54,10 +54,11 @@ extension ManagedObject {
 // MARK: - Relationships
 
 extension ManagedObject {
-  /// The value of a required relationship without an object. Either the program has not set it, or
-  /// the object was removed, or the store could not be read. Data may cause any of these, so the
-  /// program stops only if the destination is an abstract entity without subentities. A save throws
-  /// 1570.
+  /// The object that a required relationship without an object returns: the last object that it
+  /// had, or a deleted object without values. Either the program has not set the relationship, or
+  /// the object was removed, or the store could not be read. A correct program can reach these
+  /// states, so the program stops only if the destination is an abstract entity without
+  /// subentities. A save throws 1570.
   @usableFromInline
   @inline(never)
   final func absentTarget(_ slot: Int, _ type: ManagedObject.Type) -> ManagedObject {
@@ -72,8 +73,8 @@ extension ManagedObject {
   @inlinable
   @inline(__always)
   final func typed<T: ManagedObject>(_ type: T.Type) -> T {
-    // Usually the object has this class itself. This check is cheaper than the check for a
-    // subclass, and then the cast cannot fail.
+    // Usually the class is exactly `type`. Comparing classes is cheaper than a check for a
+    // subclass. If they are equal, the cast cannot fail.
     if Swift.type(of: self) == type { return unsafeDowncast(self, to: type) }
     guard let typed = self as? T else { stopAsOtherClass(type) }
     return typed
@@ -103,7 +104,7 @@ extension ManagedObject {
   @inlinable
   public final func _get<T: ManagedObject>(_ slot: Int) -> ToMany<T> { ToMany(self, slot) }
 
-  /// Connects exactly the objects of another collection.
+  /// Replaces the objects of a to-many relationship with those of another collection.
   public final func _set<T: ManagedObject>(_ slot: Int, _ objects: ToMany<T>) {
     if objects.source.owner === self, objects.source.slot == slot { return }
     ToMany<T>(self, slot).replace(with: Array(objects))
@@ -113,7 +114,8 @@ extension ManagedObject {
   @inlinable
   public final func _get<T: ManagedObject>(_ slot: Int) -> OrderedToMany<T> { OrderedToMany(self, slot) }
 
-  /// Connects exactly the objects of another collection, in its order.
+  /// Replaces the objects of an ordered to-many relationship with those of another collection, in
+  /// its order.
   public final func _set<T: ManagedObject>(_ slot: Int, _ objects: OrderedToMany<T>) {
     if objects.source.owner === self, objects.source.slot == slot { return }
     OrderedToMany<T>(self, slot).replace(with: Array(objects))

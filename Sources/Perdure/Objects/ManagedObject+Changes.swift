@@ -3,14 +3,15 @@
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The properties whose values differ from the last read or saved ones, with their current
-  /// values, as `value(forKey:)` returns them. A property without a value has nil.
+  /// The changed properties with their current values, in the form of `value(forKey:)`. A property
+  /// is changed if its value differs from the last read or saved one. A property without a value
+  /// has nil. Accessors that the class implements are not called.
   ///
   /// A property that was set to its earlier value is not included, although the object counts as
   /// updated. For a new object, the result has the differences from the defaults; defaults that
   /// were made for it (`DefaultValue.now`) count as changes. Derived attributes are not included.
   /// Transient attributes are included; one whose values cannot be compared is included if it was
-  /// set. A composite attribute counts as a whole.
+  /// set. A composite attribute is included as a whole.
   ///
   /// - Complexity: O(number of properties), and one read of the store. Objects in relationships are
   ///   returned as faults.
@@ -155,8 +156,8 @@ extension ManagedObject {
     }
   }
 
-  /// A value as `value(forKey:)` returns it. `kind` is that of a derived attribute; nil for a
-  /// column.
+  /// A value in the form of `value(forKey:)`. `kind` is the kind of a derived or transient
+  /// attribute; nil for a column.
   private func shown(_ value: Value, _ slot: Int, _ kind: FieldKind? = nil) -> Any? {
     if shape.isRelationship(slot) {
       guard case .reference(let target) = value else { return nil }
@@ -232,7 +233,7 @@ extension ManagedObject {
     }
   }
 
-  /// Marks an attribute as changed that `setPrimitiveValue(_:forKey:)` has set.
+  /// Marks an attribute as changed, after `setPrimitiveValue(_:forKey:)` has set it.
   public func didChangeValue(forKey key: String) {
     for slot in shape.slots(named: key) {
       switch shape.properties[slot] {
@@ -298,7 +299,7 @@ extension ManagedObject {
   }
 
   /// The identities of the objects at the other end of a relationship, including unsaved changes.
-  /// Makes no instances, and reads only the row of this object. The entity must have the
+  /// Makes no instances of these objects, and reads none of their rows. The entity must have the
   /// relationship.
   public func objectIDs(forRelationshipNamed key: String) -> [ManagedObjectID] {
     let slot = relationshipSlot(key)
@@ -309,10 +310,13 @@ extension ManagedObject {
     }
   }
 
-  /// Whether following a relationship queries the store. A relationship whose reference is in this
-  /// object's row does so until the row is loaded. A transient relationship never does. Any other
-  /// relationship always does, unless the object is new. The call itself does not query the store.
+  /// Whether reading a relationship may query the store. The call itself does not query the store.
   /// The entity must have the relationship.
+  ///
+  /// For a relationship whose reference is in this object's row, the result is true until the row
+  /// is loaded or the relationship is changed. It is false for a transient relationship, for a new
+  /// object, and for an object that is no longer in its context. For any other relationship it is
+  /// true, even if the relationship was read before.
   public func hasFault(forRelationshipNamed key: String) -> Bool {
     let slot = relationshipSlot(key)
     if header.pointee.isGone || overlay?.isNew == true { return false }

@@ -68,7 +68,8 @@ extension ManagedObject {
     }
   }
 
-  /// The name for changes of a slot: the name of the composite with this leaf, if there is one.
+  /// The name under which a change of a slot is reported: the name of the composite with this leaf,
+  /// or the name of the property.
   func changedName(_ slot: Int) -> String {
     shape.schema.composites.first { $0.slots.contains(slot) }?.name ?? shape.propertyName(slot)
   }

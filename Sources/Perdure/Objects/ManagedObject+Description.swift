@@ -46,7 +46,7 @@ extension ManagedObject: CustomStringConvertible {
     case .string(let text) where text.index(text.startIndex, offsetBy: 41, limitedBy: text.endIndex) != nil:
       Value.string(text.prefix(40) + "…").description
     case .data(let data): "\(data.count) bytes"
-    // Foundation stops the process if it describes a date that is not a number.
+    // Foundation stops the process if it describes a date whose time is NaN.
     case .date(let date): date.timeIntervalSinceReferenceDate.isNaN ? "NaN" : "\(date)"
     case .uuid(let uuid): "\(uuid)"
     case .decimal(let decimal): "\(decimal)"

@@ -1,8 +1,8 @@
 // The accessors of the frequent types.
 //
-// A generic function does not know the type of the value, how to convert it from a `Value`, or its
-// size in memory. This would cost more than the read or the change itself. So these functions
-// repeat the same code, each for one type.
+// A generic function looks up at run time the type of the value, its conversion from a `Value` and
+// its size in memory. These lookups would cost more than the read or the change itself. So these
+// functions repeat the same code, each for one type.
 //
 // Reads call the functions here only if the inlined accessors (ManagedObject+InlinedReading.swift)
 // cannot read the row directly.
@@ -31,7 +31,7 @@ extension ManagedObject {
     return slowValue(slot)
   }
 
-  /// As `value`; nil if there is no value.
+  /// Like `value`, but nil if there is no value.
   @inline(__always)
   private func optional<T: AttributeValue>(
     _ slot: Int, _ kind: FieldKind, _ read: (RowView, RowField) -> T

@@ -2,11 +2,11 @@
 //
 // Most reads find a loaded row that is current and has no unsaved changes. Such a read takes a few
 // loads. A call, with a retain and a release around it, costs five times as much. So the accessors
-// below are inlinable: they compare two numbers and load the value. In all other cases they call a
-// function that is not inlined: `loaded` (ManagedObject+FrequentTypes.swift), `related` and
-// `siblingsAnew` (ManagedObject+Reading.swift), `objectAnew` (SiblingWalk.swift). These functions
-// fire faults, call hooks and read unsaved changes. They repeat the check, so they work without the
-// accessors below.
+// below are inlinable: they check the row and the field, and load the value. In all other cases
+// they call a function that is not inlined: `loaded` (ManagedObject+FrequentTypes.swift), `related`
+// and `siblingsAnew` (ManagedObject+Reading.swift), `objectAnew` (SiblingWalk.swift). These
+// functions fire faults, call hooks and read unsaved changes. They repeat the check, so they work
+// without the accessors below.
 //
 // The compiler retains the object only around such a call. The call may run hooks that release the
 // last reference to the object.
@@ -14,8 +14,9 @@
 // The inlined code relies on these invariants:
 //   IR1. If `isReady` is true, the object has a checked row without unsaved changes (H1 in
 //       ObjectHeader.swift). The word before the row is the address of its fields.
-//   IR2. The table of fields has `slotCount` entries. Accessors of a wrong class may have greater
-//       slots, so each read compares the slot. `loaded` stops the program with a message.
+//   IR2. The table of fields has `slotCount` entries. Accessors of a wrong class may have larger
+//       slots, so each read compares the slot with `slotCount`. If the slot is too large, `loaded`
+//       stops the program with a message.
 //   IR3. While the stamp of a cached relationship is current, its objects are in memory (KR1 and
 //       KR3 in KeptRelations.swift).
 //   IR4. Between a check and the loads that depend on it, no other code runs. So the row and the
@@ -62,8 +63,8 @@ extension ManagedObject {
 // MARK: - Attributes
 
 extension ManagedObject {
-  // The optional getters have no common function as the others have. The compiler would retain the
-  // object around a result of two optionals.
+  // The other getters call `ready`. The optional getters repeat its code. A common function would
+  // return a double optional, and the compiler would then retain the object around the call.
 
   /// Reads a whole number.
   @inlinable @inline(__always)
@@ -222,12 +223,12 @@ extension Unmanaged<ManagedObject> {
   // `takeUnretainedValue` retains immediately. The compiler moves the retain of this function to
   // where it is needed. The compiler omits the retain if the program only compares the object with
   // nil.
-  /// As `ManagedObject.typed(_:)`.
+  /// Like `ManagedObject.typed(_:)`.
   @inlinable @inline(__always)
   func typed<T: ManagedObject>(_ type: T.Type) -> T {
     _withUnsafeGuaranteedRef { object in
       if Swift.type(of: object) != type { object.checkIsOf(type) }
-      // Its class was compared above.
+      // The class was checked above.
       return unsafeDowncast(object, to: type)
     }
   }
@@ -244,7 +245,7 @@ extension ManagedObject {
     return related(slot)?.typed(T.self)
   }
 
-  /// Reads a to-one relationship that is never nil.
+  /// Reads a required to-one relationship. If it has no object, returns `absentTarget(_:_:)`.
   @inlinable @inline(__always)
   public final func _get<T: ManagedObject>(_ slot: Int) -> T {
     guard let object: T = _get(slot) else { return absentTarget(slot, T.self).typed(T.self) }

@@ -5,8 +5,8 @@
 //       object. The values of all these objects form one flat array, without nil.
 //  KV2  The names after an operator, up to the next operator, belong to its path. So
 //       `books.@max.year` and `books.year.@max` mean the same, as in predicates.
-//  KV3  No values of the objects cause an overflow. Without values, `@count` and `@sum` give 0, and
-//       `@avg`, `@min` and `@max` give nil.
+//  KV3  An operator cannot overflow, whatever the values are. Without values, `@count` and `@sum`
+//       give 0, and `@avg`, `@min` and `@max` give nil.
 //  KV4  A path has a limited number of names and values, because paths may come from outside of the
 //       program. Setting changes each object once.
 
@@ -28,7 +28,7 @@ extension ManagedObject {
   /// | `@avg` | a `Double`, or a `Decimal` of decimals; nil without values |
   /// | `@min`, `@max` | the least or greatest value in its own type; nil without values |
   /// | `@unionOfObjects` | an array of all values |
-  /// | `@distinctUnionOfObjects` | an array of the values that differ, each once |
+  /// | `@distinctUnionOfObjects` | an array of the distinct values |
   ///
   /// `@unionOfArrays` and `@unionOfSets` have the result of `@unionOfObjects`, because the values
   /// of a path are one flat array. `self` means the object itself, as in `books.year.@max.self`.
@@ -149,7 +149,7 @@ struct KeyPathWalk {
   private let path: String
   private var names: ArraySlice<String>
   private var place: Place
-  /// Whether the path has an operator. If true, a derived sum has its exact value, even if its
+  /// Whether the path has an operator. If true, a derived sum is read exactly, even if the
   /// attribute's type cannot hold it.
   private let hasOperator: Bool
   /// Whether stored bytes that cannot be decoded are an error.

@@ -1,4 +1,4 @@
-// Properties by name.
+// Reads and changes of properties by name.
 
 internal import PerdurePredicates
 
@@ -46,7 +46,8 @@ extension ManagedObject {
     }
     if let reads = core.reading.retirement.probedReads {
       reads.noteName()
-      // If the class has no entity, the probe has given the object an entity without properties.
+      // `probedReads` records the reads of a key path that is probed (KeyPathProbe.swift). If the
+      // class has no entity, the object of the probe has an entity without properties.
       if shape.schema.slot(named: key) == nil { return nil }
     }
     if let objects = fetchedValue(key) { return objects }
@@ -76,7 +77,7 @@ extension ManagedObject {
   }
 
   /// The value of a transformable attribute, decoded by its transformer, or as its collection or
-  /// Codable type; nil if it has neither a transformer nor such a type.
+  /// Codable type. Nil if the attribute has neither a transformer nor such a type.
   private func decoded(_ data: Data, _ slot: Int) throws(KeyedProblem) -> Any? {
     if let transformer = shape.transformers[slot] {
       do { return try transformer.value(from: data) } catch {
@@ -228,7 +229,8 @@ extension ManagedObject {
     return changes
   }
 
-  /// The call of the class's own setter of an attribute.
+  /// A change that calls the class's own setter of an attribute. If the setter's variable cannot
+  /// hold the value, the change sets the stored value instead.
   private func customChange(_ leaf: Any?, _ slot: Int) throws(KeyedProblem) -> () -> Void {
     let stored = try change(leaf, slot)
     let content: _CustomValue.Content
@@ -311,8 +313,8 @@ extension ManagedObject {
     return slot
   }
 
-  /// The value for a transient attribute whose type the model does not know. If the class's type of
-  /// the property is known, the value must be of that type.
+  /// The value for a transient attribute of undefined type. If the class declares the type of the
+  /// property, the value must be of that type.
   private func untyped(_ value: Any?, _ slot: Int) throws(KeyedProblem) -> Any? {
     guard let value = KeyedValue.present(value) else { return nil }
     guard let type = shape.valueTypes[slot] else { return value }

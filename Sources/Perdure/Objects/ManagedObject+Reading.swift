@@ -1,10 +1,10 @@
 // Reads and changes of properties.
 //
-// A fast read takes one comparison (H1 in ObjectHeader.swift), and loads the field of the slot, the
-// presence bit and the value. It is inlined into the program (ManagedObject+InlinedReading.swift).
-// All other reads call functions: they fire a fault, check a row against a newer view, or look up
-// an unsaved change. A change loads the row, gives the object an overlay, and stores the value
-// there.
+// A fast read compares the epoch (H1 in ObjectHeader.swift), checks the field of the slot and the
+// presence bit, and loads the value. It is inlined into the program
+// (ManagedObject+InlinedReading.swift). All other reads call functions: they fire a fault, check a
+// row against a newer view, or look up an unsaved change. A change loads the row, gives the object
+// an overlay, and stores the value there.
 
 internal import PerdurePredicates
 

@@ -29,9 +29,12 @@ extension ManagedObject {
   /// Whether the next save removes the object, or another context has removed it. False after a
   /// save that removed the object.
   ///
-  /// It stays true in three cases. Another context has removed the object, or it was deleted before
-  /// its first save. Or a save has merged it into an object with another instance in this context
-  /// (`mergedObjectIDs`).
+  /// It stays true in three cases:
+  ///
+  /// - Another context has removed the object.
+  /// - The object was deleted before its first save.
+  /// - A save has merged the object into one with another instance in this context
+  ///   (`mergedObjectIDs`).
   public var isDeleted: Bool { shownState == .deleted || core.reading.rows.isRemovedElsewhere(self) }
 
   /// Whether the object is inserted, updated or deleted.
@@ -81,7 +84,8 @@ extension ManagedObject {
   /// The context of the object; nil if the object is gone.
   var context: ContextCore? { header.pointee.isGone ? contextOfGone() : core }
 
-  /// Returns nil, and notes for a probe that the context of a gone object was needed.
+  /// Returns nil. If a key path is probed, notes that it reads something other than a property with
+  /// a value (`ProbedReads.noteOther`).
   @inline(never)
   private func contextOfGone() -> ContextCore? {
     core.reading.retirement.probedReads?.noteOther()

@@ -1,10 +1,10 @@
 // The functions that generated accessors of `@Attribute(.transient)` call.
 //
-// The macro does not know types. The compiler selects the overload for a type of the model, which
-// predicates and rules use too, or for any type. It also selects between optional and other types,
-// however the type is written. The type is an argument: if two functions fit, the one for an
-// optional type is more specialized. If only the results differed, the compiler could not select a
-// function.
+// The macro knows only the text of a type, so the compiler selects an overload. Some overloads are
+// for types of the model (`AttributeValue`), whose values predicates and rules can use. The others
+// are for any type. The compiler also selects between optional and other types, however the type
+// is written. The type is an argument: if two functions fit, the one for an optional type is more
+// specialized. If only the results differed, the compiler could not select a function.
 
 internal import PerdurePredicates
 
@@ -94,8 +94,8 @@ extension ManagedObject {
   @_disfavoredOverload
   public final func _setTransient<T>(_ slot: Int, _ value: T?) { setTransientObject(value, slot) }
 
-  /// The current value; nil if it is of another type. If the class does not declare the type,
-  /// the attribute accepts any value by name.
+  /// The current value; nil if it is of another type. `setValue(_:forKey:)` can set a value of
+  /// another type if the class does not declare the type.
   private func object<T>(_ slot: Int) -> T? {
     checkSlot(slot)
     return transientObject(slot).flatMap { $0 as? T }

@@ -2,11 +2,11 @@
 //
 //   TC1. A type may lack variables for some stored leaves, because another version of the
 //        program may have saved them. So a leaf stays unchanged if the type shows the same value
-//        for it before and after. With `value.part = …`, this applies to all other leaves. A leaf
-//        is removed with the whole composite, and with a removed composite around it. If no value
-//        is new, the composite counts as set all the same, as any attribute does.
-//   TC2. If a type's content names an element that does not exist, the program stops. This is a
-//        mistake in the type, and the value would be lost silently.
+//        for it before and after. For example, `value.part = …` changes no leaf outside of `part`.
+//        A leaf is removed with the whole composite, and with a removed composite around it.
+//        Setting a composite to equal values marks the object as updated, as for any attribute.
+//   TC2. If a type's content names an element that does not exist, the program stops. Otherwise
+//        the value would be lost silently.
 
 internal import PerdureModel
 internal import PerdurePredicates

@@ -38,8 +38,8 @@ extension ManagedObject {
     }
   }
 
-  /// Caches the targets of a to-many relationship, if all their rows are in memory. Returns nil if
-  /// there is no target, or if nothing was cached.
+  /// Caches the targets of a to-many relationship, if each has its row or unsaved changes in memory
+  /// (KR3). Returns nil if there is no target, or if nothing was cached.
   @inline(never)
   private func keep(_ found: [ObjectReference], _ slot: Int, _ core: ContextCore) -> KeptTargets? {
     guard core.viewState.readFailure == nil, header.keptTargets(slot) == nil else { return nil }
@@ -65,8 +65,8 @@ extension ManagedObject {
     }
   }
 
-  /// The walk over a relationship of an object that is gone, which is empty. Notes for a probe that
-  /// the relationship was read.
+  /// An empty walk, for a relationship of an object that is gone. If a key path is probed, notes
+  /// that it reads something other than a property with a value (`ProbedReads.noteOther`).
   @inline(never)
   func walkOfGone(_ core: ContextCore) -> SiblingWalk {
     core.reading.retirement.probedReads?.noteOther()

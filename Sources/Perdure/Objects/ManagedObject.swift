@@ -1,7 +1,7 @@
 public import PerdureModel
 public import PerdurePredicates
 
-/// The parts of a managed object. Only contexts make these; programs do not need the content.
+/// The data from which an instance of a class is made. Only contexts make it.
 public struct ObjectSeed {
   let header: UnsafeMutablePointer<ObjectHeader>
 
@@ -18,14 +18,14 @@ extension ObjectSeed: Sendable {}
 /// which inserts a new object, or by the context, which returns the same instance for the same
 /// identity.
 ///
-/// An instance is at first a *fault*: it has its identity and no values. Touching a property loads
-/// its row from the state of the store that the context sees. Properties cannot throw. If the row
-/// cannot be read, the object reads as having no values, and the next fetch or save of the context
-/// throws the error.
+/// An instance is at first a *fault*: it has its identity and no values. The first access to a
+/// property loads its row from the state of the store that the context sees. Properties cannot
+/// throw. If the row cannot be read, the object reads as having no values, and the next fetch or
+/// save of the context throws the error.
 ///
-/// A set value is visible immediately to all code with this context, including fetches. Other
-/// contexts see it after a save, when they have advanced. Before `ManagedObjectContext.save()`, the
-/// store does not contain it.
+/// A changed value is visible immediately in this context, also to its fetches. Other contexts see
+/// the value after a save, when they have advanced. Before `ManagedObjectContext.save()`, the store
+/// does not contain it.
 ///
 ///     let person = Person(context: context)
 ///     person.name = "Ada"
@@ -33,7 +33,7 @@ extension ObjectSeed: Sendable {}
 ///     let id = person.objectID
 ///
 /// Objects belong to their context and stay in its isolation; they are not `Sendable`. Send
-/// `objectID` instead, and ask the other context for `existingObject(with:)`. Two instances are
+/// `objectID` instead, and call `existingObject(with:)` of the other context. Two instances are
 /// equal if they are the same instance. Two contexts have separate instances for one identity.
 open class ManagedObject {
   // An instance has no other storage than this pointer, because there are many instances.
@@ -47,8 +47,8 @@ open class ManagedObject {
 
   /// Inserts a new object of this class's entity into a context. Properties have their defaults.
   ///
-  /// The object is visible to fetches in this context immediately and to others after the save. The
-  /// container must have been made with the class, and its entity must not be abstract.
+  /// The object is visible to fetches in this context immediately, and to other contexts after the
+  /// save. The container must have been made with the class, and its entity must not be abstract.
   ///
   /// Generic code can call it, as in `T(context: context)` where `T: ManagedObject`. If a class
   /// declares an initializer with these parameters, the initializer must be `required`.
@@ -64,15 +64,15 @@ open class ManagedObject {
       if let transients { $0.transientState.drop(transients) }
       $0.willFree(self)
     }
-    // Released last: the values may be other objects, which are then freed.
+    // The values are released last, because they may be other objects, which are then freed.
     withExtendedLifetime(transients) {}
   }
 
   /// The description of this class's entity. Every class with accessors overrides it.
   ///
   /// A class without an override has the empty description, without a name. Such a class can be a
-  /// superclass of entity classes. It can also be the class of any entities for which the container
-  /// or their descriptions name it. The properties of its objects are accessed by name.
+  /// superclass of entity classes. It can also be the class of entities, if the container or the
+  /// descriptions of these entities name it. The properties of its objects are accessed by name.
   ///
   /// Name other entities as text: two static descriptions that read each other wait forever. A
   /// container detects this and stops the program with a message. A program that reads such
@@ -94,11 +94,11 @@ open class ManagedObject {
   /// list.
   open class var _transformedAccessors: [String] { [] }
 
-  /// Adds the properties of this class and its superclasses with `@EntityBase` to an entity.
+  /// Adds the properties of this class, and of its superclasses with `@EntityBase`, to an entity.
   /// `@EntityBase` writes this function.
   ///
-  /// - Parameter count: The number of inherited slots that belong to other entities. Properties
-  ///   with these slots are not added.
+  /// - Parameter count: The number of slots that the entity inherits from other entities. The
+  ///   properties with these slots belong to those entities, so the function does not add them.
   open class func _addProperties(to entity: inout _EntityAssembly, after count: Int) {}
 
   /// The templates of this class's functions with `@FetchTemplate`. `@Entity` writes the list.
@@ -109,7 +109,7 @@ open class ManagedObject {
   open class var _fetchTemplateParameters: [String: [String: Any.Type]] { [:] }
 
   /// The hooks that this class overrides: all of them, unless the class overrides this property.
-  /// `@Entity` writes the exact set. The context need not call a hook that is not named here.
+  /// `@Entity` writes the exact set. The context need not call a hook that is not in the set.
   open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }
 
   /// The properties that a save passes to `validateValue(_:forKey:)`. A container reads the list
@@ -143,8 +143,8 @@ open class ManagedObject {
   /// nothing.
   open func awakeFromInsert() {}
 
-  /// Called when a touched fault has loaded its row, before the access returns. It is called again
-  /// each time the object has become a fault in between.
+  /// Called when an access to a fault has loaded the row, before the access returns. It is called
+  /// again if the object becomes a fault and is accessed again.
   ///
   /// Attributes that are set here do not count as changed. The object has them until its row is
   /// read again, and they are saved together with any other change of the object. Do not set
@@ -154,9 +154,9 @@ open class ManagedObject {
   /// Called when all values of a loaded object were replaced.
   ///
   /// - Parameter events: `rollback` after `rollback()`, together with `undoDeletion` if the object
-  ///   was marked for deletion. `refresh` after a refresh that merges changes, and when the object
-  ///   is touched after the context has advanced to a state with a newer row of the object. The
-  ///   unsaved changes are already applied.
+  ///   was marked for deletion. `undoDeletion` or `undoUpdate` after an undo or a redo. `refresh`
+  ///   after a refresh that merges changes; the unsaved changes are already applied. Also `refresh`
+  ///   at the first access after the context has advanced to a newer row of the object.
   open func awake(fromSnapshotEvents events: SnapshotEventType) {}
 
   /// Called before the object loses its values. The cause is a refresh that does not merge changes,

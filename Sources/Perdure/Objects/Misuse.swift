@@ -1,7 +1,7 @@
 /// Stops the program with a message for its author: the call, its arguments, and the correct call.
 /// Optimized programs print it too, unlike the message of `precondition`.
 ///
-/// Public functions that are called rarely pass the file and line of their caller. Accessors,
+/// Infrequently called public functions pass the file and line of their caller. Accessors,
 /// properties, and functions that programs also use as values (`objects.forEach(context.delete)`)
 /// do not. Their messages name the entity, the property and the object, with the file and line of
 /// the check.

@@ -1,17 +1,18 @@
 // Objects with adjacent ids, read together.
 //
 // A walk from object to object, such as a depth-first search, finds small groups, for example the
-// three targets of one relationship. Each of its reads would then take few rows, or the
-// relationship of one object. Objects that were inserted together have adjacent ids, and are often
-// used together. So, if the objects of an entity are read in this way, a read takes a
-// *neighbourhood*: all objects with the same upper bits of the id. First it takes their rows, and
-// later their relationships. A neighbourhood is a group of siblings (SiblingGroup.swift).
+// three targets of one relationship. Without neighbourhoods, each of its requests would read few
+// rows, or the relationship of one object. Objects that were inserted together have adjacent ids,
+// and are often used together. So, if the objects of an entity are read in this way, a request
+// reads a *neighbourhood*. These are all objects with the same upper bits of the id. Their rows are
+// read first, and their relationships later. A neighbourhood is a group of siblings
+// (SiblingGroup.swift).
 //
 // Invariants:
-//   NB1. Each entity has credit, and a neighbourhood reduces it. A read near the last one
+//   NB1. Each entity has credit. Making a neighbourhood reduces it. A read near the last one
 //        increases the credit, and so does each use of a neighbourhood's row. A read far from the
-//        last one makes no neighbourhood, so it reads nothing else. If rows of neighbourhoods are
-//        not used, few neighbourhoods are made.
+//        last one reduces the credit and makes no neighbourhood, so it reads no other object. If
+//        rows of neighbourhoods are not used, few neighbourhoods are made.
 //   NB2. A neighbourhood is used only in the epoch in which it was made: its rows are those of one
 //        view.
 //   NB3. A neighbourhood may contain ids without an object. Such ids get no row and no instance.
@@ -20,9 +21,9 @@ internal import PerdurePredicates
 
 /// Whether the objects of entities are read with their neighbours.
 struct Neighbourhoods {
-  /// The ids of a neighbourhood. They begin at a multiple of their number.
+  /// The number of ids in a neighbourhood. The first id is a multiple of this number.
   static let idCount: UInt64 = 64
-  /// A smaller group does not make its reads efficient.
+  /// The minimum number of objects in a group whose reads are efficient without neighbourhoods.
   static let groupCountMin = 8
 
   private static let creditMin = 6
@@ -30,7 +31,7 @@ struct Neighbourhoods {
   private static let cost = 16
 
   private struct Locality {
-    /// The last id that was read without a group.
+    /// The last id that was read without a useful group.
     var last: UInt64
     var credit: Int
   }
@@ -53,7 +54,7 @@ struct Neighbourhoods {
   @inline(__always)
   static func position(_ reference: ObjectReference) -> Int { Int(reference.id & (idCount - 1)) }
 
-  /// Records that the program needed a row that waited in a neighbourhood.
+  /// Records that the program used a row that was read with a neighbourhood.
   mutating func noteUse(_ reference: ObjectReference) {
     guard let credit = localities[reference.entityNumber]?.credit, credit < Self.creditMax else { return }
     localities[reference.entityNumber]?.credit = credit + 1
@@ -61,7 +62,7 @@ struct Neighbourhoods {
 
   /// Records that an object must be read without a useful group.
   ///
-  /// - Returns: Whether its neighbours are to be read too (NB1).
+  /// - Returns: Whether to read its neighbours too (NB1).
   mutating func paysToRead(around reference: ObjectReference) -> Bool {
     let id = reference.id
     guard var locality = localities[reference.entityNumber] else {

@@ -1,8 +1,9 @@
 // The memory of an object besides its instance: a header at a fixed address, and a copy of its row.
 //
-// A `let` pointer refers to the header, so reading it needs no check of exclusive access. The row
-// is copied from the store when a fault fires. So an object pins nothing in the store, even if it
-// exists for long. Header and row are in the memory of the object's context (ObjectMemory.swift).
+// A `let` pointer refers to the header, so reading the header needs no check of exclusive access.
+// The row is copied from the store when a fault fires. So an object pins nothing in the store, even
+// if the object is long-lived. Header and row are in the memory of the object's context
+// (ObjectMemory.swift).
 //
 // Invariants:
 //   H1. If `epoch == memory.pointee.epoch`, `row` is the object's row in the context's view. The
@@ -23,8 +24,8 @@ internal import PerdurePredicates
 /// The state of an object that its accessors read.
 @usableFromInline
 struct ObjectHeader {
-  /// The epoch in which `row` was last compared with the view (H1), with `shutBit` if accessors
-  /// must not read the row directly; 0 without a row.
+  /// The epoch in which `row` was last compared with the view (H1); 0 without a row. `shutBit` is
+  /// set in it if accessors must not read the row directly.
   @usableFromInline var epoch: UInt64 = 0
   @usableFromInline let memory: UnsafeMutablePointer<ObjectMemory>
   // The context retains the shape.

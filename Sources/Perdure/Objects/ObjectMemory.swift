@@ -15,7 +15,7 @@
 /// view, and the stamp of cached relationships.
 @usableFromInline
 struct ObjectMemory {
-  /// Sizes are multiples of this.
+  /// Block sizes are multiples of this.
   static let unitByteCount = 16
   /// The largest block of a chunk.
   static let blockByteCountMax = 512
@@ -28,7 +28,7 @@ struct ObjectMemory {
   /// The stamp of cached relationships (KR1 in KeptRelations.swift). Never 0.
   @usableFromInline var linkStamp: UInt64 = 1
   @usableFromInline var recentWalks = RecentWalks()
-  /// The context, as long as it has instances. Set by the context when it is made.
+  /// The context. It sets this when it is made, and exists as long as it has instances.
   var core: Unmanaged<ContextCore>?
   /// The objects with edits that the layer of unsaved changes lacks.
   var edits = EditedObjects()

@@ -4,7 +4,7 @@ internal import PerdurePredicates
 
 extension ObjectOverlay {
   /// Whether the store has no references to the object, because it never had the object. If an
-  /// object is inserted again, the delete rule no action may have left references to it.
+  /// object is inserted again, the delete rule `.noAction` may have left references to it.
   var isUnknownToStore: Bool { isNew && !isInsertedAgain }
 
   /// Whether the program has deleted the object before its first save. No save writes it.

@@ -2,10 +2,11 @@ internal import PerdurePredicates
 
 /// The unsaved changes of one object, whether the object has an instance or not.
 ///
-/// Changes are stored by reference: delete rules may change thousands of rows. The instance is made
-/// when the program uses the object, and is retained while there are changes.
+/// Changes are stored by reference, without an instance: delete rules may change thousands of rows.
+/// The instance is made when the program uses the object. The overlay retains it.
 final class ObjectOverlay {
-  // The exclusivity of accesses is not checked at run time: no access calls code that uses this.
+  // The exclusivity of accesses is not checked at run time. Property observers run before or after
+  // a value is stored. No other access calls code that accesses the same property.
 
   let reference: ObjectReference
   let shape: EntityShape
@@ -29,7 +30,7 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var isTouched = true {
     willSet { willChange() }
   }
-  /// Whether the delete rules have been applied to the objects that are linked with the object now.
+  /// Whether the delete rules have been applied to all objects that are linked to this object.
   @exclusivity(unchecked) var isPropagated = false {
     willSet { willChange() }
   }
@@ -63,8 +64,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) var transientsBefore: TransientValues? {
     willSet { willChange() }
   }
-  /// The same values before the current event; nil if none was set in it. To drop them, call
-  /// `TransientState.dropTransientsAtEvent`.
+  /// The values of the transient attributes before the first of them was set in the current event;
+  /// nil if none was set in it. To drop them, call `TransientState.dropTransientsAtEvent`.
   @exclusivity(unchecked) var transientsAtEvent: TransientValues? {
     willSet { willChange() }
     didSet { noteEventEdit() }
@@ -75,14 +76,14 @@ final class ObjectOverlay {
   /// Whether the object is unchanged in this event. If true, `eventStart` belongs to an earlier
   /// event.
   @exclusivity(unchecked) private(set) var isBeforeEvent = false
-  /// The state at the end of the last event, as observers know it; nil if the object had no
-  /// changes.
+  /// The state that was reported to observers at the end of the last event; nil if the object had
+  /// no changes.
   @exclusivity(unchecked) private(set) var toldState: ObjectState?
   /// The initial values of a new object by slot, if some defaults are made for each object.
   @exclusivity(unchecked) private var madeBeginning: [Value]?
   /// The parts of these changes that the context's layer lacks (`LayerFollower.currentLayer`).
   @exclusivity(unchecked) private(set) var layerGap = LayerGap.all
-  /// The members that were edited since the layer had all changes. A member may be repeated.
+  /// The members that were edited since the layer last had all changes. A member may be repeated.
   @exclusivity(unchecked) private(set) var editedMembers: [EditedMember] = []
   /// Whether the object was noted as edited in the current event. If not, it is unchanged in it.
   @exclusivity(unchecked) private var isInEvent = false
@@ -90,7 +91,7 @@ final class ObjectOverlay {
   /// slot below 63. The highest bit means all slots (ER1 in EditRecorder.swift).
   @exclusivity(unchecked) private var recordedIn: UInt32 = 0
   @exclusivity(unchecked) private var recordedSlots: UInt64 = 0
-  /// The offset of the overlay in the array of its entity (PC1 in PendingChanges.swift).
+  /// The index of the overlay in the array of its entity (PC1 in PendingChanges.swift).
   @exclusivity(unchecked) var place = 0
 
   init(
@@ -134,7 +135,7 @@ final class ObjectOverlay {
     return nil
   }
 
-  /// Passes all columns by slot, and whether they have changed, if any column has changed.
+  /// If any column has changed, passes to `body` all columns by slot, and whether each has changed.
   @inline(__always)
   func withColumns(_ body: (UnsafeBufferPointer<Value>, UnsafeBufferPointer<Bool>) -> Void) {
     guard let values else { return }
@@ -187,8 +188,7 @@ final class ObjectOverlay {
     memory.pointee.eventEdits.note(reference)
   }
 
-  /// Called when `PendingChanges` gets the overlay: the layer and the event do not know the object
-  /// yet.
+  /// Called when `PendingChanges` gets the overlay. The layer does not have its changes yet.
   func didEnterTracker() {
     layerGap = []
     noteEdit()
@@ -229,7 +229,8 @@ final class ObjectOverlay {
     }
   }
 
-  /// Notes that the current undo group has inserted the object, so it needs no former values.
+  /// Notes that the current undo group has inserted the object. So the group needs no former values
+  /// of the object.
   func noteInsertionInGroup() {
     (recordedIn, recordedSlots) = (memory.pointee.recordingGroup, Self.allSlots)
   }
@@ -256,8 +257,8 @@ final class ObjectOverlay {
 
   /// - Parameter template: The columns of a new object, all of which count as changed.
   private func makeValues(_ template: [Value]?) -> UnsafeMutablePointer<Value> {
-    // Allocated as values, although the last of them contain the marks. For untyped memory, an
-    // alignment is passed, and the system then takes twice as long.
+    // The memory is allocated as `Value`s, although its end contains the marks. An allocation of
+    // untyped memory passes an alignment, and then the system takes twice as long.
     let stride = MemoryLayout<Value>.stride
     let values = UnsafeMutablePointer<Value>.allocate(
       capacity: slotCount + (slotCount + stride - 1) / stride)
@@ -340,7 +341,7 @@ final class ObjectOverlay {
     toldState = state
   }
 
-  /// Forgets the reported state: observers know that the object is gone, but it was restored.
+  /// Forgets the reported state. The last report says that the object is gone, but it was restored.
   func forgetTold() { toldState = nil }
 
   /// Sets the changes at the beginning of the event. An earlier overlay of the object had them.
@@ -353,7 +354,7 @@ final class ObjectOverlay {
     (eventStart, isBeforeEvent, toldState) = (other.eventStart, other.isBeforeEvent, other.toldState)
   }
 
-  /// Notes that a transient attribute is about to change, which has no column.
+  /// Notes that a transient attribute is about to change. Such an attribute has no column.
   func noteTransientEdit() { if isBeforeEvent { beginEvent() } }
 
   @inline(never)

@@ -17,8 +17,8 @@ public struct ObjectSnapshot: Sendable, Hashable {
     case reference(ManagedObjectID?)
     /// The object of a to-one relationship.
     case object(ObjectSnapshot?)
-    /// The objects of a to-many relationship, in order of entity and identity, or those of a
-    /// fetched property, in its order.
+    /// The objects of a to-many relationship or of a fetched property. Those of a relationship
+    /// without an order are sorted by entity and identity. All others have the property's order.
     case objects([ObjectSnapshot])
 
     /// The value of an attribute that is not nil.
@@ -226,14 +226,15 @@ public struct TypedSnapshot<Root: ManagedObject>: Sendable, Hashable {
 
   /// Makes a typed snapshot from a snapshot without types.
   ///
-  /// - Parameter contents: A snapshot of an object of the class's entity or of a sub-entity.
+  /// - Parameter contents: A snapshot of an object of the class's entity or of a subentity.
   ///   Reading a property that it lacks stops the program.
   public init(_ contents: ObjectSnapshot) { self.contents = contents }
 
   /// The object's identity.
   public var objectID: ManagedObjectID { contents.objectID }
 
-  /// An attribute's value. An absent value reads as zero, as in the object's property.
+  /// An attribute's value. Without a value, it reads as the type's `zeroValue`, or as the initial
+  /// value for a `CodableAttributeValue`.
   public subscript<V: AttributeValue>(dynamicMember keyPath: KeyPath<Root, V>) -> V {
     property(keyPath).value.flatMap(V.init(attributeValue:)) ?? Root.absentValue(Self.name(keyPath))
   }

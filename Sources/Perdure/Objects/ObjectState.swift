@@ -30,7 +30,7 @@ enum ObjectState: UInt8, Sendable, CaseIterable {
   /// by another context, or used before a reset of the context.
   case gone
 
-  /// Whether the context has something to save because of the object.
+  /// Whether the object has unsaved changes.
   var isPending: Bool {
     switch self {
     case .inserted, .updated, .deleted: true

@@ -1,8 +1,7 @@
-// The content of an overlay at one time, for events and for merges that fail.
-
 internal import PerdurePredicates
 
-/// The content of an overlay at one time.
+/// The content of an overlay at one time, for operations that may be reverted
+/// (OverlayCopies.swift).
 struct OverlayContent {
   /// Changed columns by slot; nil if the row was not changed.
   let columns: [Int: Value]?

@@ -1,12 +1,12 @@
 // Copies of unsaved changes, for operations that may be reverted.
 //
 // An operation that can fail after some of its edits copies the changes of an object before it
-// first changes them. So it costs nothing for unsaved changes that it does not concern.
+// first modifies them. So it does not copy the unsaved changes of other objects.
 
 internal import PerdurePredicates
 
-/// The unsaved changes as they were at the beginning of an operation, as far as they have changed
-/// since.
+/// The unsaved changes as they were at the beginning of an operation, of those objects whose
+/// unsaved changes it has modified.
 final class OverlayCopies {
   /// The changes of an object.
   final class Original {
@@ -24,7 +24,8 @@ final class OverlayCopies {
   private let isCurrent: (ObjectOverlay) -> Bool
   /// The copies of the operation that contains this one.
   private let outer: Unmanaged<OverlayCopies>?
-  /// The objects whose changes have changed. An object that had no changes has nil.
+  /// The original changes of each object whose changes were modified. An object that had no changes
+  /// has nil.
   private var originals: [ObjectReference: Original?] = [:]
 
   /// Begins an operation of a context. Call `end` when it is over.
@@ -38,19 +39,19 @@ final class OverlayCopies {
   /// Ends the copying. Inner operations must have ended.
   func end() { memory.pointee.copies = outer }
 
-  /// The objects whose changes have changed, in order of reference.
+  /// The objects whose changes were modified, with the original changes, in order of reference.
   var changed: [(reference: ObjectReference, original: Original?)] {
     originals.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key, $0.value) }
   }
 
-  /// Copies the changes of an object, before they change or are removed.
+  /// Copies the changes of an object, before they are modified or removed.
   func willChange(_ overlay: ObjectOverlay) {
     outer?._withUnsafeGuaranteedRef { $0.willChange(overlay) }
     guard originals[overlay.reference] == nil, isCurrent(overlay) else { return }
     originals.updateValue(Original(overlay), forKey: overlay.reference)
   }
 
-  /// Notes that an object without changes gets some.
+  /// Notes that an object without changes is about to get its first changes.
   func willInsert(_ reference: ObjectReference) {
     outer?._withUnsafeGuaranteedRef { $0.willInsert(reference) }
     if originals[reference] == nil { originals.updateValue(nil, forKey: reference) }

@@ -65,7 +65,7 @@ final class RelationshipShape: Sendable {
     }
   }
 
-  /// Whether no store has the links.
+  /// Whether the links are not stored.
   var isTransient: Bool {
     if case .transient = form { true } else { false }
   }

@@ -15,11 +15,11 @@
 //   neighbours   the objects with adjacent ids (Neighbourhoods.swift). The context finds the group
 //                as it finds a result.
 //
-// Rows are also read for siblings without an instance. They get a header with the row, which waits
-// until the instance is made from it. A walk frees its waiting headers when it reaches another
-// block, and each group frees them in its deinit. Several siblings may have the same target, and
-// the program may retain no reference to it in between. So when the instance of a target is freed,
-// its header waits again, and its row is not read again.
+// Rows are also read for siblings without an instance. Such a sibling gets a header with its row.
+// The header waits until an instance is made from it. A walk frees its waiting headers when it
+// reaches another block, and each group frees them in its deinit. Several siblings may have the
+// same target, and the program may retain no reference to it in between. So when the instance of a
+// target is freed, its header waits again, and its row is not read again.
 //
 // A relation retains its targets, and these retain relations of their own. A walk along a list
 // would add a group to this chain with each step, while the program retains an object of the first
@@ -74,7 +74,7 @@ final class SiblingGroup {
   @exclusivity(unchecked) var relations = SiblingRelations()
   /// The block of the waiting headers of a walk or a result; -1 if no block was read.
   @exclusivity(unchecked) private var block = -1
-  /// The blocks of targets that were read.
+  /// The blocks of targets or neighbours that were read.
   @exclusivity(unchecked) private var blocksRead: Set<Int> = []
   @exclusivity(unchecked) private var waiting: UnsafeMutablePointer<Header?>?
   @exclusivity(unchecked) private var waitingCount = 0
@@ -84,9 +84,9 @@ final class SiblingGroup {
   /// Whether the headers of all blocks may wait, not only those of one block.
   private var keepsAll: Bool { kind.keepsHeaders }
 
-  /// Whether reads with these siblings are as inefficient as reads of one object. True if the
-  /// siblings are few, or far from the start of the walk (GS4), and no relationship of them is
-  /// cached. Also true for neighbours of an earlier epoch (NB2).
+  /// Whether reads with these siblings are as inefficient as reads of one object. True for
+  /// neighbours of an earlier epoch (NB2). Also true for a walk or targets without cached
+  /// relationships, if the siblings are few or far from the beginning of their chain (GS4).
   var isNarrow: Bool {
     if kind == .neighbours { return epoch != memoryOwner.memory.pointee.epoch }
     return (kind == .walk || kind == .targets)
@@ -167,7 +167,8 @@ final class SiblingGroup {
 
   /// Begins to read a block. A walk or a result frees the waiting headers of its last block.
   ///
-  /// - Returns: Whether rows of siblings without an instance are needed: only at the first time.
+  /// - Returns: Whether to read rows of siblings without an instance. False if the group has read
+  ///   the block before, and a walk or a result has read no other block since.
   func begin(block: Int) -> Bool {
     if keepsAll {
       if waiting == nil { makeTable() }
@@ -198,7 +199,7 @@ final class SiblingGroup {
   /// - Returns: Whether the group has taken the header. If not, the caller still owns it.
   func takeBack(_ header: Header) -> Bool {
     guard keepsAll else { return false }
-    // The program has not read the row of a `drowsy` object. The next instance may use it.
+    // The program has not read the row of a `drowsy` object, so the next instance may use the row.
     if header.pointee.row != nil, !header.pointee.isGone, header.pointee.wakefulness.contains(.drowsy),
       header.pointee.isCurrent
     {

@@ -65,7 +65,7 @@ final class SiblingGroups {
     return group
   }
 
-  /// Records that a row was needed which waited in a neighbourhood.
+  /// Records that the program used a row that was read with a neighbourhood.
   func noteUse(ofNeighbour reference: ObjectReference) { neighbourhoods.noteUse(reference) }
 
   /// Makes the neighbourhood of an object whose own group does not make reads efficient. Returns

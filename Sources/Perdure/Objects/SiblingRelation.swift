@@ -3,13 +3,13 @@
 // After a relationship of one object, a program probably reads the same relationship of the next
 // one. So the relationship is read for a whole block of siblings. If the relationship is stored in
 // a column, it is read from the loaded rows, and otherwise from the index, in one request. The
-// targets form a group of their own, and their rows are read together too. So reading a name at the
-// other end from each of n siblings takes as many requests as there are blocks.
+// targets form a group of their own, and their rows are read together too. So a loop that reads a
+// name at the other end of each of n siblings sends one request for the targets of each block.
 //
 // Invariants
 //   RG1. A relation from an index has the targets in the store at `epoch`, and is valid until the
-//        view changes. A relation from rows may be outdated: the user knows the reference of the
-//        target, and compares it.
+//        view changes. A relation from rows may be outdated. The code that uses it knows the
+//        reference of the current target, and compares it with the reference in the relation.
 //   RG2. `places` are positions in `group`. The ranges of siblings that were not read are nil.
 
 internal import PerdurePredicates
@@ -86,7 +86,7 @@ struct SiblingRelations {
   /// The slots of the relationships whose number of targets was read from a sibling.
   private var counted: Set<Int> = []
 
-  /// Whether no relationship is known.
+  /// Whether no relationship is cached.
   var isEmpty: Bool { relations.isEmpty }
 
   /// Notes that a relationship of a sibling is read.

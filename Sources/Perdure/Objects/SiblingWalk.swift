@@ -3,7 +3,7 @@ internal import PerdurePredicates
 /// A walk over the objects at the other end of a to-many relationship, as they were when it began.
 ///
 /// A walk over cached targets is inlined into the program (ManagedObject+InlinedReading.swift). So
-/// a walk has five words. A `WalkedObjects` has the data of all other walks.
+/// a walk has only five words. The data of all other walks is in a `WalkedObjects`.
 @usableFromInline
 struct SiblingWalk {
   /// Retains the object to which one of the next two variables refers.
@@ -81,7 +81,7 @@ struct SiblingWalk {
     }
   }
 
-  /// As `keptObject(_:)`, for all other walks. The walk retains the object until the next call.
+  /// The object at a position, for all other walks. The walk retains it until the next call.
   @usableFromInline @inline(never)
   mutating func objectAnew(_ position: Int) -> Unmanaged<ManagedObject>? {
     leaveKept()
@@ -115,7 +115,7 @@ final class WalkedObjects {
   private let uncountedGroup: Unmanaged<SiblingGroup>?
   /// The positions of the objects in the group; nil if the walk is over the whole group.
   private let uncountedRelation: Unmanaged<SiblingRelation>?
-  // Not checked for exclusivity at run time: a walk is used in one isolation.
+  // The exclusivity of accesses is not checked at run time: a walk is used in one isolation.
   /// The object of the last step, retained until the next step.
   @exclusivity(unchecked) private var current: ManagedObject?
 
@@ -145,7 +145,7 @@ final class WalkedObjects {
     uncountedRelation = relation.map { .passUnretained($0) }
   }
 
-  /// The objects of targets that were cached until now.
+  /// The objects of cached targets, for a walk that continues after a change.
   convenience init(_ kept: KeptTargets) {
     if kept.count == 1 {
       self.init(kept.core, only: kept.references[0])

@@ -1,9 +1,7 @@
-// The committed values of an object.
-
 internal import PerdurePredicates
 
-/// The columns of an object in the store; the initial values of a new object. The row is read once,
-/// when the first column is needed.
+/// The columns of an object in the store, or the initial values of a new object. The row is read
+/// once, when the first column is needed.
 struct StoredColumns {
   let context: ContextCore
   private let reference: ObjectReference

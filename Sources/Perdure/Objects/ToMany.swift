@@ -2,10 +2,10 @@ internal import PerdurePredicates
 
 /// The objects at the other end of a to-many relationship: a live view, not a copy.
 ///
-/// Each read asks the object's context, so the result is always current, including unsaved changes
-/// on either side. The objects are faults, in no particular order, each once. When a fault fires,
-/// the rows of the following objects are read too. So a loop over many objects makes few requests
-/// to the store.
+/// Each read returns the current objects, including unsaved changes on either side. Each object
+/// occurs once, in no particular order. Objects that were not loaded before are faults. When a
+/// fault fires, the rows of the following objects are read too. So a loop over many objects sends
+/// few requests to the store.
 ///
 ///     company.workers.insert(worker)
 ///     for colleague in company.workers { print(colleague.name) }
@@ -21,8 +21,8 @@ internal import PerdurePredicates
 ///     company.workers = [ada, grace]
 ///     company.workers = ToMany(try context.fetch(request))
 ///
-/// The assignment connects exactly the listed objects. A list itself belongs to no relationship. It
-/// can be read, but an attempt to change it stops the program.
+/// The assignment replaces the objects of the relationship with the listed objects. A list itself
+/// belongs to no relationship. It can be read, but an attempt to change it stops the program.
 public struct ToMany<Element: ManagedObject> {
   @usableFromInline let source: ToManySource
 
@@ -90,7 +90,7 @@ public struct ToMany<Element: ManagedObject> {
     return owner.relatedReferences(slot).map { context.pending.objectID(of: $0) }
   }
 
-  /// The objects as an array, as `NSSet.allObjects`; in no particular order.
+  /// The objects as an array, in no particular order; like `NSSet.allObjects`.
   public var allObjects: [Element] { Array(self) }
 
   /// Connects an object. An object that another save has removed is not connected, and the next
@@ -161,7 +161,7 @@ public struct ToMany<Element: ManagedObject> {
     context.editing.linkEditor.dropLinksToVanished(owner.reference, relationship)
   }
 
-  /// Connects exactly these objects.
+  /// Replaces the objects of the relationship with these objects.
   public func replace(with objects: some Sequence<Element>) {
     let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }

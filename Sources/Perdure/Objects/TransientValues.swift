@@ -1,25 +1,28 @@
 // The values of transient attributes.
 //
 // They exist only with the instance. Firing a fault, an advance of the view and a save do not
-// change them. The code for a refresh, a reset and a rollback defines what happens to them. After a
-// save, a context does not retain an instance because of its transient values. An object that is
-// gone has lost them, and so has an object of a context that the program no longer retains. The
-// values may refer to other objects, even in cycles, and each object retains its context and the
-// context's view of the store.
+// change them. `AttributeOption.transient` documents the effect of a refresh, a reset and a
+// rollback. After a save, a context does not retain an instance because of its transient values. An
+// object that is gone has lost them.
+//
+// When the program releases a context, the objects of the context lose their transient values.
+// Otherwise these values could retain the context and its view of the store forever. They may refer
+// to other objects, even in cycles, and each object retains its context.
 //
 // Invariants
 //   TV1. `ObjectHeader.transients` is nil until a value is set, so an object without transient
 //        values needs only a pointer.
-//   TV2. Setting a value gives the object an overlay, whose `transientsBefore` has all values
-//        before that. The object then counts as updated and is validated. Its row does not change:
-//        `changesRow` concerns only columns. A default that is made later is added to the values
-//        and to `transientsBefore`, because the program has not set it. Values may be of any type,
-//        so it is not always known whether a value differs from the former value. `setSince` has
-//        the slots that were set. `transientsAtEvent` is the same for the current event.
+//   TV2. Setting a value gives the object an overlay, whose `transientsBefore` has the values of
+//        all transient attributes before the change. The object then counts as updated and is
+//        validated. Its row does not change: `changesRow` concerns only columns. A default that is
+//        made later is added to the values and to `transientsBefore`, because the program has not
+//        set it. Values may be of any type, so it is not always known whether a value differs from
+//        the former value. `setSince` has the slots that were set. `transientsAtEvent` has the same
+//        content for the current event.
 //   TV3. Values may be of any type, and their release may run code of the program that uses the
 //        context. So an operation that changes the context in several steps defers their release to
 //        its end (`keepDropped`, `releaseDropped`).
-//   TV4. An object that is gone (`isGone`) has none.
+//   TV4. An object that is gone (`isGone`) has no transient values.
 
 internal import PerdurePredicates
 
@@ -28,7 +31,7 @@ internal import PerdurePredicates
 final class TransientValues {
   /// A value that was set.
   enum Held {
-    /// The value of an attribute with a type. For any attribute, also null.
+    /// The value of an attribute with a type; null also for an attribute of undefined type.
     case value(Value)
     /// The value of an attribute of undefined type.
     case object(HeldObject)
@@ -44,8 +47,8 @@ final class TransientValues {
   init(_ bySlot: [Int: Held] = [:]) { self.bySlot = bySlot }
 }
 
-/// A value of any type that was set. Each setting makes an instance, so that a value whose type has
-/// no `==` is known to be equal to itself.
+/// A value of any type that was set. Each set value gets its own instance of this class. So a value
+/// whose type has no `==` is known to be equal to itself.
 final class HeldObject {
   let value: Any
 
@@ -105,8 +108,8 @@ extension TransientValues.Held {
     if case .value(let value) = self { value } else { .null }
   }
 
-  /// Whether both are known to be equal: equal values of a type that can be compared, the same
-  /// instance of a class, or the same setting.
+  /// Whether both are known to be equal. They are equal values of a type that can be compared, the
+  /// same instance of a class, or the same `HeldObject`.
   func isKnown(toEqual other: TransientValues.Held) -> Bool {
     switch (self, other) {
     case (.value(let left), .value(let right)): left == right

@@ -3,9 +3,10 @@
 //   VT1. A value is converted to bytes when it is set. Each read makes a new value from the bytes.
 //        Changing a value that was read does not change the row. Set the attribute again to store
 //        the change.
-//   VT2. Setting a value that cannot be converted is no error. The attribute then has no value to
-//        read, and the next save rejects it. In memory, a `Value.list` with a mark and the
-//        reason represents this value. No attribute holds a list, and no argument has the mark.
+//   VT2. An attribute can be set to a value that cannot be converted, except by
+//        `setCheckedValue(_:forKey:)`. The attribute then has no value to read, and the next save
+//        rejects it. In memory, a `Value.list` with a mark and the reason represents this value. No
+//        attribute holds a list, and no argument has the mark.
 //   VT3. Bytes that cannot be converted to a value read as nil. They stay stored until the
 //        attribute is set.
 
@@ -30,7 +31,7 @@ internal import Synchronization
 /// Both functions may be called on any thread. If predicates compare the attribute, equal values
 /// should give equal bytes. A Codable type needs no transformer: use `CodableAttributeValue`.
 public protocol ValueTransformer: Sendable {
-  /// Converts a value to bytes, which a store keeps.
+  /// Converts a value to the bytes that are stored.
   ///
   /// - Throws: Any error, if the value cannot be converted. The next save then fails, and its
   ///   message has this error.
