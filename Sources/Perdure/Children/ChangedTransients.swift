@@ -1,12 +1,12 @@
-// The transient values and links that a child saves. No row holds them, so the child passes them to
-// its parent beside the change. The parent's links may differ from the child's before the save. So
-// only the links that the child made and removed change in the parent.
+// The transient values and links that a child saves. No row has them, so the child passes them to
+// its parent in addition to the `StoreChange`. The parent's links may differ from the child's
+// before the save. So only the links that the child made and removed change in the parent.
 
-/// The transient properties that a child has set of one object.
+/// The transient properties of one object that a child has set.
 struct ChangedTransients {
   let reference: ObjectReference
-  /// The values by slot. The value of an attribute of undefined type is not copied: the child
-  /// refers to the same value.
+  /// The values by slot. The value of an attribute of undefined type is not copied: parent and
+  /// child share it.
   let values: [(slot: Int, held: TransientValues.Held)]
   /// The changes of transient relationships by slot.
   let links: [(slot: Int, delta: LinkDelta)]

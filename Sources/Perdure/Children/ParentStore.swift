@@ -1,5 +1,5 @@
-// The store of a child context, which is its parent. So the code of contexts is the same for
-// children.
+// Makes a parent context the store of its child context. So a child runs the same code as other
+// contexts.
 //
 //   view      the parent's state with the parent's unsaved changes, as a value (LayeredView)
 //   commit    checks a change against that view as a store does, then applies it to the parent as
@@ -36,7 +36,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     return newest
   }
 
-  /// The parent's state, after its waiting merges and delete rules.
+  /// The parent's state, after the parent has applied waiting merges and delete rules.
   private static func layeredView(_ core: ContextCore, after before: LayeredView?) -> LayeredView {
     core.transientState.keepDropped()
     defer { core.transientState.releaseDropped() }
@@ -48,8 +48,8 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   package func commit(_ change: StoreChange) throws -> any StoreView { try commit(change, []) }
 
-  /// Applies a child's save to the parent context, completely or not at all. Calls no observer,
-  /// because an observer may edit the child, and the child then drops its saved changes.
+  /// Applies a child's save to the parent context, completely or not at all. Calls no observer: an
+  /// observer could edit the child, and the child drops its unsaved changes after the commit.
   /// `reportCommit` calls the observers afterwards.
   ///
   /// - Parameter transients: The transient values that the child has set.
@@ -81,7 +81,8 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
     let changes = try intake.changes(change)
     try core.operations.reversal.run(.save) {
       intake.apply(changes, of: change, transients)
-      // The child's next view. Its layer is cached, so `view()` does not read the same again.
+      // Makes the layer of the child's next view. The layer is cached, so `view()` does not read
+      // the same data again.
       _ = try core.reading.layerFollower.currentLayer()
     }
   }
@@ -118,7 +119,8 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   /// - Throws: A conflict with the parent's state, or the error of a store that cannot be read.
   private func judge(_ change: StoreChange, _ core: ContextCore) throws {
-    // The parent demands a rollback, which would discard the child's changes too.
+    // After a failed read, the parent demands a rollback, which would discard the child's changes
+    // too.
     try core.viewState.throwReadFailure()
     let now = core.reading.layerFollower.layeredView(after: newest)
     newest = now

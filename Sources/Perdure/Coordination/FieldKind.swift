@@ -2,7 +2,8 @@
 
 /// The form of one property in a row. The order of the cases is not stored.
 @usableFromInline package enum FieldKind: UInt8, Sendable, CaseIterable {
-  /// The layout does not contain the property. Reading the property returns its default.
+  /// The layout does not contain the property. A read of the property returns its stand-in
+  /// (RowLayout.swift).
   case absent
   case bool
   case int16

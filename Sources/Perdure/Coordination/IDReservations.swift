@@ -12,7 +12,8 @@ final class IDReservations: @unchecked Sendable {
   private var free: [UInt16: Range<UInt64>] = [:]
 
   /// The minimum number of ids in a reservation. Each reservation is a small commit. When the
-  /// program ends, the unassigned ids of a reservation are lost, out of 2^48.
+  /// program ends, the unassigned ids of a reservation are lost. This is acceptable, because an
+  /// entity has 2^48 ids.
   private static let blockLength: UInt64 = 65_536
   /// Ids have 48 bits.
   private static let idMax: UInt64 = 1 << 48 - 1

@@ -3,8 +3,8 @@
 // Each store has its own numbers of entities, properties and indexes, also in its files. A joined
 // store makes them unique by adding an offset for each store (`StoreOffset`). References, index
 // ranges and changes are translated here. References in rows are translated when they are read or
-// written, by the field tables of the joined schema's layouts (`RowField.entityOffset`). So rows
-// pass unchanged.
+// written, by the field tables of the joined schema's layouts (`RowField.entityOffset`). So the
+// bytes of rows do not change.
 //
 // If several stores have an entity, the joined schema has one entity for each of them. A fetch
 // queries these entities one after another (Fetching/FetchParts.swift). Contexts always use one
@@ -15,9 +15,9 @@
 //      (StoreAssignment.swift). So every row, range and link belongs to one store.
 // JO2. A view contains a view of each store. These views were taken one after the other. Each is a
 //      consistent state, but all of them together may never have existed at one time.
-// JO3. A commit to several stores is first checked by all of them, and nothing is written. Then the
-//      stores commit in their order. One can still fail, because of a concurrent commit or a full
-//      disk. The commits before it remain, and `IncompleteCommit` reports them.
+// JO3. Before a commit to several stores, each of them checks its part. Then the stores commit in
+//      their order. One can still fail, because of a concurrent commit or a full disk. The commits
+//      before it remain, and `IncompleteCommit` reports them.
 
 internal import PerdurePredicates
 
@@ -125,8 +125,8 @@ package final class JoinedStore: PersistentStore {
   let places: JoinedPlaces
   private let schemas: JoinedSchemas
 
-  /// - Parameter members: The stores, in the order in which they are queried. If several have an
-  ///   entity, its name refers to the entity of the first writable one.
+  /// - Parameter members: The stores, in the order in which they are queried. If several stores
+  ///   have the same entity, its name refers to the entity of the first writable store.
   /// - Returns: nil if there are too many stores, entities or properties.
   package init?(_ members: [Member]) {
     let parts = members.map(\.store.schema)

@@ -215,8 +215,8 @@ final class JoinedView: StoreView {
       in: index.lowered(by: offset))
   }
 
-  /// Makes one request for each run of references to one store. Neighbouring references are mostly
-  /// of one store.
+  /// Makes one request for each run of references to one store. Most adjacent references belong to
+  /// the same store.
   func readAhead(
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void

@@ -3,7 +3,7 @@
 internal import PerdureLog
 
 extension LogKeyspaces {
-  /// The prefixes of the names of indexes that are made for models.
+  /// The prefixes of the names of the indexes that Perdure defines for models.
   private static let prefixes = ["rel/", "linkrev/", "attr/", "uniq/", "count/", "sums/", "forward link/"]
 
   /// Drops the indexes of earlier models (LS5). Writes no rows. Keeps other indexes that the

@@ -25,8 +25,8 @@
 //  LS4  A read-only store shows only states with the model with which it was opened: it cannot read
 //       rows and indexes of another model. `shown` is the newest of these states; nil if the store
 //       is writable.
-//  LS5  A writer with its own model keeps exactly the indexes of this model. Earlier versions of
-//       Perdure needed several commits for that. An opening completes what a crash between these
+//  LS5  A writer that was opened with a model drops the indexes of earlier models. Earlier versions
+//       of Perdure needed several commits for that. An opening completes what a crash between these
 //       commits left incomplete.
 
 internal import PerdureFileIO
@@ -43,7 +43,7 @@ package final class LogPersistentStore: PersistentStore {
   private let ids: IDReservations
   /// Ends all reads when the container closes its stores.
   private let permission: ReadPermission
-  /// Reads the stored model.
+  /// Decodes the stored model, and makes its schema.
   let factory: RowIndexExtractor.Factory
   /// The names of constraints that cannot be checked (LS3), by the number of each entity that they
   /// apply to.

@@ -23,7 +23,7 @@ final class LogStoreView: StoreView {
   @inline(__always)
   func checkIsOpen() throws { try permission.check() }
 
-  /// Rows are in the mapped log, which the snapshot retains.
+  /// Rows are in the mapped log, or unpacked in memory. The snapshot retains both.
   var keepsRows: Bool { true }
   var answersAtOnce: Bool { true }
 

@@ -1,17 +1,18 @@
 // The interface between the object graph and the store of its rows, called the seam (D25).
 //
-// Above the seam, there are references, rows, index ranges and preconditions. Below it, any engine
-// can be used that keeps the promises in this file, also a server in a network. Code above the seam
-// uses no type of an engine, and does not depend on which store it reads.
+// Above the seam, there are references, rows, index ranges and preconditions. Below it, there can
+// be any engine that keeps the promises in this file, including a network server. Code above the
+// seam uses no type of an engine, and does not depend on which store it reads.
 //
-// `StateReader` and `PersistentStore` list their few required requests first. The other requests
-// are capabilities: a store can often implement them faster. Each has a default that uses the
-// required requests. So a store without capabilities is slower, but returns the same results.
+// `StateReader` lists its few required requests first. Its other requests are capabilities: a store
+// can often implement them faster. Each has a default that uses the required requests. So a store
+// without capabilities is slower, but returns the same results. In `PersistentStore`, `refresh`,
+// `check` and `endReading` have a default that does nothing.
 //
 // Promises of a store:
 // PS1. A view is one consistent state that never changes. A store may discard old states. Their
 //      views then throw `StoreViewExpired`.
-// PS2. A commit is atomic: its rows, removals and links become visible together, or none does.
+// PS2. A commit is atomic: its rows, removals and links become visible together, or not at all.
 // PS3. The store derives indexes from rows and links, in the same commit. So in every view, indexes
 //      agree with rows.
 // PS4. The preconditions of a commit are checked against the newest state, not against
@@ -59,7 +60,7 @@ package protocol PersistentStore: AnyObject, Sendable {
   func commit(_ change: StoreChange) throws -> any StoreView
 
   /// Checks a change as `commit` would, but does not apply it. The commit can still fail later,
-  /// because of a full disk or another commit in between.
+  /// because of a full disk or a commit in between.
   ///
   /// - Throws: As `commit`.
   func check(_ change: StoreChange) throws

@@ -7,7 +7,7 @@ package struct RelationshipRequest {
   package let index: StoreIndex
   /// The order of the references of an owner; nil for the order of PS5.
   package let order: OrderIndexes?
-  /// The request ends after the owner with which more than this number of references was found.
+  /// The request stops after an owner if the total number of references then exceeds this limit.
   package let countMax: Int
   /// Whether the rows of the references are wanted too.
   package let wantsRows: Bool

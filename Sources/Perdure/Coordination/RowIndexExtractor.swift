@@ -1,9 +1,9 @@
 // Computes index keys from rows, for the engine.
 //
-// The parameters of a definition are the name of the index, a digest of the values that older rows
-// lack (`standIns`), and the condition of a partial index (`IndexDefinition.parameters`). The
-// stored model describes the keys. So a definition stays the same when the model grows. Any program
-// that links Perdure can maintain the index.
+// The parameters of a definition are the name of the index, a digest of its `standIns`, and the
+// condition of a partial index (`IndexDefinition.parameters`). The stored model describes the keys.
+// So a definition stays the same when the model grows. Any program that links Perdure can maintain
+// the index.
 
 internal import PerdureFileIO
 internal import PerdureLog

@@ -44,7 +44,8 @@ package struct RowColumn: Hashable, Sendable {
 @usableFromInline package struct RowField: Sendable {
   /// `absent` if the layout does not have the property.
   @usableFromInline package var kind: FieldKind = .absent
-  /// Whether this is the first variable property, so that its value starts at 0.
+  /// Whether this is the first variable property, whose value starts at the start of the variable
+  /// section.
   @usableFromInline package var isFirstVariable = false
   /// Bit in the presence bitmap.
   @usableFromInline package var presenceBit: UInt16 = 0

@@ -1,13 +1,13 @@
 // Sets of columns of a row, for example the columns that determine a key, or the changed columns.
 // Each slot has a bit.
 //
-// There are 64 bits, so slots whose numbers differ by 64 share one. Two sets that intersect may
-// therefore have no common column, which only costs time. Two sets that do not intersect have no
-// common column.
+// There are 64 bits, so slots whose numbers differ by a multiple of 64 share a bit. Two sets with a
+// common bit may therefore have no common column, which only costs time. Two sets without a common
+// bit have no common column.
 
 internal import PerdurePredicates
 
-/// The columns of the rows of one entity, and possibly more columns.
+/// A set of columns of the rows of one entity. It may include columns that were not inserted.
 struct RowParts: Equatable {
   private(set) var bits: UInt64 = 0
 

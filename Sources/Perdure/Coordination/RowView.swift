@@ -188,7 +188,7 @@ extension RowError: CustomStringConvertible {
     return byte >> (field.asciiBit & 7) & 1 != 0
   }
 
-  /// The value that the row reads for a slot that its layout does not have.
+  /// The value that a read of a slot returns if the layout of the row does not have the slot.
   package func standIn(_ slot: Int) -> Value {
     let prefix = UnsafeRawPointer(fields) - RowField.prefixByteCount
     return prefix.load(as: UnsafePointer<Value>.self)[slot]

@@ -204,8 +204,9 @@ private struct RowDraft {
 extension Value {
   /// Converts this value to the form of a field kind; nil if the kind cannot represent it exactly.
   ///
-  /// Numbers and truth values are converted into each other if nothing is lost. Exception: a double
-  /// that becomes a float may lose precision.
+  /// Whole numbers and truth values are converted into each other if nothing is lost. Between
+  /// decimals and doubles or floats, other numbers are not converted. Exception: a double that
+  /// becomes a float may lose precision.
   package func stored(as kind: FieldKind) -> Value? {
     switch (kind, self) {
     case (_, .null), (.bool, .bool), (.int64, .integer), (.double, .double), (.date, .date), (.uuid, .uuid),

@@ -1,4 +1,5 @@
-// Defaults of a reader's capabilities, by its required requests, and functions that use both.
+// Default implementations of a reader's capabilities, by its required requests. The second part has
+// functions that use both.
 
 package import PerdurePredicates
 
@@ -143,8 +144,7 @@ extension StateReader {
     try withRow(reference) { row in row.map { LeasedRow($0, of: self) } }
   }
 
-  /// Processes a request for the other ends of a relationship with separate requests for each
-  /// owner.
+  /// Answers a request for the other ends of a relationship by separate requests for each owner.
   func appendReferencesOneByOne(
     _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int]
   ) throws {

@@ -46,7 +46,7 @@ package protocol StateReader: AnyObject {
 
   /// Appends the references at the other end of a relationship, owner by owner. For each owner,
   /// `ends` gets the end of its references in `found`. Stops after the owner with which the number
-  /// of references exceeds `request.countMax`. Later owners get no end.
+  /// of references exceeds `request.countMax`. Later owners get no element in `ends`.
   ///
   /// - Parameter rows: Receives the rows of none, some or all of these references, in any order, if
   ///   the store can return them with the same request.
@@ -59,8 +59,8 @@ package protocol StateReader: AnyObject {
   /// Whether the bytes of all rows stay valid as long as the reader. Default: false.
   var keepsRows: Bool { get }
 
-  /// Whether a request takes about as long as a lookup in memory. From other readers, a context
-  /// makes few requests, each for many objects. Default: false.
+  /// Whether a request takes about as long as a lookup in memory. If not, a context sends few
+  /// requests, each for many objects. Default: false.
   var answersAtOnce: Bool { get }
 
   /// Checks that the container of the store has not been closed. O(1). Default: does nothing.
@@ -137,8 +137,8 @@ package protocol StoreView: StateReader, Sendable {
   /// The sequence number of the newest commit in this view. It increases from view to view.
   var sequence: UInt64 { get }
 
-  /// Whether `sequence` increases by one with each commit, and not otherwise. If true, `sequence`
-  /// shows whether a view is the state directly after a commit. Default: true.
+  /// Whether `sequence` increases by one with each commit, and only then. If true, `sequence` shows
+  /// whether a view is the state directly after a commit. Default: true.
   var countsCommits: Bool { get }
 }
 

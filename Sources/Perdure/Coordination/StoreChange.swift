@@ -14,9 +14,10 @@ package enum Precondition: Hashable, Sendable {
   case rangeUnchanged(StoreIndex, KeyRange)
 }
 
-/// One link of a many-to-many relationship, in the direction in which the store stores it.
+/// One link of a many-to-many relationship, in the direction in which the store stores it. Also
+/// names the order key of a member (`.orders`): the source is the owner, the target is the member.
 package struct StoreLink: Hashable, Sendable {
-  /// The link keyspace: an index of kind `.links`.
+  /// The keyspace: an index of kind `.links` or `.orders`.
   package let index: StoreIndex
   package let source: ObjectReference
   package let target: ObjectReference
@@ -53,8 +54,8 @@ package struct WrittenRows: Sendable {
 
   package var isEmpty: Bool { references.isEmpty }
 
-  /// Reserves memory for all rows, assuming that they are like the first ones. Growth in steps
-  /// would copy the rows several times.
+  /// Reserves memory for all rows, assuming that their average length is that of the first rows.
+  /// Growth in steps would copy the rows several times.
   @inline(never)
   private mutating func reserveForAll() {
     let needed = (bytes.count / Self.sampleCount).multipliedReportingOverflow(by: expectedCount)
@@ -100,8 +101,8 @@ package struct StoreChange: Sendable {
   package var removals: [ObjectReference] = []
   package var linksAdded: [StoreLink] = []
   package var linksRemoved: [StoreLink] = []
-  /// The new order keys of members of ordered relationships. A removed link of the same index
-  /// removes an order key.
+  /// The new order keys of members of ordered relationships. To remove an order key, `linksRemoved`
+  /// contains a link of the kind `.orders`.
   package var places: [StorePlace] = []
   package var preconditions: [Precondition] = []
   package var durability: Durability

@@ -24,7 +24,7 @@ enum StoreFiles {
     let store = try LogPersistentStore(at: path, model: nil, options: options)
     let result: R
     do { result = try body(store) } catch {
-      // The error of `body` matters more than an error of closing.
+      // The error of `body` is thrown, even if closing fails too.
       try? store.close()
       throw error
     }

@@ -31,7 +31,8 @@ extension IndexCondition {
 }
 
 extension IndexDefinition {
-  /// Everything that the content of the index depends on, except what a stored model never changes.
+  /// All data that the content of the index depends on, except data that a stored model never
+  /// changes.
   var parameters: [UInt8] {
     let older =
       standIns.isEmpty ? "" : " default \(IndexCondition.digest(of: standIns.joined(separator: ", ")))"

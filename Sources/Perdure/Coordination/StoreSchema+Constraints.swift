@@ -29,7 +29,8 @@ extension StoreSchema {
   }
 
   private func name(of definition: IndexDefinition, _ components: [IndexComponent]) -> String {
-    // If several entities have the same objects, use the topmost: it has the fewest properties.
+    // If several entities have the same concrete entities, use the topmost one: it has the fewest
+    // properties.
     let declaring = entities.compactMap { $0 }
       .filter { entity in
         entity.concrete == definition.entities

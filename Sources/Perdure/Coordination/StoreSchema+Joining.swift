@@ -10,7 +10,7 @@ struct StoreOffset: Hashable, Sendable {
   var property: UInt32 = 0
   var index = 0
 
-  /// The offset of the store after one with this schema; nil if the numbers do not suffice.
+  /// The offset of the store after one with this schema; nil if the numbers would overflow.
   func after(_ schema: StoreSchema) -> StoreOffset? {
     guard let count = UInt16(exactly: schema.entities.count) else { return nil }
     let entities = entity.addingReportingOverflow(count)
@@ -25,8 +25,8 @@ struct StoreOffset: Hashable, Sendable {
 extension StoreSchema {
   /// Joins the schemas of several stores.
   ///
-  /// - Parameter order: The positions of the stores. If several entities have a name, it refers to
-  ///   the first of them in this order.
+  /// - Parameter order: The positions of the stores. If several entities have the same name, the
+  ///   name refers to the first of them in this order.
   static func joined(_ parts: [StoreSchema], _ offsets: [StoreOffset], order: [Int]) -> StoreSchema {
     StoreSchema(
       entities: order.flatMap { place in
@@ -38,7 +38,7 @@ extension StoreSchema {
   }
 }
 
-/// The schemas of several stores as one, in their newest states and in earlier ones.
+/// Makes the joined schema of several stores, for their newest states and for earlier ones.
 final class JoinedSchemas: Sendable {
   /// The joined schema of the stores.
   let newest: StoreSchema
@@ -55,8 +55,8 @@ final class JoinedSchemas: Sendable {
 
   /// The joined schema of a state, from the schemas of its views.
   ///
-  /// - Complexity: O(stores), unless schemas differ from those of the stores and of the last call
-  ///   with such schemas.
+  /// - Complexity: O(stores) if the schemas are those of the stores, or those of the last call with
+  ///   other schemas.
   func joined(_ views: [StoreSchema]) -> StoreSchema {
     if zip(views, parts).allSatisfy({ $0.rows === $1.rows }) { return newest }
     return last.withLock { last in
@@ -126,8 +126,8 @@ extension RowLayouts {
 extension IndexDefinition {
   /// The index in the joined schema.
   ///
-  /// A key with a reference as a component has the numbers of the store. If these differ from the
-  /// joined numbers, no fetch is planned with the index. The store still maintains it.
+  /// A key with a reference as a component contains the entity number in the store. If this number
+  /// differs from the joined one, no fetch uses the index. The store still maintains it.
   fileprivate func raised(by offset: StoreOffset, mark place: Int) -> IndexDefinition {
     let isHidden = offset.entity != 0 && (components ?? []).contains { $0.kind == .reference }
     return IndexDefinition(

@@ -4,7 +4,7 @@ package import PerdureModel
 internal import PerdurePredicates
 
 extension TextFunction {
-  /// The letter before the number of a property in the name of an index.
+  /// The letter of the function in the name of an index. The number of the property follows it.
   fileprivate var mark: String {
     switch self {
     case .canonical: "c"
@@ -72,9 +72,9 @@ private struct StoreSchemaBuilder {
         standIns: standIns(kind, condition, entity)))
   }
 
-  /// The values that rows of older layouts read in the columns of an index. These values never
-  /// change. They are a part of the definition: a program that reads other values from such rows
-  /// does not find this index, and makes its own.
+  /// The values that reads of older rows return for columns of an index that the layouts of these
+  /// rows lack. These values never change. They are a part of the definition: a program that reads
+  /// other values from such rows does not find this index, and makes its own.
   private func standIns(
     _ kind: IndexDefinition.Kind, _ condition: IndexCondition?, _ entity: EntitySchema
   ) -> [String] {
@@ -121,7 +121,8 @@ private struct StoreSchemaBuilder {
     add("ordered/\(number)", .ordered(property: number, orders: position("order/\(number)")), entity)
   }
 
-  /// Skips an index that has a derived count among several elements: no order uses it.
+  /// Adds the indexes that the model declares. Skips an index of several elements if one of them is
+  /// not in rows, such as a derived count: no sort order uses such an index.
   private mutating func addAttributeIndexes(_ entity: EntitySchema) {
     for index in entity.indexes
     where index.declaringEntity == entity.index && !isInherited(index, by: entity) {
@@ -154,7 +155,7 @@ private struct StoreSchemaBuilder {
   }
 
   /// The index of sums for a derived attribute; nil if there is none. The summed attribute must be
-  /// stored, and the members must have their owner in their rows.
+  /// stored, and the rows of the members must contain the owner.
   private func sums(
     _ entity: EntitySchema, _ property: PropertySchema
   ) -> (name: String, kind: IndexDefinition.Kind, members: EntitySchema)? {
@@ -176,9 +177,10 @@ private struct StoreSchemaBuilder {
     )
   }
 
-  /// Adds, for each index on a copy, an index on the attribute at the end of the path. A fetch uses
-  /// this index and the indexes of the relationships. The added index contains all objects with the
-  /// attribute, like an index that the model declares on the attribute.
+  /// For each index on a copy (DS2 in DerivedStorage.swift), adds an index on the attribute at the
+  /// end of its path. A fetch uses this index and the indexes of the relationships. The added index
+  /// contains all objects with the attribute, like an index that the model declares on the
+  /// attribute.
   private mutating func addIndexesOfCopies(_ entity: EntitySchema) {
     for index in entity.indexes
     where index.declaringEntity == entity.index && index.slots.count == 1 && index.predicate == nil {
@@ -196,8 +198,8 @@ private struct StoreSchemaBuilder {
     }
   }
 
-  /// The column of an element of an index. For a derived attribute that is a function of a text of
-  /// the same object, the column is this text, and the function is returned.
+  /// The column of an element of an index. For a derived attribute that is a function of a text
+  /// attribute of the same object, returns this attribute and the function.
   private func source(
     of property: PropertySchema, _ entity: EntitySchema
   ) -> (property: PropertySchema, function: TextFunction?) {
@@ -262,12 +264,14 @@ private struct StoreSchemaBuilder {
     property.inverse.map { self.number($0) } == number
   }
 
-  /// Whether a store uses this end of two ends of the same kind: the end with the lower number.
+  /// Of two ends of the same kind, the store uses the end with the lower number. Returns whether it
+  /// is this one.
   private func isFirstEnd(_ property: PropertySchema, _ number: UInt32) -> Bool {
     property.inverse.map { number <= self.number($0) } ?? true
   }
 
-  /// Only the first end of a one-to-one pair is a column.
+  /// Whether rows have a column for a property. In a one-to-one relationship, only the first end is
+  /// a column.
   private func isColumn(_ property: PropertySchema, of entity: EntitySchema) -> Bool {
     switch property.kind {
     case .attribute: !property.isDerived
@@ -310,8 +314,8 @@ private struct StoreSchemaBuilder {
     return OrderIndexes(keys: position("order/\(number)"), ordered: position("ordered/\(number)"))
   }
 
-  /// The properties along a checked derivation. Each is one of the destination entity of the one
-  /// before it.
+  /// The properties along a checked derivation. Each property belongs to the destination entity of
+  /// the one before it.
   private func steps(along derivation: Derivation, _ entity: EntitySchema) -> [PropertySchema] {
     var here = entity
     var names = derivation.names[...]

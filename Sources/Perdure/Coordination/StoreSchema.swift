@@ -33,7 +33,8 @@ package struct IndexComponent: Hashable, Sendable {
 
 /// The condition of a partial index. The index has entries only for rows that satisfy it.
 package struct IndexCondition: Hashable, Sendable {
-  /// The condition with the names of the entity's properties, folded like requests.
+  /// The condition with the names of the entity's properties. `foldingConditions` changes it to the
+  /// form of prepared fetches.
   package let predicate: FetchPredicate
   /// The condition as text, with the numbers of the properties.
   package let text: String
@@ -51,7 +52,7 @@ package struct IndexDefinition: Hashable, Sendable {
     /// Key: the target of a link; reference: its source. Derived from the link keyspace `links`.
     case linksReversed(property: UInt32, links: StoreIndex)
     /// Key: the owner in the ordered relationship `property`; reference: a member. The value of
-    /// each entry is the member's order key. A change contains the entries.
+    /// each entry is the member's order key. A `StoreChange` contains the entries.
     case orders(property: UInt32)
     /// Key: the owner and the member's order key; reference: the member. Derived from the keyspace
     /// `orders`.
@@ -81,7 +82,8 @@ package struct IndexDefinition: Hashable, Sendable {
   /// Whether its keys contain references that only the store can decode. No fetch uses such an
   /// index.
   package let isHidden: Bool
-  /// The values that older rows read for properties of the keys that were added later: "p7 = 5".
+  /// The values that reads of older rows return for properties of the keys that were added later,
+  /// as text: "p7 = 5".
   package let standIns: [String]
 
   package init(
@@ -279,8 +281,8 @@ package struct StoreSchema: Sendable {
 
   private let storage: Storage
 
-  /// - Parameter entities: If several have one name (JoinedStore.swift), it refers to the first of
-  ///   them.
+  /// - Parameter entities: If several have the same name (JoinedStore.swift), the name refers to
+  ///   the first of them.
   package init(entities: [EntityStorage], indexes: [IndexDefinition]) {
     storage = Storage(entities, indexes)
   }
@@ -315,7 +317,7 @@ package struct StoreSchema: Sendable {
       ? storage.searchIndexes[Int(entity.number)] : SearchIndex.all(of: entity, concrete: concrete, indexes)
   }
 
-  /// Whether any index has the order of a derived count.
+  /// Whether any index is sorted by a derived count.
   var hasCountOrders: Bool { storage.hasCountOrders }
 
   /// The entity with a number that the schema has.
@@ -336,8 +338,8 @@ package struct StoreSchema: Sendable {
   /// The index with a name, or nil.
   package func index(named name: String) -> StoreIndex? { storage.positions[name] }
 
-  /// The value that rows read for a slot of an entity if their layout does not have it; the same in
-  /// all its subentities.
+  /// The value that a read of a slot returns if the layout of the row does not have the slot. It is
+  /// the same in all subentities of the entity.
   package func standIn(_ slot: Int, of entity: EntityStorage) -> Value {
     let layouts = entity.layouts ?? entity.concrete.lazy.compactMap { self.entity($0).layouts }.first
     return layouts?.standIns[slot] ?? .null

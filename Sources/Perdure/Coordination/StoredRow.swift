@@ -64,15 +64,15 @@ struct LeasedRow {
   }
 }
 
-/// A decoded row that is valid as long as this value lives, and only as long as the reader if the
-/// reader keeps its rows. Its context retains the layout (`ViewState.rows`).
+/// A decoded row that is valid as long as this value lives. With `isKept`, it is valid only while
+/// the reader also lives. The context retains the layout (`ViewState.rows`).
 struct KeptRow {
   let version: RowVersion
   private let row: RowView
   /// nil if the reader keeps the bytes.
   private let copy: RowCopy?
 
-  /// - Parameter isKept: Whether the reader keeps its rows, and this value is not used for longer.
+  /// - Parameter isKept: Whether the reader keeps its rows and outlives this value.
   /// - Complexity: O(1) if the reader keeps its rows, otherwise O(length of the row).
   init(_ row: RowView, version: RowVersion, isKept: Bool = false) {
     self.version = version

@@ -1,7 +1,7 @@
 extension ManagedObjectContext {
-  /// The behaviour of `save()` when other contexts have saved meanwhile; `MergePolicy.error` unless
-  /// it is set. The policy may name only entities and properties of the model; any other name stops
-  /// the program.
+  /// How `save()` treats conflicts with saves of other contexts. The default is
+  /// `MergePolicy.error`. The policy may name only entities and properties of the model; any other
+  /// name stops the program.
   public var mergePolicy: MergePolicy {
     get { core.saving.mergeRules.mergePolicy }
     set {

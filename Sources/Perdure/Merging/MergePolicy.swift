@@ -35,7 +35,7 @@ public struct MergePolicy: Sendable {
   /// inserted again, with the same id.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
   /// Saves a changed object as a whole, even if another context changed it: the other context's
-  /// changes of its other properties are lost.
+  /// changes of the remaining properties are lost.
   public static let overwrite = MergePolicy(.overwrite)
   /// Discards the changes of an object that another context changed too. The object gets the other
   /// context's values.

@@ -23,7 +23,7 @@ extension MergeRound {
 
   /// Decides about a new object that cannot stay.
   ///
-  /// - Parameter survivors: The objects that have its values and stay.
+  /// - Parameter survivors: The objects that have the same values and stay.
   private mutating func judge(
     _ new: ObjectReference, _ survivors: Set<ObjectReference>, _ duplicate: StoreConflict.DuplicateKey
   ) {
@@ -32,7 +32,8 @@ extension MergeRound {
     case .error: unresolved.duplicates.append(duplicate)
     case .rollback: add(.withdraw(new))
     case .storeTrump, .objectTrump, .overwrite:
-      // With several survivors the choice is ambiguous. Another entity has other properties.
+      // With several survivors, the choice is ambiguous. A survivor of another entity has other
+      // properties.
       if survivors.count == 1, let other = survivors.first, other.entityNumber == new.entityNumber {
         add(.upsert(new, into: other, duplicate))
       } else {

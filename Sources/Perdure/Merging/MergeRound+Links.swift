@@ -1,5 +1,5 @@
-// Conflicts about links: links to removed objects, links to objects that this context deletes,
-// one-to-one pairs that both contexts have made, and sets.
+// Conflicts about links to removed objects and to objects that this context deletes. Conflicts
+// about one-to-one links and to-many relationships that both contexts have changed.
 
 internal import PerdurePredicates
 
@@ -70,7 +70,7 @@ extension MergeRound {
     }
   }
 
-  /// Decides about an unsaved pair whose target another context has paired too.
+  /// Decides about an unsaved one-to-one link whose target another context has linked too.
   private mutating func judgePairs(
     _ target: ObjectReference, _ index: StoreIndex, _ precondition: Precondition
   ) throws {
@@ -90,8 +90,8 @@ extension MergeRound {
     }
   }
 
-  /// Decides about a set whose members both contexts have changed. Without a rule, both changes are
-  /// applied, and validation checks the result.
+  /// Decides about a to-many relationship whose members both contexts have changed. Without a rule,
+  /// both changes are applied, and validation checks the result.
   private mutating func judgeSet(
     _ overlay: ObjectOverlay, _ index: StoreIndex, _ precondition: Precondition
   ) throws {

@@ -6,8 +6,8 @@
 internal import PerdurePredicates
 
 extension MergeRound {
-  /// - Parameter range: The index entry of the position that the members had before this context
-  ///   moved them.
+  /// - Parameter range: The range of one stored order key, from which this context has moved
+  ///   members.
   mutating func judgePlaces(
     _ owner: ObjectReference, _ index: StoreIndex, _ range: KeyRange, _ precondition: Precondition
   ) throws {

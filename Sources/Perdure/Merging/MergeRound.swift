@@ -7,8 +7,8 @@ internal import PerdurePredicates
 enum MergeStep {
   /// Changed columns get merged values; nil means the store's value.
   case merge(ObjectOverlay, [Int: Value?])
-  /// Unsaved changes of an object are dropped. If it is deleted, the deletions that it has cascaded
-  /// to are dropped too.
+  /// Unsaved changes of an object are dropped. If its deletion is pending, the deletions that it
+  /// has cascaded to are dropped too.
   case asStored(ObjectReference)
   /// The object is removed, and its unsaved changes are dropped.
   case gone(ObjectReference)
@@ -157,7 +157,7 @@ struct MergeRound {
     return error
   }
 
-  /// The versions of an object's values that another object already has.
+  /// The versions of the properties in a constraint whose values another object already has.
   private func taken(_ constraint: [String], by reference: ObjectReference) -> [PropertyVersions] {
     guard let overlay = reading.pending[reference] else { return [] }
     var base: [Int: Value] = [:]

@@ -53,8 +53,8 @@ enum ObjectOutcome: Equatable {
 /// The policy for the objects of one entity.
 struct EntityMergeRules {
   let general: MergePolicy.General
-  /// The value that the rule of a slot has merged; `.none` if the slot has no rule, `.some(nil)`
-  /// for a conflict.
+  /// The value that the rule of a slot returns; `.none` if the slot has no rule, `.some(nil)` if
+  /// the conflict remains.
   var ruled: (Int, ObjectVersions) -> Value?? = { _, _ in .none }
   /// The columns that each save sets to its own time.
   var saveTimeSlots: Set<Int> = []

@@ -1,9 +1,10 @@
-// The state of a context before a save begins to merge, before an undo and before the save of a
-// child, so that it can be restored (MG3 in SaveRun.swift, VR1 in EditReversal.swift).
+// A copy of the state of a context, so that the state can be restored. It is made before a save
+// merges, before an undo, and before the save of a child (MG3 in SaveRun.swift, VR1 in
+// EditReversal.swift).
 
 internal import PerdurePredicates
 
-/// The unsaved changes of a context that an operation changes, the view, and the undo groups.
+/// A copy of the view, of the undo groups, and of the unsaved changes that an operation changes.
 struct PendingCopy {
   private let reading: ContextReading
   private let eventHub: EventHub
@@ -15,7 +16,8 @@ struct PendingCopy {
   private let mergedObjects: [ObjectReference: ObjectReference]
   private let refusedChanges: RefusedChanges
   private let readFailure: PerdureError?
-  /// Tells whether all changes were removed at once since (`isRestorable`).
+  /// The generation at the time of the copy. A later generation means that all changes were removed
+  /// at once (`isRestorable`).
   private let generation: UInt64
   private let undo: (manager: ContextUndoManager, groups: ContextUndoManager.Copy)?
   /// Overlays retain their instances.
@@ -91,12 +93,14 @@ struct PendingCopy {
     return news
   }
 
-  /// Restores the undo groups, after the changes. Does nothing if a hook has set another manager.
+  /// Restores the undo groups. Must be called after `restore`. Does nothing if a hook has set
+  /// another manager.
   func restoreUndoGroups(of manager: ContextUndoManager?) {
     if let undo, undo.manager === manager { undo.manager.restore(undo.groups) }
   }
 
-  /// Reverts the changes of an object that had none. `pending` no longer has them.
+  /// Reverts the changes of an object that had no unsaved changes at the copy. `pending` no longer
+  /// has them.
   private func remove(_ overlay: ObjectOverlay) {
     if !overlay.isNew { overlay.object?.restoreTransients(overlay) }
     reading.transientState.dropTransientsBefore(overlay)

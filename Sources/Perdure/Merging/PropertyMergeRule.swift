@@ -28,16 +28,16 @@ public struct PropertyMergeRule: Sendable {
   public static let sum = PropertyMergeRule(kind: .sum)
   /// The greater of the two values. An absent value is less than any value.
   public static let maximum = PropertyMergeRule(kind: .maximum)
-  /// The smaller of the two values. If only one side has a value, it is this value.
+  /// The smaller of the two values. If only one side has a value, the result is this value.
   public static let minimum = PropertyMergeRule(kind: .minimum)
   /// For a to-many relationship: all objects of both sides, even those that one side removed.
   /// Without a rule, the additions and removals of both sides are applied.
   public static let union = PropertyMergeRule(kind: .union)
 
   /// Computes the value by a function of the three values. If it returns nil or a value that the
-  /// property cannot hold, the save is refused. The save calls it in the context's isolation,
-  /// without locks, and possibly more than once, so it should depend only on its arguments. An
-  /// object is passed and returned as its id.
+  /// property cannot hold, the save is refused. The save calls the function in the context's
+  /// isolation, without locks, and possibly more than once. So the result should depend only on the
+  /// arguments. An object is passed and returned as its id.
   public static func custom(_ merge: @escaping @Sendable (PropertyVersions) -> Value?) -> PropertyMergeRule {
     PropertyMergeRule(kind: .custom(merge))
   }

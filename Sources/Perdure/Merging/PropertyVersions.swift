@@ -43,8 +43,8 @@ enum ColumnComparison: Hashable {
   /// Both contexts have changed it to different values.
   case both
 
-  /// Equal numbers count as different changes: each may be a step of one count, and one step would
-  /// be lost.
+  /// If both contexts have set the same number, the result is `both`: each may have incremented a
+  /// counter, and one increment would be lost.
   init(base: Value, local: Value, store: Value) {
     if local == base || local == store && !store.isCountable && store != base {
       self = .store

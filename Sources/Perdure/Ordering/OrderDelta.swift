@@ -7,8 +7,8 @@ internal import PerdurePredicates
 ///   OD1. `tree` has the order key of each member in `placed`. Its hidden entries are the stored
 ///        keys of the members in `placed` or `hidden`. No key is both added and hidden: a member
 ///        that is moved back to its stored position is in neither dictionary.
-///   OD2. A member in `placed` is in the relationship. A member in `hidden` is not, or the store's
-///        entry has no link.
+///   OD2. A member in `placed` is in the relationship. A member in `hidden` is not in the
+///        relationship, or its stored order key belongs to no link.
 final class OrderDelta {
   /// An order key that differs from the stored one.
   struct Placement {

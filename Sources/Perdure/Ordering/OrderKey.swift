@@ -5,12 +5,11 @@
 // Between two keys there is always another key, as long as bytes are left. So an insertion writes
 // one key and moves no other member.
 //
-// Keys are made in levels of three bytes. In a run, each member is inserted after (or before) the
-// member that was inserted last. The next key of a run is one step from the previous key, on the
-// same level while the level has space. A run is recognized by the lengths: one neighbour's key is
-// longer than the other's. So at the front, at the end or at a cursor, tens of thousands of
-// insertions fit before keys grow by a level. Any other insertion uses the middle of its
-// neighbours' keys.
+// A new key consists of levels of three bytes each. A run is a series of insertions, each of them
+// after (or before) the member that was inserted last. The next key of a run is one step from the
+// previous key, on the same level while the level has space. A run is recognized by the lengths:
+// one neighbour's key is longer than the other's. So tens of thousands of insertions at one place
+// fit before keys grow by a level. Any other insertion uses the middle of its neighbours' keys.
 //
 //   KY1. A key has 1 to 24 bytes and does not end with a zero byte; so equal keys have equal bytes.
 //   KY2. `between(a, b)` is after a and before b, and depends only on them: it is the same in every
@@ -119,7 +118,8 @@ extension OrderKey {
     return middle(lower, upper)
   }
 
-  /// The key that is some units of its last byte away; nil if the result is not between 0 and 1.
+  /// The key at a distance of `step` units of the last byte; nil if the result is not between 0 and
+  /// 1.
   private func moved(by step: Int) -> OrderKey? {
     let count = count
     var number = BigFraction(self, count)
@@ -142,7 +142,7 @@ extension OrderKey {
     return nil
   }
 
-  /// Keys between two others, at equal distances, for members with new keys.
+  /// Keys between two others, at equal distances, for members that get new keys.
   ///
   /// - Returns: nil if they would be too close to each other for many later insertions.
   /// - Complexity: O(count).
@@ -176,7 +176,7 @@ extension OrderKey {
 /// and a carry above them for the number 1.
 private struct BigFraction {
   private var words: (UInt64, UInt64, UInt64)
-  /// 1 for the number one.
+  /// The carry: 1 for the number 1, otherwise 0.
   private var whole: UInt64
   private let count: Int
 

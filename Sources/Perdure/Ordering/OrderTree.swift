@@ -3,11 +3,12 @@
 // its position, and a position by its member, in O(log n).
 //
 // It is a treap: a search tree by order key, and a heap by a number derived from the reference. So
-// it has the depth of a random tree, and is the same in every run.
+// it has the depth of a random tree, and the same shape in every run.
 
 internal import PerdurePredicates
 
-/// A place in an ordered relationship (OrderKey, KY3).
+/// An entry of an ordered relationship. Entries are ordered by order key, then by reference (KY3 in
+/// OrderKey.swift).
 struct OrderPlace: Hashable, Comparable {
   let key: OrderKey
   let reference: ObjectReference
@@ -110,7 +111,9 @@ struct OrderTree {
     case stored(Int)
   }
 
-  /// - Parameter storedCount: The number of stored objects before a key.
+  /// Finds the object at a position of the combined order.
+  ///
+  /// - Parameter storedCount: Returns the number of stored objects before a key.
   func find(_ wanted: Int, storedCount: (OrderPlace) throws -> Int) rethrows -> Found {
     var before = 0
     var position = root
@@ -129,7 +132,7 @@ struct OrderTree {
     return .stored(wanted - before)
   }
 
-  /// The added places, in order.
+  /// The added entries, in order.
   var added: [OrderPlace] {
     var result: [OrderPlace] = []
     var path: [Int] = []
@@ -146,7 +149,7 @@ struct OrderTree {
     return result
   }
 
-  /// The last place, if it was added; nil if it hides a stored object, or if there is none.
+  /// The last entry, if it was added; nil if it hides a stored object, or if there is none.
   /// O(log n).
   var lastIfAdded: OrderPlace? {
     var position = root

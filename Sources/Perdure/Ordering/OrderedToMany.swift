@@ -11,11 +11,11 @@ internal import PerdurePredicates
 ///     let last = conversation.messages.last
 ///
 /// Every operation on one object, at any position, is O(log n). Exception: if the relationship has
-/// become ordered in a later model, positions are O(n log n) until its first edit is saved. Such an
-/// operation loads no object, and a save writes one short record with the object's order key.
-/// Insertions of several contexts at different positions all succeed. If several contexts insert at
-/// the same position, the objects are adjacent, in the same order for all contexts. If two contexts
-/// move the same object, the second save is a conflict.
+/// become ordered in a later model, operations by position are O(n log n) until its first edit is
+/// saved. The operations load no other object. A save writes one short record with the object's
+/// order key. Insertions of several contexts at different positions all succeed. If several
+/// contexts insert at the same position, the objects are adjacent, in the same order for all
+/// contexts. If two contexts move the same object, the second save is a conflict.
 ///
 /// A literal, or `OrderedToMany(found)` of any sequence, lists objects in the order in which they
 /// are to be assigned to a relationship. Such a list is read-only; see `ToMany`.
@@ -156,8 +156,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     if !isRefused { move(self[position], to: target) }
   }
 
-  /// Disconnects the object at a position, and connects another one there. If the other object is
-  /// already connected at another position, nothing happens.
+  /// Disconnects the object at a position, and connects `object` there. If `object` is already
+  /// connected, nothing happens.
   public func replace(at position: Int, with object: Element) {
     if isRefused { return }
     let old = self[position]
@@ -236,7 +236,7 @@ public struct OrderedToMany<Element: ManagedObject> {
   ) {
     if position < 0 || position > last {
       stop(
-        "\(words) has \(count) objects, but \(position) is not a position for one. Use 0 to \(last).",
+        "\(words) has \(count) objects: position \(position) is out of range. Use 0 to \(last).",
         file: file, line: line)
     }
   }

@@ -1,7 +1,7 @@
 internal import PerdurePredicates
 
-/// The objects that were edited since the last update of a follower: the layer of unsaved changes,
-/// or the observers of events.
+/// The objects that were edited since the last update of a follower. A follower is the layer of
+/// unsaved changes (`ObjectMemory.edits`), or the observers of events (`eventEdits`).
 ///
 /// Each edit notes its object (`ObjectOverlay.noteEdit`), once until the next update. So an update
 /// visits only these objects, and not all objects with unsaved changes.

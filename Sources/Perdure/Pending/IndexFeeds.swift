@@ -1,4 +1,5 @@
-// The sources of each index, computed once for each context with a layer.
+// The indexes that change with a row, a link, an order key or another index. Computed once for each
+// context with a layer.
 
 internal import PerdurePredicates
 
@@ -12,13 +13,13 @@ final class IndexFeeds {
   }
 
   let schema: StoreSchema
-  /// By entity number, computed at first use.
+  /// The indexes that the rows of each entity feed, by entity number. Computed at first use.
   private var entities: [EntityFeed?]
   /// By index of links: the index with the same links in the other direction.
   private(set) var reversed: [StoreIndex?]
-  /// By the keyspace of order keys.
+  /// By index of order keys: this index, and the index that is sorted by them.
   private(set) var orders: [OrderIndexes?]
-  /// By counted index: the indexes of its counts.
+  /// By counted index: the indexes of its counts. Empty for other indexes.
   private(set) var counting: [[StoreIndex]]
 
   init(_ schema: StoreSchema) {

@@ -1,10 +1,10 @@
-// Links and places in a layer. A place is the order key of a member. Several objects may remove the
-// same link, for example both of its ends if both are deleted. So the builder counts how many
-// objects add and remove each link.
+// Links and order keys (`places`) in a layer. Several objects may remove the same link, for example
+// both of its ends if both are deleted. So the builder counts how many objects add and remove each
+// link.
 
 internal import PerdurePredicates
 
-/// A change of the effect of an object on a link or a place; nil is no effect.
+/// A change of the effect of an object on a link or an order key; nil means no effect.
 struct PartChange<Effect: Equatable> {
   let link: StoreLink
   let old: Effect?
@@ -72,7 +72,7 @@ extension LayerBuilder {
     }
   }
 
-  /// Recomputes the links to an object and its places, after its deletion or the undo of its
+  /// Recomputes the links to an object and its order keys, after its deletion or the undo of its
   /// deletion.
   func recomputeMentions(of reference: ObjectReference) throws {
     for link in mentions[reference] ?? [] {

@@ -1,9 +1,9 @@
 // Keeps a layer up to date: replaces the contributions of single objects, or parts of them.
 //
-// Rows, their index entries and their terms of sums belong to one object. Several objects may
-// remove a link or a place, for example both ends of a link if both are deleted. A place is the
-// order key of a member. So the builder counts for each link how many objects add and remove it.
-// Counts of owners follow from the changed entries of the counted index, and `finish` updates them.
+// Each row, with its index entries and its terms of sums, belongs to one object. Several objects
+// may remove a link or an order key (`places`), for example both ends of a link if both are
+// deleted. So the builder counts for each link how many objects add and remove it. Counts of owners
+// follow from the changed entries of the counted index, and `finish` updates them.
 //
 // Invariants:
 //   BL1. Between `finish` and the next change, the layer equals the one that a new builder makes of
@@ -16,23 +16,24 @@ internal import PerdurePredicates
 final class LayerBuilder {
   private(set) var base: any StoreView
   var layer: PendingLayer
-  /// Grows with each change of the layer.
+  /// Grows with each change of the layer (BL2).
   var revision: UInt64
   /// The number of calls of `replace` and `update`, for tests.
   private(set) var updateCount = 0
-  /// The number of rows, links and places that these calls were given or had, for tests.
+  /// The number of rows, links and order keys that these calls have processed, for tests.
   private(set) var partCount = 0
   var known: [ObjectReference: KnownObject] = [:]
   var links: [StoreLink: LinkState] = [:]
   var places: [StoreLink: PlaceState] = [:]
-  /// For each object, the links to it and the places of it that other objects contribute.
+  /// For each object, the links to it and its order keys that other objects contribute.
   var mentions: [ObjectReference: Set<StoreLink>] = [:]
   var counts: [OwnerCount: (before: Int, after: Int)] = [:]
   /// The counts that may have changed since the last `finish`.
   var staleCounts: Set<OwnerCount> = []
   let feeds: IndexFeeds
 
-  /// - Parameter revision: The first revision, greater than those of all earlier builders.
+  /// - Parameter revision: The first revision. It must be greater than those of all earlier
+  ///   builders.
   init(over base: any StoreView, _ feeds: IndexFeeds, revision: UInt64) {
     self.revision = revision
     self.feeds = feeds
@@ -57,7 +58,7 @@ final class LayerBuilder {
   ///
   /// - Parameter new: nil if the object no longer has unsaved changes.
   /// - Throws: The errors of the state. Then the builder must no longer be used.
-  /// - Complexity: O(k log n) for the k entries, links and places of both contributions.
+  /// - Complexity: O(k log n) for the k entries, links and order keys of both contributions.
   func replace(_ reference: ObjectReference, with new: ObjectContribution?) throws {
     updateCount += 1
     var object = known.removeValue(forKey: reference) ?? KnownObject()
@@ -75,7 +76,7 @@ final class LayerBuilder {
   /// Replaces parts of the contribution of an object, which must have one.
   ///
   /// - Throws: The errors of the state. Then the builder must no longer be used.
-  /// - Complexity: O(k log n) for the k entries, links and places of the edit.
+  /// - Complexity: O(k log n) for the k entries, links and order keys of the edit.
   func update(_ reference: ObjectReference, _ edit: ContributionEdit) throws {
     updateCount += 1
     guard var object = known.removeValue(forKey: reference) else {
@@ -114,8 +115,8 @@ struct KnownObject {
 
 /// The effect of a row on the layer.
 struct KnownRow {
-  /// The keys in the indexes that rows of the entity feed, before and after; in the order of
-  /// `IndexFeeds.keys`. Empty if the row is not changed.
+  /// The keys in the indexes that rows of the entity feed, before and after the changes, in the
+  /// order of `IndexFeeds.EntityFeed.keys`. Empty if the row is not changed.
   var keys: [(before: [UInt8]?, after: [UInt8]?)] = []
   /// Like `keys`, for the indexes of sums.
   var terms: [(before: SumTermOfOwner?, after: SumTermOfOwner?)] = []
@@ -146,7 +147,7 @@ struct LinkState {
 struct PlaceState {
   var key: OrderKey?
   var removals = 0
-  /// The places in the state and in the layer, if they differ.
+  /// The order keys in the state below and in the layer, if they differ.
   var effect: (before: OrderKey?, after: OrderKey?)?
 }
 

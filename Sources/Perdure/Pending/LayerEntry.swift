@@ -73,7 +73,7 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// The row of an object as a save would leave it; nil if a save removes it.
+/// The row of an object as a save would leave it; `row` is nil if a save would remove it.
 struct LayerRow: Comparable, Sendable {
   let reference: ObjectReference
   let row: PendingRow?
@@ -117,7 +117,7 @@ struct LayerSum: Comparable, Sendable {
   }
 }
 
-/// A row that was never in the store, at a fixed address.
+/// The bytes of a row that is not in the store, at a fixed address.
 // Unchecked: written in init, freed in deinit.
 final class PendingRow: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer

@@ -9,13 +9,13 @@ struct LayerGap: OptionSet {
 
   /// The columns.
   static let row = LayerGap(rawValue: 1)
-  /// The links and places that `ObjectOverlay.editedMembers` names.
+  /// The links and order keys of the members in `ObjectOverlay.editedMembers`.
   static let members = LayerGap(rawValue: 2)
-  /// Any part. Edits of single parts are not noted.
+  /// All parts. Edits of single parts are then not noted.
   static let all = LayerGap(rawValue: 7)
 }
 
-/// A member of a relationship with links or with an order. Its link or place was edited.
+/// A member of a relationship with links or with order keys, whose link or order key was edited.
 struct EditedMember {
   /// The slot of the relationship.
   let slot: Int

@@ -1,18 +1,19 @@
 // Walks over the changes of a layer, together with a walk over the state below.
 //
-// They are values, because variables that a local function captures are checked for exclusive
-// access at run time. For each row, that check would cost more than the rest of the walk.
+// They are structures instead of local functions. Variables that a local function captures are
+// checked for exclusive access at run time. For each row, that check would cost more than the rest
+// of the walk.
 
 internal import PerdurePredicates
 
 /// The changed rows of an entity that a walk has not reached yet.
 struct ChangedRows {
   private var cursor: SortedChunks<LayerRow>.Cursor
-  /// Turns the order of references into that of the walk.
+  /// A mask for XOR that turns the order of references into the order of the walk.
   private let flip: UInt64
   /// The reference of the next row, as a number in the order of the walk; `.max` at the end.
   private var next: UInt64
-  /// The row that was passed last, whether it is removed or not.
+  /// The last changed row that the walk has reached, whether it is removed or not.
   private var last: ObjectReference?
 
   init(_ cursor: SortedChunks<LayerRow>.Cursor, _ isDescending: Bool) {
@@ -33,7 +34,7 @@ struct ChangedRows {
 
   // The functions below are not inlined, so that each row of a walk needs no stack space for them.
 
-  /// Reaches a row of the state below. Passes the changed rows before it to `body`, then the row
+  /// Processes a row of the state below. Passes the changed rows before it to `body`, then the row
   /// itself, with its changes.
   ///
   /// - Returns: Whether the walk continues.

@@ -215,7 +215,7 @@ final class LayeredView: StoreView {
 // MARK: - Positions
 
 extension LayeredView {
-  /// The location of a position among the changed keys of a range.
+  /// The last changed key of a range that is not after a certain position.
   private struct Stretch {
     /// The greatest changed key that is not after the position; nil if all are after it.
     var key: [UInt8]?
@@ -224,7 +224,7 @@ extension LayeredView {
   }
 
   /// Finds the last changed key that is not after the position, by counting entries. Between two
-  /// changed keys, the entries are those of the state below. So the state below finds an entry
+  /// changed keys, the entries are those of the state below. So the state below can find an entry
   /// after that key.
   ///
   /// - Complexity: O(log² n + m) for m entries with that key.
@@ -282,7 +282,8 @@ extension LayeredView {
 }
 
 extension PendingLayer {
-  /// Passes the rows of the layer to `body`, and returns the positions of the others.
+  /// Passes the rows that are in the layer to `body`. Returns the positions of the other
+  /// references.
   fileprivate func others(
     _ positions: Range<Int>, of reference: (Int) -> ObjectReference,
     _ body: (Int, StoredRow?) throws -> Void

@@ -27,22 +27,22 @@ struct ObjectContribution {
     case removed
   }
 
-  /// The effect on the place (the order key) of a member.
+  /// The effect on the order key of a member.
   enum PlaceChange: Equatable {
     case key(OrderKey)
-    /// The member no longer has a place.
+    /// The member no longer has an order key.
     case removed
   }
 
   var row = Row.unchanged
   /// Whether the state below cannot have a row, because the object is new.
   var isNew = false
-  /// Whether the object is to be deleted. Links of other objects to it, and its order keys in their
-  /// relationships, remain in their contributions.
+  /// Whether the object is to be deleted. The contributions of other objects keep their links to
+  /// it, and its order keys in their relationships.
   var isDeleted = false
   var links: [StoreLink: LinkChange] = [:]
-  /// The places of members of the object's ordered relationships. A deleted object also has its own
-  /// places among the members of other objects.
+  /// The effects on order keys in the object's ordered relationships. A deleted object also affects
+  /// its own order keys in relationships of other objects.
   var places: [StoreLink: PlaceChange] = [:]
 
   /// The new row; nil if none is written.
@@ -53,10 +53,10 @@ struct ObjectContribution {
 
 /// New parts of a contribution. The other parts stay.
 struct ContributionEdit {
-  /// The effect on the row; nil if it stays.
+  /// The new effect on the row; nil if the effect stays.
   var row: ObjectContribution.Row?
-  /// The effects on links; nil for none.
+  /// The new effects on links; a `change` of nil ends the effect.
   var links: [(link: StoreLink, change: ObjectContribution.LinkChange?)] = []
-  /// The effects on places; nil for none.
+  /// The new effects on order keys; a `change` of nil ends the effect.
   var places: [(link: StoreLink, change: ObjectContribution.PlaceChange?)] = []
 }

@@ -1,6 +1,6 @@
 // The difference between a state of a store and that state with the unsaved changes of a context.
-// It consists of rows, entries of indexes, places (the order keys of members) and sums. It is a
-// value: a copy costs O(1) and never changes.
+// It consists of rows, entries of indexes, order keys of members (`places`) and sums. It is a
+// value: a copy costs O(1), and later changes do not affect the copy.
 //
 // LayeredView overlays the state with it. LayerBuilder keeps it up to date, object by object.
 //
@@ -82,7 +82,7 @@ struct PendingLayer: Sendable {
     Int(entity) < rows.count ? rows[Int(entity)] : SortedChunks()
   }
 
-  /// The changed place of a member; nil if it is unchanged. O(log n).
+  /// The changed order key of a member; nil if it is unchanged. O(log n).
   func place(_ link: StoreLink) -> LayerPlace? { places.find(LayerPlace(link: link, key: nil)) }
 
   /// The difference of the sum of an owner; nil if the sum is unchanged. O(log n).

@@ -9,7 +9,7 @@
 //   SC3. Two neighbouring chunks together are longer than `lengthMax / 2`. So the number of chunks
 //        is proportional to the number of elements.
 
-/// An ordered set that is cheap to copy and counts by position.
+/// A sorted set that is cheap to copy and finds elements by their positions.
 struct SortedChunks<Element: Comparable> {
   /// Shorter chunks make the first change after a copy cheaper, and insertions into long sets more
   /// expensive.
@@ -27,8 +27,8 @@ struct SortedChunks<Element: Comparable> {
     var offset: Int
   }
 
-  /// The first element for which `precedes` is false. `precedes` must be true for a prefix of the
-  /// elements, and false for the rest.
+  /// The location of the first element for which `precedes` is false. `precedes` must be true for a
+  /// prefix of the elements, and false for the rest.
   @inline(__always)
   private func place(where precedes: (Element) -> Bool) -> Place {
     var (low, high) = (0, chunks.count)
@@ -76,7 +76,7 @@ extension SortedChunks {
   @inline(__always)
   func first(where precedes: (Element) -> Bool) -> Element? { element(at: place(where: precedes)) }
 
-  /// The stored element that is equal to another one. O(log n).
+  /// The stored element that is equal to `element`; nil if there is none. O(log n).
   func find(_ element: Element) -> Element? {
     first { $0 < element }.flatMap { $0 == element ? $0 : nil }
   }
@@ -116,7 +116,7 @@ extension SortedChunks {
     return nil
   }
 
-  /// Removes the element that is equal to another one.
+  /// Removes the stored element that is equal to `element`.
   ///
   /// - Returns: The removed element; nil if there is none.
   /// - Complexity: O(log n + chunks + length of a chunk).

@@ -8,31 +8,32 @@
 ///     try context.undo()  // the earlier name
 ///     try context.redo()  // "Ada"
 ///
-/// An undo group has all edits of one closure of `undoGroup`. The edits of an event outside of such
-/// closures are a group too. An event ends with `processPendingChanges()`, a save, a `perform`, an
-/// undo, a redo, and the end of a closure, except in hooks and observers. Then observers of the
-/// context are called. An undo is itself an unsaved edit of the context, and the next save
-/// validates it. It can undo edits that were already saved.
+/// An undo group contains all edits of one closure that was passed to `undoGroup`. The edits that
+/// an event makes outside of such closures are another group. An event ends with
+/// `processPendingChanges()`, a save, a `perform`, an undo, a redo, or the end of a closure. In a
+/// hook or an observer, the event continues. The end of an event calls the observers of the
+/// context. An undo is itself an unsaved edit of the context, and the next save validates it. An
+/// undo can revert edits that were already saved.
 ///
-/// An undo restores attributes (also composite and transient ones), links, and positions in ordered
-/// relationships. It restores deleted objects with their ids, also those that delete rules have
-/// removed. If the program still has an instance of such an object, that instance belongs to the
-/// object again. A group consists of values and references, and does not keep managed objects
-/// alive. But it retains earlier values of transient attributes of any type, except managed
-/// objects.
+/// An undo restores attributes (including composite and transient ones), links, and positions in
+/// ordered relationships. It restores deleted objects with their ids, including those that delete
+/// rules have deleted. If the program still retains an instance of such an object, that instance
+/// represents the object again. A group consists of values and references, and does not keep
+/// managed objects alive. But it retains earlier values of transient attributes of any type, except
+/// managed objects.
 ///
 /// A rollback removes the groups since the last save, and restores the groups that were undone
 /// since. A reset removes all groups. Merges, refreshes and rollbacks cannot be undone.
 ///
 /// The manager belongs to one context and must be used in its isolation. By default a context has
-/// no manager; then undo costs one test of a pointer for each change.
+/// no manager. Each edit then costs one additional test of a pointer.
 public final class ContextUndoManager {
   var history: UndoHistory
-  /// Undoes groups of the context; nil if the manager belongs to none.
+  /// Undoes groups of the context; nil if the manager belongs to no context.
   private weak var context: UndoApplication?
   private var madeRecorder: EditRecorder?
   private var lastNumber: UInt64 = 0
-  /// The stack of the group that was reopened for edits of the event; nil if there is none.
+  /// The group that was reopened for edits of the event, and its stack; nil if there is none.
   private var continued: (direction: UndoHistory.Direction, group: UndoGroup)?
   private let observers = ObserverList<ContextUndoManager>()
   /// The number of running operations during which no observer is called.
@@ -62,7 +63,7 @@ public final class ContextUndoManager {
     set { change { history.byteCountMax = max(0, newValue) } }
   }
 
-  /// Whether there is a group to undo. The group of the current event counts.
+  /// Whether there is a group to undo, including the group of the current event.
   public var canUndo: Bool {
     context != nil && (madeRecorder?.hasEventEdits == true || history.last(.undo) != nil)
   }
@@ -89,7 +90,7 @@ public final class ContextUndoManager {
   public var redoActionName: String { canRedo ? history.last(.redo)?.name ?? "" : "" }
 
   /// Names the group of the running closure or of the current event. If the event has no edits,
-  /// names the last group that can be undone, also after a save. Groups that can be redone keep
+  /// names the last group that can be undone, even if it was saved. Groups that can be redone keep
   /// their names.
   ///
   /// - Parameter name: The name for menus; empty for none.
@@ -102,12 +103,12 @@ public final class ContextUndoManager {
   /// are called before the function returns or throws. A call inside of `undoGroup` or
   /// `withoutUndo`, or by a hook of a save, a deletion, a refresh or a merge, stops the program.
   ///
-  /// - Parameter policy: The treatment of values that have changed since the group.
+  /// - Parameter policy: How to treat values that were changed after the group's edits.
   /// - Throws: `PerdureError` 139003 with all `undoConflicts`, if the policy is `.refuse` and
   ///   values have changed; 134060 if the store could not be read; 134070 if the context shows a
   ///   state before its last save (`setQueryGeneration`). Then nothing is undone, and the group
-  ///   stays. So `undo` can be called again. Exception: after 134060, a context that demanded
-  ///   a rollback before, or whose hooks have saved during the undo, demands a rollback.
+  ///   stays, so `undo` can be called again. Exception: after 134060, the context demands a
+  ///   rollback if it demanded one before the call, or if its hooks have saved during the call.
   /// - Complexity: O(k log n) for k changes in a store of n objects. If an object of the group does
   ///   not exist, also O(c) for c changes in all groups. If the group has inserted objects, or
   ///   another context has removed an object that returns, also O(u) for u objects with unsaved
@@ -125,7 +126,7 @@ public final class ContextUndoManager {
     try context?.takeBack(.redo, policy)
   }
 
-  /// Removes all groups, also that of the current event. The changes in the context stay.
+  /// Removes all groups, including the group of the current event. The changes in the context stay.
   public func removeAllActions() {
     change {
       continued = nil
@@ -134,8 +135,9 @@ public final class ContextUndoManager {
     }
   }
 
-  /// Calls a closure, for menus, when `canUndo`, `canRedo` or a name may have changed. This happens
-  /// at the end of a group, its naming after the end, an undo, a redo, and a removal of groups.
+  /// Calls a closure when `canUndo`, `canRedo` or an action name may have changed, so that the
+  /// program can update its menus. Causes are the end of a group, a new name for a complete group,
+  /// an undo, a redo, and a removal of groups.
   ///
   /// - Returns: The observation. The closure is called until the observation is cancelled or
   ///   released.
@@ -247,7 +249,7 @@ extension ContextUndoManager {
     change {
       history.addToDeletions(deferred, direction)
       guard let complete else { return }
-      // If a hook has saved, the stacks of that save have neither of the two groups.
+      // If a hook has saved during `body`, `UndoHistory.saved` has neither of the two groups.
       history.put(complete, direction == .undo ? .redo : .undo, isSaved: inverse.isSaved)
     }
   }

@@ -2,17 +2,18 @@
 //
 // Another context can connect an object with one whose deletion is pending here. After the merge,
 // the delete rules are applied again, and may delete or change that object. The program has made no
-// edit, so these changes get no group of their own, and groups that can be redone stay. They are
-// added to the group that has deleted the object, which is reopened. The undo of the deletion then
-// restores them too. If no group has the deletion, they cannot be undone either: for example, it
-// was made in `withoutUndo`.
+// edit, so these changes get no group of their own, and groups that can be redone stay.
+// `DeletionGroups` reopens the group of the deletion and adds the changes to it. The undo of the
+// deletion then reverts them too. If no group has the deletion, for example after `withoutUndo`,
+// these changes cannot be undone either.
 
 internal import PerdurePredicates
 
 /// Reopens the groups of earlier deletions, while delete rules are applied again.
 final class DeletionGroups {
   private let changeHistory: (_ change: (inout UndoHistory) -> Void) -> Void
-  /// The complete group that has deleted each object. Made for the first change by a rule.
+  /// The complete group that has deleted each object. The dictionary is made at the first change by
+  /// a delete rule.
   private var complete: [ObjectReference: UndoGroup]?
   /// The reopened groups, by their numbers.
   private var reopened: [UInt64: OpenUndoGroup] = [:]
@@ -59,8 +60,8 @@ final class DeletionGroups {
 }
 
 extension UndoGroup {
-  /// The group with other changes. An object that was added to the group gets its values before the
-  /// later changes, because these are undone first.
+  /// The group with other changes. If the new changes delete an additional object, it is recorded
+  /// with its values before the later changes, because those are undone first.
   func with(_ changes: [Change], before later: [Change]) -> UndoGroup {
     let known = Set(self.changes.map(\.place))
     var earlier: [EditedPlace: Value] = [:]

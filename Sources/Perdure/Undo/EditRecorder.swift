@@ -17,9 +17,9 @@
 // Invariants:
 //   ER1. An interval is the time between two changes of the current group or of the recorder.
 //        `ObjectMemory.recordingGroup` is the number of the interval, or 0 while tasks have groups
-//        of their own. No two intervals of a context have the same number, also those of different
-//        recorders. If an overlay has this number and the mark of a slot, it has reported the
-//        slot (`ObjectOverlay.record`).
+//        of their own. No two intervals of a context have the same number, even if they belong to
+//        different recorders. If an overlay has this number and a slot is marked in it, the overlay
+//        has already reported the slot (`ObjectOverlay.record`).
 
 internal import PerdurePredicates
 
@@ -100,7 +100,8 @@ final class EditRecorder {
     }
   }
 
-  /// The open groups. The group of a task can be there twice, also as that of a closure.
+  /// The open groups. The group of a task occurs twice if it is also the group of the running
+  /// closure.
   private var openGroups: [OpenUndoGroup] {
     var groups = Array(taskGroups.values)
     if let eventGroup { groups.append(eventGroup) }
@@ -131,7 +132,8 @@ final class EditRecorder {
   /// Whether the changes of delete rules belong to the group of an earlier deletion.
   var isApplyingRulesAgain: Bool { deletion != nil }
 
-  /// Whether edits belong to a group of the program's edits.
+  /// Whether edits are recorded as edits of the program. False during an exclusion, and while
+  /// delete rules are applied again.
   var recordsNewEdits: Bool { exclusionDepth == 0 && deletion == nil }
 
   /// Runs a closure that applies the delete rules of an object again. Its changes belong to the
@@ -153,7 +155,8 @@ final class EditRecorder {
   }
 
   /// Replaces the recorded values of a deleted object by those that another context has saved since
-  /// the deletion, before a save removes the object. Its undo then restores the saved values.
+  /// the deletion. Called before a save removes the object. The undo of the deletion then restores
+  /// the saved values.
   ///
   /// - Parameter saved: The columns of the stored row.
   func acceptSaved(_ saved: [Int: Value], ofDeleted reference: ObjectReference) {
@@ -225,7 +228,8 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// Names the group of the running closure, or else that of the event if it has edits.
+  /// Names the group of the running closure. Outside of closures, names the group of the event, if
+  /// it has edits.
   ///
   /// - Returns: False if there is no such group.
   func setName(_ name: String) -> Bool {
@@ -314,7 +318,8 @@ final class EditRecorder {
     for group in openGroups { group.replace(merged) }
   }
 
-  /// Replaces the reference of a new object without links. Hidden saves concern stored objects.
+  /// Replaces the reference of a new object without links. `hiddenSaves` stays as it is, because it
+  /// has only stored objects.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }
     changeHistory { $0.rename(old, new) }

@@ -14,7 +14,7 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// A part of the graph that an edit can change without other parts.
+/// A part of the graph that an edit can change without changing other parts.
 enum EditedPlace: Hashable {
   /// Whether an object exists.
   case object(ObjectReference)
@@ -42,7 +42,8 @@ enum EditedPlace: Hashable {
     if case .position(let member, let owner, _) = self { [owner, member] } else { [owner] }
   }
 
-  /// The relationship that a position belongs to, as a place: equal for all of its members.
+  /// The place of the relationship that a position belongs to. It is equal for all members of the
+  /// relationship.
   var relationship: EditedPlace { slot.map { .column(owner, slot: $0) } ?? self }
 
   /// The property that the place belongs to; nil for an object as a whole.
@@ -87,7 +88,7 @@ enum EditedContent {
   /// The stored content, which was not read yet. Only open groups have it. It is read when the
   /// group ends, or before the context gets another state of the store.
   case stored
-  /// No object, no link, no position, or the default of a transient attribute of a type.
+  /// No object, no link, no position, or no transient value other than the default.
   case absent
   case object(EditedObject)
   case value(Value)

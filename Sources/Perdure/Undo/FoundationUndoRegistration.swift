@@ -15,9 +15,9 @@
   @MainActor public final class FoundationUndoRegistration {
     private let actions: GroupActions
 
-    /// Registers the later groups of a manager. Retain the registration as long as its actions are
-    /// needed, and call `cancel` before you release it: Foundation's manager does not retain the
-    /// targets of its actions.
+    /// Registers the groups that a manager completes after this call. Retain the registration as
+    /// long as its actions are needed, and call `cancel` before you release it: Foundation's
+    /// manager does not retain the targets of its actions.
     ///
     /// - Parameters:
     ///   - manager: The manager of a context of the main actor.
@@ -42,7 +42,7 @@
     init(_ target: UndoManager) { self.target = target }
 
     func add(_ action: GroupAction, name: String) {
-      // Outside of a group, Foundation's manager throws an exception of Objective-C.
+      // Outside of a grouping, Foundation's manager throws an Objective-C exception.
       let needsGroup = !target.groupsByEvent && target.groupingLevel == 0
       if needsGroup { target.beginUndoGrouping() }
       target.registerUndo(withTarget: action) { action in

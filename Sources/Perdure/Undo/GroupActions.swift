@@ -5,11 +5,12 @@
 //
 // Invariants:
 //   GA1. The actions to undo are those of the groups that can be undone and were added after the
-//        registration, in the same order. They agree after each change of the groups.
+//        registration, in the same order. The actions agree with the groups after each change of
+//        the groups.
 //   GA2. An action to redo can be added only during an undo. The actions to redo are those of the
 //        last groups that can be redone, or there are none.
 
-/// An undo manager that has the actions.
+/// An undo manager of the system, which stores the actions.
 @MainActor protocol UndoActionStack: AnyObject {
   /// Adds an action: to redo during an undo of this manager, else to undo. If neither an undo nor a
   /// redo is running, the actions to redo are removed.
@@ -32,7 +33,7 @@
     self.actions = actions
   }
 
-  /// Called by the manager that has the action, which removes it.
+  /// Called by the system's undo manager. That manager also removes the action.
   func perform() { actions?.perform(self, direction) }
 }
 
@@ -42,7 +43,8 @@
   private let stack: any UndoActionStack
   private let onFailure: (PerdureError) -> Void
   private var observation: ContextObservation?
-  /// The last group without an action.
+  /// The number of the last group before the registration. Groups up to this number have no
+  /// actions.
   private let lastNumberBefore: UInt64
   private var undoActions: [GroupAction] = []
   private var redoActions: [GroupAction] = []
@@ -77,7 +79,7 @@
     redoActions = []
   }
 
-  /// Removes the actions of former groups, and adds those of new groups.
+  /// Removes the actions of groups that no longer exist, and adds actions for new groups.
   private func synchronize() {
     if isPerforming { return }
     let groups = manager.groups(.undo).filter { $0.number > lastNumberBefore }
@@ -104,7 +106,8 @@
       onFailure(error)
     }
     isPerforming = false
-    // The action of a refused undo is added again. During the undo, it would be an action to redo.
+    // Adds the action of a refused undo again. If this happened during the undo, the stack would
+    // add it as an action to redo.
     stack.callAfterward { [weak self] in self?.synchronize() }
   }
 

@@ -2,19 +2,22 @@
 //
 // A context keeps its unsaved edits when it shows a save of another context. If both have changed
 // the same place, the edit hides the saved value. The undo of the edit would restore the value that
-// the other context has replaced, and the next save would replace the saved value silently. So it
-// is a conflict. An undo that restores another unsaved value does not conflict, because that value
-// also hides the saved one.
+// the other context has replaced, and the next save would replace the saved value silently. So this
+// undo is a conflict. An undo that restores another unsaved value does not conflict, because that
+// value also hides the saved one.
 //
 // Invariants:
 //   HS1. `replaced` has all places whose unsaved edits hide a saved content, with the stored
 //        contents that the saves have replaced. An undo that would restore one of them is a
 //        conflict, unless the context shows the saved content now.
-//   HS2. A to-one relationship of which only one end is a column has at most one partner. If an
-//        unsaved link of one object hides a saved link of another one to the same target,
-//        `replaced` has the column of the other one. The undo of the unsaved link is a conflict.
-//   HS3. After a save or a rollback there are no such places. A place is also removed when an undo
-//        has overwritten it. If an edit is discarded, its place stays; HS1 excludes it.
+//   HS2. If only one end of a one-to-one relationship is a column, a target has at most one
+//        partner. An unsaved link of one object can hide a saved link of another object to the same
+//        target. Then `replaced` has the column of the other object, and the undo of the unsaved
+//        link is a conflict.
+//   HS3. A complete save, a rollback or a removal of all groups empties `replaced`. If only some
+//        stores have committed their part of a save, the places of the saved objects are removed. A
+//        place is also removed when an undo has overwritten it. If an edit is discarded, its place
+//        stays, but the exception in HS1 prevents a conflict.
 //   HS4. `deletions` has the objects with a pending deletion whose columns other contexts have
 //        changed since, and `replaced` has these columns. When a save removes the row, the undo
 //        group gets the saved values instead of the replaced ones. Values that were never saved
@@ -24,8 +27,8 @@ internal import PerdurePredicates
 
 /// The places whose unsaved edits hide contents that other contexts have saved.
 struct HiddenSaves {
-  /// Hash values of the contents: others may save large values any number of times. If two contents
-  /// have the same hash value, an undo is refused without need.
+  /// Hash values instead of contents, because other contexts may save many large values. If two
+  /// contents have the same hash value, an undo can be refused unnecessarily.
   private var replaced: [EditedPlace: Set<Int>] = [:]
   /// The deleted objects of HS4.
   private(set) var deletions: Set<ObjectReference> = []

@@ -33,10 +33,10 @@ extension ManagedObjectContext {
   ///
   /// The delete rules of the closure's deletions are applied before the group ends, and their
   /// changes belong to the group. A closure inside another one belongs to the outer group. If the
-  /// closure throws, its edits stay, and the group has them. The end of the outermost closure ends
-  /// the event, so observers of the context are called before the call returns. If a hook or an
-  /// observer makes the call, the event continues. Without an undo manager, the call only runs the
-  /// closure.
+  /// closure throws, its edits stay in the context and in the group. The end of the outermost
+  /// closure ends the event, so observers of the context are called before the call returns. If a
+  /// hook or an observer makes the call, the event continues. Without an undo manager, the call
+  /// only runs the closure.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).

@@ -1,9 +1,9 @@
-// New objects that a save has merged into other objects, in undo groups.
+// Replaces new objects that a save has merged into other objects, in undo groups.
 //
 // Later groups may have edited the new object. Their places become places of the other object, so
-// that they can still be undone. A link or a position that the other object had before is no change
-// of the group. The insertion of the new object stays as it is. Its undo has no effect, because the
-// group has not inserted the other object.
+// that they can still be undone. A link or a position that the other object had before the save is
+// not a change of the group. The place of the inserted object itself is not replaced. The undo of
+// this insertion has no effect, because the group has not inserted the other object.
 
 internal import PerdurePredicates
 
@@ -35,7 +35,8 @@ struct MergedReferences {
     return UndoGroup(name: group.name, changes: UndoGroup.merged(changes), number: group.number)
   }
 
-  /// The content before a change of a place that has replaced another one.
+  /// The content before a change whose place has replaced another place. For a link or a position,
+  /// this is the content that was stored before the save.
   func before(
     _ content: EditedContent, at place: EditedPlace, replacing other: EditedPlace
   ) -> EditedContent {

@@ -11,9 +11,9 @@
 //   UG3. A group has no columns of objects that it has inserted, because an undo removes these
 //        objects.
 //   UG4. A content that could not be read stays `.stored`, and a complete group omits its place.
-//        The context then demands a rollback, which reverts the edit, or the operation is reverted.
-//        A save cannot write such an edit, because it reads the contents before it checks for
-//        failed reads (SaveSteps).
+//        Then either the context demands a rollback, which reverts the edit, or the operation is
+//        reverted. A save cannot write such an edit, because it reads the contents before it checks
+//        for failed reads (SaveSteps).
 
 internal import PerdurePredicates
 
@@ -60,9 +60,9 @@ final class OpenUndoGroup {
     edits.compact()
   }
 
-  /// Removes the edits since the last save, after a rollback has reverted them. The group must be
-  /// saved. Contents that were read after the save are those before the rollback, so they are
-  /// removed too.
+  /// Removes the edits since the last save, after a rollback has reverted them. Does nothing if no
+  /// save has saved the group. Contents that were read after the save are from before the rollback,
+  /// so they are removed too.
   func rollBack() {
     guard isSaved else { return }
     let (old, insertedAgain) = (edits.entries, edits.insertedAgain)
@@ -101,7 +101,7 @@ final class OpenUndoGroup {
     }
   }
 
-  /// Records the insertion of an object, also of one that the group has removed: a child can delete
+  /// Records the insertion of an object, also of one that the group has removed. A child can delete
   /// an object in one save and insert it again in the next one.
   func noteInsertion(_ reference: ObjectReference) {
     if hasRemoved(reference) { edits.insertedAgain.insert(reference) }

@@ -1,14 +1,14 @@
 // The edits that an open undo group has recorded.
 //
 // A group can stay open for long, for example while an asynchronous closure imports and saves many
-// batches. So a save, or another state of the store, costs only what has changed in the group since
-// the last one. A place that the group no longer has stays in the array while its saved contents
-// are needed.
+// batches. Therefore a save, or an advance to another state of the store, processes only the
+// entries that changed since the previous one. If the group drops a place, its entry stays in the
+// array while its saved contents are needed.
 //
 // Invariant:
-//   UG5. The entries from `readEnd` on were not read yet. Of the others, `unread` has the positions
-//        of all with a content that was not read, and `unsaved` those of all that differ from their
-//        saved contents.
+//   UG5. The entries from `readEnd` on were not read yet. Every earlier entry with an unread
+//        content is in `unread`. Every other earlier entry that differs from its saved contents is
+//        in `unsaved`.
 
 internal import PerdurePredicates
 
@@ -28,8 +28,8 @@ struct RecordedEdits {
   struct Entry {
     let place: EditedPlace
     var before: EditedContent
-    /// Nil until a change that does not belong to the group. Then it is the content before that
-    /// change.
+    /// The content after the last edit; nil if it was not read after that edit. `seal` reads it
+    /// before a change that does not belong to the group.
     var after: EditedContent?
     var isSpread = false
     /// Whether the group no longer has the place.
@@ -96,7 +96,8 @@ struct RecordedEdits {
     }
   }
 
-  /// The positions of the entries that may lack a content, and of removed ones.
+  /// Returns the positions of the entries that may lack a content. Some of these entries may be
+  /// removed.
   mutating func takeUnread() -> [Int] {
     defer { (unread, readEnd) = ([], entries.count) }
     return unread + Array(readEnd..<entries.count)
@@ -119,7 +120,7 @@ struct RecordedEdits {
 
   // MARK: Unchanged places
 
-  /// Removes places with their earlier content, except the values that UG2 keeps.
+  /// Removes places whose content equals the earlier content, except the values that UG2 keeps.
   mutating func removeUnchanged(among changed: [Int]) {
     // If a deletion was cancelled, the values of the object are no longer kept.
     let isCancelled = changed.contains { position in
@@ -150,10 +151,10 @@ struct RecordedEdits {
 
   // MARK: Saves
 
-  /// Notes the contents of the entries as saved.
+  /// Records the contents of the unsaved entries as saved.
   ///
   /// - Parameter includes: Whether the save has saved the changes of an object; nil for all.
-  /// - Returns: Whether it has saved any.
+  /// - Returns: Whether the save has saved any entry.
   mutating func save(_ includes: ((ObjectReference) -> Bool)?) -> Bool {
     var rest: [Int] = []
     var hasSaved = false
@@ -173,7 +174,8 @@ struct RecordedEdits {
     return hasSaved
   }
 
-  /// Removes the entries that nothing needs any more, if they are the majority.
+  /// Removes dropped places without saved contents from the array, if more than half of the entries
+  /// are dropped places and all entries were read.
   mutating func compact() {
     if removedCount <= entries.count / 2 || !unread.isEmpty || readEnd < entries.count { return }
     let needed = entries.filter { !$0.isRemoved || $0.saved != nil }
@@ -197,11 +199,11 @@ struct RecordedEdits {
     }
   }
 
-  /// Replaces all entries. If two get the same place, the content before the first one and after
-  /// the last one are kept.
+  /// Replaces all entries. If two entries get the same place, the result has the content before the
+  /// first entry and the content after the last one.
   ///
-  /// - Parameter transform: Returns the new entry. It is called with a function that tells whether
-  ///   an earlier new entry has a place.
+  /// - Parameter transform: Returns the new entry. It is called with a function that returns
+  ///   whether an earlier new entry has a place.
   mutating func rebuild(_ transform: (Entry, _ isKnown: (EditedPlace) -> Bool) -> Entry) {
     let old = entries
     let insertedAgain = insertedAgain

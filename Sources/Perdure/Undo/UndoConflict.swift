@@ -1,4 +1,4 @@
-// The conflicts of an undo: contents that have changed since the group.
+// The conflicts of an undo: contents that were changed after the group's edits.
 
 public import PerdurePredicates
 

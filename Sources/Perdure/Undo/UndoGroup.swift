@@ -52,9 +52,9 @@ extension UndoGroup {
     return broken
   }
 
-  /// Changes in their order, with at most one for each place: the content before the first change
-  /// of the place, and after the last one. Omits places that have not changed, except the values of
-  /// objects that the changes remove (UG1, UG2).
+  /// Combines changes, in their order, into at most one for each place. The result has the content
+  /// before the first change of the place, and the content after the last one. Omits places that
+  /// have not changed, except the values of objects that the changes remove (UG1, UG2).
   static func merged(_ changes: some Sequence<Change>) -> [Change] {
     var merged: [Change] = []
     var positions: [EditedPlace: Int] = [:]
@@ -73,7 +73,7 @@ extension UndoGroup {
     return merged
   }
 
-  /// The changes of the group since an earlier time of it.
+  /// The changes of the group since its earlier state `earlier`.
   func changes(since earlier: UndoGroup) -> UndoGroup {
     let known = Dictionary(uniqueKeysWithValues: earlier.changes.map { ($0.place, $0.after) })
     let later = changes.compactMap { change -> Change? in
@@ -124,7 +124,8 @@ extension UndoGroup {
       }, number: number)
   }
 
-  /// The objects that the group has added or removed, by their content before the group.
+  /// The objects that the group has inserted or removed and whose content before the group
+  /// satisfies a condition.
   func objects(where isIncluded: (_ before: EditedContent) -> Bool) -> Set<ObjectReference> {
     Self.objects(of: changes, where: isIncluded)
   }

@@ -6,9 +6,9 @@
 //   UH2. Both stacks together have at most `levelsMax` groups and `byteCountMax` bytes. The oldest
 //        undo groups are removed first.
 //   UH3. `saved` has the stacks as of the last save, without the groups that UH2 has removed. A
-//        rollback restores these stacks. After a save of which only some stores have committed
-//        their part, a group has the saved changes as of that save, and the others as of the last
-//        complete save.
+//        rollback restores these stacks. If only some stores have committed their part of a save, a
+//        group in `saved` has the committed changes as of that save. It has its other changes as of
+//        the last complete save.
 
 /// Two stacks of undo groups.
 struct UndoHistory {
@@ -17,14 +17,14 @@ struct UndoHistory {
   private struct Stacks {
     var undo: [UndoGroup] = []
     var redo: [UndoGroup] = []
-    /// The changes that hooks of a save have made after an undo, by the number of the group that
-    /// can be redone. They are part of that group. If it is removed, they become part of the next
-    /// group (`add`), because earlier groups were made before them.
+    /// The changes that save hooks have made after an undo. The key is the number of the group to
+    /// redo that has these changes. If that group is removed, they become part of the next group
+    /// (`add`), because earlier groups were made before them.
     var later: [UInt64: UndoGroup] = [:]
 
     /// Removes the groups to redo.
     ///
-    /// - Returns: The later changes that they had, in the order in which they were made.
+    /// - Returns: Their changes in `later`, in the order in which these were made.
     mutating func removeRedo() -> [UndoGroup] {
       let removed = redo.compactMap { later[$0.number] }
       (redo, later) = ([], [:])
@@ -116,7 +116,7 @@ struct UndoHistory {
     keepBounds()
   }
 
-  /// Names the last group that can be undone, also among the saved ones.
+  /// Names the last group that can be undone, also in `saved`.
   mutating func setLastName(_ name: String) {
     guard let group = stacks.undo.last else { return }
     let named = UndoGroup(name: name, changes: group.changes, number: group.number)
@@ -132,7 +132,7 @@ struct UndoHistory {
   /// Replaces the changes of a group. Does nothing if the group has been removed. The copies in
   /// `saved` stay, because a rollback reverts the new changes.
   ///
-  /// - Parameter later: Changes after all groups.
+  /// - Parameter later: The changes that were made after all groups.
   mutating func setChanges(
     _ changes: [UndoGroup.Change], ofGroup number: UInt64, before later: [UndoGroup.Change]
   ) {
