@@ -20,7 +20,10 @@ extension ManagedObjectContext {
   /// `PerdureError.Code.objectNotFound`, 133000, until the context is rolled back or reset.
   public var shouldDeleteInaccessibleFaults: Bool {
     get { core.reading.rows.deletesInaccessibleFaults }
-    set { core.reading.rows.deletesInaccessibleFaults = newValue }
+    set {
+      core.checkOwner()
+      core.reading.rows.deletesInaccessibleFaults = newValue
+    }
   }
 
   /// Makes the ids of new objects permanent before they are saved: `ManagedObjectID.isTemporaryID`

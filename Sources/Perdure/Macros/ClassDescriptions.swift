@@ -17,12 +17,14 @@ enum ClassDescriptions {
   @TaskLocal private static var asked: [ManagedObject.Type] = []
 
   /// The description of a class. A cycle stops the program.
-  static func description(of type: ManagedObject.Type) -> EntityDescription {
+  static func description(
+    of type: ManagedObject.Type, _ file: StaticString, _ line: UInt
+  ) -> EntityDescription {
     if asked.contains(where: { $0 == type }) {
       stop(
         "The description of \(type) calls itself: \(type).entityDescription calls "
           + "EntityDescription(from: \(type).self), which calls it again. In entityDescription, call "
-          + "EntityDescription(\"\(type)\", properties: [...]) instead.")
+          + "EntityDescription(\"\(type)\", properties: [...]) instead.", file: file, line: line)
     }
     return $asked.withValue(asked + [type]) { DescriptionWatch.during([type]) { type.entityDescription } }
   }

@@ -19,7 +19,7 @@ extension EntityDescription {
   ///   - line: The caller's line.
   @_disfavoredOverload
   public init(from type: ManagedObject.Type, file: StaticString = #fileID, line: UInt = #line) {
-    self = ClassDescriptions.description(of: type)
+    self = ClassDescriptions.description(of: type, file, line)
     if name.isEmpty {
       stop(
         "\(type) describes no entity. Mark it with @Entity, or override entityDescription.", file: file,

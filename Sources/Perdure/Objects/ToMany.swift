@@ -55,8 +55,10 @@ public struct ToMany<Element: ManagedObject> {
     return objects.next()
   }
 
-  /// Whether an object is at the other end. O(log n): nothing is loaded. False for an object of
-  /// another store or of a wrong entity.
+  /// Whether an object is at the other end. Nothing is loaded. False for an object of another store
+  /// or of a wrong entity.
+  ///
+  /// - Complexity: O(log n) for a relationship, O(n) for the result of a fetched property.
   public func contains(_ object: Element) -> Bool {
     guard case .relationship(let owner, let slot) = source else { return lists(object.objectID) }
     let relationship = owner.shape.relationship(slot)
@@ -67,8 +69,10 @@ public struct ToMany<Element: ManagedObject> {
     return context.reading.links.contains(owner.reference, relationship, reference)
   }
 
-  /// Whether the object with an identity is at the other end. O(log n): nothing is loaded, and no
-  /// instance is made.
+  /// Whether the object with an identity is at the other end. Nothing is loaded, and no instance is
+  /// made.
+  ///
+  /// - Complexity: O(log n) for a relationship, O(n) for the result of a fetched property.
   public func contains(_ id: ManagedObjectID) -> Bool {
     guard case .relationship(let owner, let slot) = source else { return lists(id) }
     let relationship = owner.shape.relationship(slot)

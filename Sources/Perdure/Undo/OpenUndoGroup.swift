@@ -201,6 +201,7 @@ final class OpenUndoGroup {
             isSpread: saved.isSpread)
         })
     }
+    edits.insertedAgain = Set(edits.insertedAgain.map { merged.replaced(.object($0)).owner })
   }
 
   /// Replaces the reference of an object.
@@ -215,6 +216,7 @@ final class OpenUndoGroup {
             isSpread: saved.isSpread)
         })
     }
+    if edits.insertedAgain.remove(old) != nil { edits.insertedAgain.insert(new) }
   }
 
   // MARK: Copies

@@ -236,8 +236,13 @@ struct RecordedEdits {
       guard case .column(let owner, let slot) = entry.place, hasInserted(owner) else { continue }
       broken.append("UG3: the open group has column \(slot) of the inserted object \(owner)")
     }
-    for entry in live.filter({ $0 < readEnd }).map({ entries[$0] }) where !entry.isUnread {
-      if entry.lacksContent || !entry.isUnsaved && entry.saved == nil {
+    let (unread, unsaved) = (Set(unread), Set(unsaved))
+    for position in entries.indices where position < readEnd {
+      let entry = entries[position]
+      let isListed =
+        unread.contains(position) == entry.isUnread && unsaved.contains(position) == entry.isUnsaved
+      let isKnown = entry.isUnread || entry.isUnsaved || !entry.lacksContent && entry.saved != nil
+      if !isListed || !entry.isRemoved && !isKnown {
         broken.append("UG5: \(entry.place) would not be read or saved")
       }
     }

@@ -245,6 +245,7 @@ struct UndoHistory {
   mutating func replace(_ merged: MergedReferences) {
     mapGroups(merged.replaced(in:))
     byteCount = stacks.byteCount
+    keepBounds()
   }
 
   private mutating func mapGroups(_ transform: (UndoGroup) -> UndoGroup) {
@@ -282,5 +283,6 @@ struct UndoHistory {
     if dropped.isEmpty { return }
     saved.undo.removeAll { dropped.contains($0.number) }
     saved.redo.removeAll { dropped.contains($0.number) }
+    for number in dropped { (stacks.later[number], saved.later[number]) = (nil, nil) }
   }
 }

@@ -85,7 +85,7 @@ struct ReadingPlace: Sendable {
 
 /// Opens a store for reading.
 struct ReadOnlyOpening {
-  /// The upper bound of the attempt numbers, which start at 1. An attempt is repeated only if a
+  /// The maximum number of attempts. An attempt is repeated only if a
   /// writer may have changed files between two of its steps.
   private static let attemptsMax = 40
 
@@ -105,7 +105,7 @@ struct ReadOnlyOpening {
     // RT1: the registration precedes the reading of all data that must be kept.
     let registration = options.registersAsReader ? ReaderRegistration.take(in: table) : nil
     var finding: String?
-    for attempt in 1..<Self.attemptsMax {
+    for attempt in 1...Self.attemptsMax {
       let fingerprint = try? StoreFingerprint(directory)
       do {
         return try open(registration, fingerprint, judgesIndex: attempt >= Self.attemptsMax / 2)

@@ -143,20 +143,20 @@ final class Reserve: @unchecked Sendable {
   }
 
   private func fill(_ part: Part) throws(FileIOError) {
-    let (length, isHeld) = (UInt64(wanted[part]), held[part, default: 0])
-    guard isHeld < length else { return }
+    let (length, heldLength) = (UInt64(wanted[part]), held[part, default: 0])
+    guard heldLength < length else { return }
     // Does not try an allocation that is too large. The attempt could fill the medium for a moment,
     // and writes of other programs would fail.
-    if let free = try? directory.availableBytes(), free < length - isHeld {
+    if let free = try? directory.availableBytes(), free < length - heldLength {
       throw FileIOError(.noSpace, operation: .allocate, path: directory.path + "/" + Self.name(part))
     }
-    let file = try directory.open(Self.name(part), isHeld > 0 ? .readWrite : .create)
+    let file = try directory.open(Self.name(part), heldLength > 0 ? .readWrite : .create)
     do {
       try file.allocate(length)
       try file.close()
       held[part] = length
     } catch {
-      if isHeld == 0 { try? directory.remove(Self.name(part)) }
+      if heldLength == 0 { try? directory.remove(Self.name(part)) }
       throw error
     }
   }

@@ -114,7 +114,6 @@ final class TransientState {
   /// are objects could retain each other.
   func abandon(_ registry: ObjectRegistry) {
     removeAllLinks()
-    viewState.linksChanged()
     guard isUsed else { return }
     for object in registry.identityMap.objects { object.dropTransients() }
     for overlay in pending.all where overlay.changesTransients {
