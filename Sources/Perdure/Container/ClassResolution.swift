@@ -124,7 +124,8 @@ extension ClassResolution {
     return schema
   }
 
-  /// Reports a misspelt key now. Otherwise it would be found only by the first save of an object.
+  /// Checks that `validatedKeys` names only properties. Otherwise only the first save of an object
+  /// would report a misspelt key.
   private func checkKeys(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
     let schema = schema(of: entity)
     guard

@@ -82,7 +82,7 @@ enum DefaultDirectory {
     try fileSystem.syncDirectory(parent(of: folder) ?? ".")
   }
 
-  /// The folder that contains a file; nil if the path does not contain it.
+  /// The folder that contains a file; nil if the path has no slash.
   private static func parent(of path: String) -> String? {
     guard let slash = withoutSeparatorAtEnd(path).lastIndex(of: "/") else { return nil }
     return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -1,12 +1,12 @@
 internal import PerdureFileIO
 
-/// The open stores of a container, under a lock.
+/// The open stores of a container, protected by a lock.
 ///
 /// A thread holds the lock while it opens stores, and the process may fork meanwhile. The forked
 /// child does not have that thread, so it does not wait for the lock. The value is one reference,
 /// so the child finds the stores from before or from after a change.
-// Unchecked: `stores` is accessed only by `withLock`: under `lock`, or in a child that lacks the
-// thread with the lock.
+// Unchecked: only `withLock` accesses `stores`. It holds `lock`, or runs in a forked child, which
+// does not have the thread that holds the lock.
 final class GuardedStores: @unchecked Sendable {
   private let lock = Lock()
   private let mark = ProcessMark.currentIfAny()

@@ -4,8 +4,8 @@
   public import Foundation
 #endif
 
-/// A store that a container has opened. It is a value that can be sent to any isolation, and it
-/// retains nothing.
+/// A store that a container has opened. It is a value that can be sent to any isolation. It does
+/// not keep the store open.
 public struct LoadedStore: Sendable, Hashable {
   /// The permanent identifier of the store. It is part of the URI form of its objects' ids.
   public let identifier: String

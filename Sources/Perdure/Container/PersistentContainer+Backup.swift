@@ -48,7 +48,7 @@ extension PersistentContainer {
   ///       try bytes.withUnsafeBytes { try fileHandle.write(contentsOf: Data($0)) }
   ///     }
   ///
-  /// In all other respects this is like `backup(_:to:since:options:progress:)`.
+  /// Otherwise this function works like `backup(_:to:since:options:progress:)`.
   /// `Store.restore(to:options:progress:read:)` (PerdureLog) and `perdure restore` make a store
   /// from the stream. They refuse a stream that was cut off or changed.
   ///

@@ -1,7 +1,7 @@
 // Opening and closing stores.
 //
-// Contexts are made on a `ContextSource`, which never changes. If the container has one store, the
-// source has that store. If it has several stores, the source has a `JoinedStore`. Adding or
+// Contexts are made from a `ContextSource`, which never changes. If the container has one store,
+// the source has that store. If it has several stores, the source has a `JoinedStore`. Adding or
 // removing a store makes a new source, for contexts that are made later.
 
 internal import PerdureFileIO
@@ -23,7 +23,7 @@ final class OpenStores: Sendable {
     self.source = source
   }
 
-  /// Whether any of the context's stores is open.
+  /// Whether the store of a context is open, or one of the stores that it joins.
   func hasAny(of store: any PersistentStore) -> Bool {
     let parts = (store as? JoinedStore)?.members.map(\.store) ?? [store]
     return members.contains { member in parts.contains { $0 === member.store } }
@@ -50,7 +50,7 @@ extension PersistentContainer {
     }
   }
 
-  /// The descriptions, and whether there is no open store for one.
+  /// The container's descriptions. `isMissing` is true if no open store has the description.
   private func descriptions(
     missingIn loaded: OpenStores?
   ) -> [(description: PersistentStoreDescription, isMissing: Bool)] {
@@ -78,7 +78,7 @@ extension PersistentContainer {
     for (description, error) in outcomes { completionHandler(description, error) }
   }
 
-  /// Opens one more store, unless that fails.
+  /// Opens one more store. If that fails, returns the error and leaves `loaded` unchanged.
   private func add(_ description: PersistentStoreDescription, to loaded: inout OpenStores?) -> PerdureError? {
     do throws(PerdureError) {
       loaded = try open([description], beside: loaded?.members ?? [])
@@ -97,8 +97,8 @@ extension PersistentContainer {
   ///
   /// Contexts that are made later contain the store. Existing contexts continue without it. The
   /// next access to `viewContext` makes a new context. If the old one has pending changes, it is
-  /// kept until they are saved or rolled back. Meanwhile a request for a context waits until the
-  /// store is open.
+  /// kept until they are saved or rolled back. A thread that requests a context meanwhile waits
+  /// until the store is open.
   ///
   /// - Throws: The errors of `loadPersistentStores()`. Also 134080 if the container already has the
   ///   store or a copy of it open. After an error, nothing has changed.
@@ -161,7 +161,7 @@ extension PersistentContainer {
     try Self.close(closing.source.store)
   }
 
-  /// Stores the source for contexts that are made while no store is open.
+  /// Keeps a source for contexts that are made while no store is open.
   private func noteClosed(_ open: OpenStores) {
     let source = ContextSource(
       store: ClosedStore(open.source.store), graph: open.source.graph, durability: open.source.durability,
@@ -250,7 +250,7 @@ extension PersistentContainer {
     return resolved
   }
 
-  /// The source on which contexts of the stores are made.
+  /// The source from which contexts of the stores are made.
   private func source(
     _ members: [OpenStores.Member], _ classes: [String: ManagedObject.Type]
   ) throws(PerdureError) -> ContextSource {

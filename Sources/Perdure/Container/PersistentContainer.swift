@@ -37,7 +37,8 @@ public final class PersistentContainer: Sendable {
   let classesByEntityName: [String: ManagedObject.Type]
   let factory: StoreFactory
   let loaded = GuardedStores()
-  /// The source for contexts while no store is open; nil before the first store was closed.
+  /// The source for contexts while no store is open. Nil until the last open store is closed for
+  /// the first time.
   let closed = Guarded<ContextSource?>(nil)
   let logSwitch = LogSwitch()
   /// Computed once: Foundation reads the limits of the process from files.

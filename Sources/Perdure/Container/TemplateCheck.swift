@@ -1,9 +1,9 @@
-// When a store is loaded, compares the parameters of `@FetchTemplate` functions to the variables of
-// their templates.
+// Compares the parameters of `@FetchTemplate` functions with the variables of their templates, when
+// a store is loaded.
 //
-// The model infers the types of variables from the predicate. A parameter of a type whose values
-// can never equal the other operand is a mistake. Types whose values may have several types in a
-// predicate are accepted.
+// The model infers the types of variables from the predicate. A parameter is wrong if no value of
+// its type can equal the other operand. A parameter is accepted if the type of its value in a
+// predicate is not known from its Swift type.
 
 internal import PerdureModel
 

@@ -1,6 +1,6 @@
 public import PerdureModel
 
-/// The error if no request can be made from a template: correct the call, or the template.
+/// A request could not be made from a template. Correct the call or the template.
 public struct FetchTemplateError: Error, Hashable, Sendable {
   /// The kind of mistake.
   public enum Code: Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct FetchTemplateError: Error, Hashable, Sendable {
     case unusableTemplate
   }
 
-  /// One variable without a value that fits it.
+  /// A variable whose value is missing or has a wrong type, or that the template does not have.
   public struct Problem: Hashable, Sendable {
     /// The kind of a problem with a variable.
     public enum Kind: Hashable, Sendable {
@@ -40,7 +40,7 @@ public struct FetchTemplateError: Error, Hashable, Sendable {
   public let template: String
   /// The error and the remedy.
   public let message: String
-  /// Every variable without a value that fits it, in the order of names.
+  /// The problems of all variables, in the order of the variables' names.
   public let problems: [Problem]
 
   init(_ code: Code, _ template: String, _ message: String, problems: [Problem] = []) {

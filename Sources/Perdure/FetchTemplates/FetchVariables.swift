@@ -7,7 +7,7 @@ struct FetchVariables {
   /// The variables of the template, and their types.
   let expected: [String: FetchVariableType]
 
-  /// Every variable without a value that fits it, in the order of names.
+  /// The problems of all variables, in the order of the variables' names.
   func problems(_ values: [String: (any PredicateArgument)?]) -> [FetchTemplateError.Problem] {
     Set(expected.keys).union(values.keys).sorted().compactMap { name in
       guard let type = expected[name] else { return unknown(name) }

@@ -2,7 +2,8 @@ public import PerdureModel
 public import PerdurePredicates
 
 extension ManagedObjectModel {
-  /// The request of a template, with its variables; nil if the model has no template with the name.
+  /// The request of a template, in which variables are not replaced. Nil if the model has no
+  /// template with the name.
   ///
   /// A fetch rejects a request with variables. Use
   /// ``fetchRequestFromTemplate(withName:substitutionVariables:as:)`` for a template with
@@ -14,8 +15,8 @@ extension ManagedObjectModel {
     return FetchRequest(template.request, predicate: templateRequests[name]?.predicate)
   }
 
-  /// Makes a request from a template. Every variable gets a value; the predicate is parsed once for
-  /// the model.
+  /// Makes a request from a template, and replaces each variable by a value. The predicate is
+  /// parsed only once for each model.
   ///
   ///     let request = try model.fetchRequestFromTemplate(
   ///       withName: "rich", substitutionVariables: ["least": 1000], as: Worker.self)

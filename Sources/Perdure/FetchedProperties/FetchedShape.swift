@@ -9,7 +9,8 @@ struct FetchedShape: Sendable {
   let request: FetchRequest<ManagedObject>
   /// The paths from `$FETCH_SOURCE` in the predicate, each with the variable that replaces it.
   private let ownerPaths: [PropertyPath: String]
-  /// The reason why this version cannot run the request, which a later version has stored.
+  /// The reason why this version cannot run the request; nil if it can. Such a request was stored
+  /// by a later version.
   let flaw: FetchRequestFlaw?
 
   /// The fetched properties of an entity by name, including inherited ones.
@@ -76,8 +77,8 @@ extension FetchExpression {
 }
 
 extension ManagedObject {
-  /// The value of a path from the owner of a fetched property, with unsaved changes. Paths through
-  /// to-many relationships give lists.
+  /// The value of a path from the owner of a fetched property, with unsaved changes. The value of a
+  /// path through a to-many relationship is a list.
   fileprivate func ownerValue(of path: PropertyPath) throws -> Value {
     if path.aggregate == nil, let value = argumentValue(atPath: path.names) { return value }
     return try FetchExpression.keyPath(path).value(with: PendingSource(core.reading.derived, reference))

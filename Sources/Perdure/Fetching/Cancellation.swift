@@ -16,7 +16,8 @@ final class CancellationFlag: Sendable {
 struct FetchCancellation {
   let flag: CancellationFlag?
 
-  /// Reads the flag, if there is one. This is one load, because a fetch calls it for each object.
+  /// Reads the flag, if there is one. A fetch calls this for each object, so it must cost only one
+  /// load.
   ///
   /// - Throws: `CancellationError` if the task was cancelled.
   @inline(__always)

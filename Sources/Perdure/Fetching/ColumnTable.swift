@@ -1,5 +1,5 @@
-/// Values by the columns of one entity. A predicate is about few columns, so searching an array is
-/// faster than hashing.
+/// A table from columns of one entity to values. A predicate names few columns, so searching an
+/// array is faster than hashing.
 struct ColumnTable<Element> {
   private(set) var entries: [(column: IndexColumn, element: Element)] = []
 

@@ -1,7 +1,8 @@
-// A fetch in the form in which a reader receives it. Each kind of store runs it in its own way.
+// A fetch in the form that a reader receives. Each kind of store executes it in its own way.
 //
-// Readers of this process run the plan of FetchPlanner on their own requests (FetchRun.swift). A
-// store at the end of a network sends the fetch, and answers it with one request.
+// A reader in this process executes it by `FetchRun`: it reads a range of an index, or runs a plan
+// of `FetchPlanner`. A store that is reached over a network can send the fetch to its server in one
+// request.
 
 internal import PerdurePredicates
 
@@ -10,8 +11,8 @@ package struct CompiledFetch {
   let graph: GraphSchema
   /// The query of the first entity.
   private let query: FetchQuery
-  /// The entities with the requested name, in the order of their stores: one, unless several stores
-  /// have the entity or no store is fetched from.
+  /// The numbers of the requested entity, one for each store of the fetch that has it, in the order
+  /// of the stores. Empty if the fetch includes no store.
   let entities: [UInt16]
   let cancellation: FetchCancellation
 
@@ -29,13 +30,13 @@ package struct CompiledFetch {
     entities.count == 1 ? IndexedRange(query, schema) : nil
   }
 
-  /// Checks the fetch of the only entity, and prepares it for the planner.
+  /// Checks and prepares the fetch for the planner. The fetch must have one entity.
   ///
   /// - Parameter schema: The schema of the reader.
   /// - Throws: `FetchError`.
   func preparedAlone(_ schema: StoreSchema) throws -> PreparedFetch { try graph.prepared(query, schema) }
 
-  /// Checks the fetch, and prepares it for the planner, with one element for each entity.
+  /// Checks and prepares the fetch for the planner, with one element for each entity.
   ///
   /// - Parameter schema: The schema of the reader.
   /// - Throws: `FetchError`.
@@ -61,7 +62,8 @@ struct PreparedParts {
 }
 
 extension GraphSchema {
-  /// Checks a query and fits it to the schema. Measures the depth of the predicate first.
+  /// Checks a query, and prepares it for the planner. Replaces ids of objects by references.
+  /// Rejects a predicate that is too deep before the other steps, because these are recursive.
   ///
   /// - Parameter schema: The schema of the reader that runs the fetch.
   /// - Throws: `FetchError`.

@@ -1,8 +1,8 @@
 // Fractions in predicates. 9.99 has no exact binary form, so its meaning depends on the attribute
 // that it is compared with. For a decimal attribute, it becomes a decimal, so that an index can be
-// searched for it. The comparison is the same without this conversion (NumberOrder.swift). For a
-// Float attribute, it becomes the Float that is printed as 9.99, which is also the result of
-// assigning 9.99:
+// searched for it. This conversion does not change the result of the comparison
+// (NumberOrder.swift). For a Float attribute, it becomes the Float that is printed as 9.99, which
+// is also the result of assigning 9.99:
 //
 //   F1. Compared with a constant, a Float with a fraction equals all numbers from its exact value
 //       to the number that it is printed as. For the Float 9.99, these are 9.989999771118164 to

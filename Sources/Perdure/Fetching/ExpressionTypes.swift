@@ -1,11 +1,11 @@
 // The types of results as functions of the types of operands, for the check of a request.
 //
-//   ET1. A type lists every kind of value that an expression can give besides null. Null has no
+//   ET1. A type lists every kind of value that an expression can have, except null. Null has no
 //        kind, because every operator accepts it.
 //   ET2. If a row decides which kind a value has, the type has all of them: TERNARY, CAST to
 //        NSNumber, and arithmetic on such values.
-//   ET3. Whole numbers that leave 64 bits keep the type of whole numbers. Bit operators and
-//        positions read such a result as null (NV1 in Functions.swift).
+//   ET3. Results that overflow 64 bits keep the type of whole numbers. Bit operators and positions
+//        read such a result as null (NV1 in Functions.swift).
 
 internal import PerdurePredicates
 
@@ -95,7 +95,7 @@ extension FetchFunction {
     case .noIndex: return types[0]
     case .min, .max: return collected
     case .mode: return .many(collected)
-    // The sum of nothing is 0.
+    // The sum of no values is 0.
     case .sum: return collected.alternatives.isEmpty ? .whole : .arithmetic(on: [collected], keepsWhole: true)
     case .average, .median: return .arithmetic(on: [collected], keepsWhole: false)
     case .add, .subtract, .multiply, .modulus, .negate, .abs, .floor, .ceiling, .truncate:
@@ -166,8 +166,8 @@ extension PathType {
 // MARK: Comparisons
 
 extension PathType {
-  /// Whether a constant can equal, or be in order with, a value of this type. Always true for null
-  /// and lists, and for the type of null.
+  /// Whether a constant can be equal to, less than or greater than a value of this type. Always
+  /// true if the constant is null or a list, or if this is the type of null.
   func mayEqual(_ value: Value) -> Bool {
     switch value {
     case .null, .list: return true
@@ -187,8 +187,9 @@ extension PathType {
     }
   }
 
-  /// Whether values of two types can be equal or in order. True for objects of any two entities: a
-  /// program can compare them through a common ancestor.
+  /// Whether a value of this type can be equal to, less than or greater than a value of another
+  /// type. True for objects of any two entities: a program can compare them through a common
+  /// ancestor.
   func mayEqual(_ other: PathType) -> Bool {
     let (lefts, rights) = (alternatives, other.alternatives)
     if lefts.isEmpty || rights.isEmpty { return true }
@@ -220,7 +221,7 @@ extension PathType {
 }
 
 extension FieldKind {
-  /// Whether values of this kind and a constant can be equal or in order.
+  /// Whether a constant can be equal to, less than or greater than a value of this kind.
   func mayEqual(_ value: Value) -> Bool {
     switch value {
     case .null: true

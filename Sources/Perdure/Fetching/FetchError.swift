@@ -28,7 +28,8 @@ public struct FetchError: Error, Hashable, Sendable {
     /// A path continues after a property that is not a relationship, or an operator needs a
     /// relationship.
     public static let notARelationship = Code(kind: .notARelationship)
-    /// An attribute is compared with a value of another type, so the comparison is always false.
+    /// A value has a type that its comparison, function or order does not accept, as in a
+    /// comparison of a number with text.
     public static let typeMismatch = Code(kind: .typeMismatch)
     /// Objects cannot be sorted by a path to many values.
     public static let toManyOrder = Code(kind: .toManyOrder)
@@ -47,7 +48,7 @@ public struct FetchError: Error, Hashable, Sendable {
     public static let invalidPattern = Code(kind: .invalidPattern)
     /// The predicate is nested more than 200 levels deep, or a path has more than 200 names.
     public static let tooDeep = Code(kind: .tooDeep)
-    /// A limit or an offset is negative.
+    /// A limit, an offset or a batch size is negative.
     public static let invalidWindow = Code(kind: .invalidWindow)
     /// A row in the store is not a valid row of its entity: verify the store, restore it from a
     /// backup or salvage it.

@@ -24,7 +24,8 @@ extension FetchExecutor {
     }
   }
 
-  /// Adds the candidates of an access without rows to a batch; false if `body` ended the visit.
+  /// Adds the candidates of an access path that reads no rows to a batch; false if `body` ended the
+  /// visit.
   private func add(
     _ access: FetchPlan.Access, to batch: inout RowBatch,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
@@ -129,7 +130,7 @@ private struct TieRun {
   func ended() -> ReversedCollection<[ObjectReference]> { references.reversed() }
 }
 
-/// References whose rows are read together and passed on in the order of the references.
+/// References whose rows are read together. The rows are passed on in the order of the references.
 struct RowBatch {
   private let view: any StateReader
   private let readsRows: Bool
@@ -158,13 +159,15 @@ struct RowBatch {
     references.append(reference)
     if references.count < sizeMax { return true }
     guard try flush(body) else { return false }
-    // After a first batch of the window's size, few are missing if most satisfy the predicate.
+    // The second batch has the size of the first: if most candidates satisfy the predicate, few
+    // objects are missing after the first.
     if !isFirst { sizeMax = min(1024, sizeMax * 2) }
     isFirst = false
     return true
   }
 
-  /// Reads the collected rows and passes them on; false if `body` ended the visit.
+  /// Reads the rows of the collected references, and passes them to `body`. False if `body` ended
+  /// the visit.
   mutating func flush(_ body: (ObjectReference, StoredRow?) throws -> Bool) throws -> Bool {
     if references.isEmpty { return true }
     guard try view.keepsRows ? passKept(body) : passLeased(body) else { return false }

@@ -19,8 +19,8 @@ extension FetchExecutor {
     return goesOn
   }
 
-  /// Visits the objects whose path ends at a target; false if `body` ended the visit. The visit is
-  /// in order only if the path has one step.
+  /// Visits the objects whose path ends at a target; false if `body` ended the visit. If the path
+  /// has one step, the objects are visited in the order of their references.
   private func visitOwners(
     of target: ObjectReference, _ outers: ArraySlice<StoreIndex>, descending: Bool = false,
     _ body: (ObjectReference) throws -> Bool

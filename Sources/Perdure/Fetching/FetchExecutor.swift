@@ -3,8 +3,8 @@
 //   1. The access path produces candidates, with rows if it reads them anyway. The rows of index
 //      candidates are read in batches, in the fastest order, and passed on in the order of the
 //      index.
-//   2. The program filters candidates. If candidates are in order, it stops at the end of the
-//      window.
+//   2. The program filters candidates. If candidates are in order, the executor stops at the end of
+//      the window.
 //   3. Other results are sorted, and then the window is cut.
 //
 // The view may be a `LayeredView` with unsaved changes. The executor does not distinguish it.
@@ -74,7 +74,7 @@ package struct FetchExecutor {
     return references
   }
 
-  /// The number of objects. Reads no rows if the access path knows the number.
+  /// The number of objects. Reads no rows if counts of rows or index entries give the number.
   package func count() throws -> Int {
     var total = 0
     if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
@@ -163,7 +163,7 @@ package struct FetchExecutor {
     let isComplete = try visitMatches(needsRows: true, candidatesMax: candidatesMax) { found in
       guard let stored = found.row else { return true }
       let row = try graph.check(stored, found.reference)
-      // Of many objects, most are after all kept objects, and then need no complete key.
+      // In a large result, most objects sort after all kept objects. These need no complete key.
       if let front = keys.front(row), end == .max, buffer.isBehindAll(front) { return !leadsOrder }
       key.bytes.removeAll(keepingCapacity: true)
       let firstLength = try keys.append(row, found.reference, &key)
@@ -177,7 +177,7 @@ package struct FetchExecutor {
     return isComplete
   }
 
-  /// Index keys have limited lengths, but this many bytes of a first component are always complete.
+  /// Index keys have a maximum length, but always contain this many bytes of their first component.
   private static let leadLengthMax = 256
 
   private func window(_ all: [KeptObject]) -> ArraySlice<KeptObject> {

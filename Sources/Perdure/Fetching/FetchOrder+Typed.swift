@@ -23,7 +23,7 @@ extension FetchOrder {
   /// - Parameters:
   ///   - root: The class of the fetched objects.
   ///   - isAscending: Whether the least values come first.
-  ///   - file: The caller's file, for the message of a stop.
+  ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   ///   - value: Runs once, on a stand-in for the object.
   public init<Root: QueryableObject, V>(

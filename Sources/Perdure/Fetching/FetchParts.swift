@@ -1,9 +1,10 @@
 // The plans of a fetch of several stores, one for each store that has the entity.
 //
 // Each store runs its own plan and returns its objects before the end of the window. All of them
-// are sorted by the keys that a single store sorts by, and then the window is cut. Without an
-// order, the stores follow each other. Objects that are equal in every criterion are in the order
-// of their stores, then of their ids. If the first criterion descends, this order is reversed.
+// are sorted by the same keys as in a fetch of one store, and then the window is cut. Without an
+// order, the objects of each store follow those of the store before it. Objects that are equal in
+// every criterion are in the order of their stores, then of their ids. If the first criterion
+// descends, this order is reversed.
 
 internal import PerdurePredicates
 

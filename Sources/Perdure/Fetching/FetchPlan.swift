@@ -46,7 +46,8 @@ package struct FetchPlan: CustomStringConvertible {
   /// Whether a candidate may have no row. Its row must then be read to learn whether the object
   /// exists.
   let mayLackRows: Bool
-  /// The number of candidates: exact for the view of the plan, an estimate for joins and unions.
+  /// The number of candidates in the view of the plan. It is an estimate for joins, unions, and
+  /// path orders without null.
   package let candidateCount: Int
   /// The part of the predicate that the access path does not guarantee. Every result must satisfy
   /// it.
@@ -66,7 +67,8 @@ package struct FetchPlan: CustomStringConvertible {
     return plan
   }
 
-  /// The plan as text, with one line each for access path, candidates, filter, order and window.
+  /// The plan as text. It has lines for entity, access path and candidates, and for filter,
+  /// accepted entities, order and window if there are any.
   package var description: String { describe() }
 }
 
@@ -80,7 +82,7 @@ struct LeadingOrder {
   let other: () -> FetchPlan
 }
 
-/// The statistics of the store that the planner uses.
+/// The numbers of rows and index entries that the planner uses.
 package struct FetchStatistics {
   /// The number of entries in a range of an index.
   package let entryCount: (StoreIndex, KeyRange) -> Int

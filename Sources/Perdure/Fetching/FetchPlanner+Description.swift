@@ -20,8 +20,9 @@ extension FetchPlanner {
       }, describe: { [self] in description(candidate, residual) })
   }
 
-  /// The conjuncts that a candidate does not guarantee. The predicate is simplified, and so is an
-  /// AND of some of its conjuncts. With copies, replaced paths can make conjuncts equal.
+  /// The conjuncts that a candidate does not guarantee. Usually they need no simplification,
+  /// because the whole predicate is already simplified. In a schema with copies, replaced paths can
+  /// make conjuncts equal, so their AND is simplified again.
   private func residual(_ candidate: Candidate) -> FetchPredicate {
     if candidate.covered.isEmpty, !fetch.schema.hasCopies { return fetch.predicate }
     let left = conjuncts.indices.filter { !candidate.covered.contains($0) }.map { conjuncts[$0] }

@@ -1,11 +1,12 @@
 // Access paths by attribute and unique indexes.
 //
-// An index serves a predicate by a prefix of its components. The predicate must restrict all of
-// them except the last to single values, and may restrict the last to any ranges. An index serves
-// an order by its components. Components that the predicate restricts to a single value are
-// skipped, because all requested objects have the same bytes there. Entries with equal keys are in
-// the order of references, or in the opposite order if the index is read from its end. If ties need
-// the other direction, the executor reverses each run of equal keys.
+// An index serves a predicate by a prefix of its components. The predicate must restrict each
+// component of the prefix except the last to one or several single values. It may restrict the last
+// one to any ranges. An index serves an order by its components. Components that the predicate
+// restricts to a single value are skipped, because all requested objects have the same bytes there.
+// Entries with equal keys are in the order of references, or in the opposite order if the index is
+// read from its end. If the order needs ties in the other direction, the executor reverses each run
+// of equal keys.
 
 internal import PerdurePredicates
 
@@ -13,9 +14,9 @@ extension FetchPlanner {
   /// The maximum number of ranges of an access path.
   private static let rangesMax = 1000
 
-  /// The candidate of a unique index whose whole key the request contains. It finds at most one
-  /// object, so no other access path is examined. Nil if there is no such index, or if a scan may
-  /// be as cheap.
+  /// The candidate for a unique index if the predicate restricts each of its components to a single
+  /// value. It finds at most one object, so no other access path is examined. Nil if there is no
+  /// such index, or if a scan may be as cheap.
   func uniqueCandidate() -> Candidate? {
     if conjuncts.isEmpty { return nil }
     let unique = searchIndexes.first {

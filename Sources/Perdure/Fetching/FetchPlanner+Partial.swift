@@ -1,9 +1,9 @@
 // Decides whether a request may use a partial index: the index must contain every requested object.
 //
-// This is so if the predicate implies the condition of the index. Each conjunct of the condition
-// must occur in the predicate, or follow from bounds of the same column. For example, `size == 7`
-// and `size IN {6, 8}` imply `size > 5`, and all three imply `size != nil`. Other implications are
-// not recognized. This costs speed, but no results.
+// It does if the predicate implies the condition of the index. Each conjunct of the condition must
+// occur in the predicate, or follow from bounds of the same column. For example, `size == 7` and
+// `size IN {6, 8}` imply `size > 5`, and all three imply `size != nil`. Other implications are not
+// recognized. The fetch then does not use the index, and has the same results.
 
 internal import PerdurePredicates
 
@@ -44,7 +44,7 @@ extension FetchPredicate {
 }
 
 extension SearchBounds {
-  /// Whether other ranges contain all of these ranges. O(n m).
+  /// Whether other ranges contain all of these ranges. O(n · m) for n and m ranges.
   fileprivate func lies(in other: SearchBounds) -> Bool {
     ranges.allSatisfy { mine in
       other.ranges.contains { theirs in

@@ -1,5 +1,5 @@
-// Access paths by relationships: the objects that refer to given objects, and order by a derived
-// count. Joins through indexes of other entities are in FetchPlanner+Paths.swift.
+// Access paths by relationships: objects that refer to given objects, and objects in the order of a
+// derived count. Joins through indexes of other entities are in FetchPlanner+Paths.swift.
 
 internal import PerdurePredicates
 
@@ -53,7 +53,8 @@ extension FetchPlanner {
 
   // MARK: Counts
 
-  /// Order by a derived count that is indexed, or bounds of it that exclude zero.
+  /// The candidates for an order by an indexed derived count, or for bounds of the count that
+  /// exclude zero.
   func countCandidates() -> [Candidate] {
     fetch.schema.indexes.indices.flatMap { position -> [Candidate] in
       let definition = fetch.schema.indexes[position]
@@ -111,7 +112,7 @@ extension FetchPlanner {
 }
 
 extension IndexDefinition.Kind {
-  /// Whether the definition's entities are those of the references in entries.
+  /// Whether the definition's entities are the entities of the references in the index.
   fileprivate var namesEntities: Bool {
     switch self {
     case .relation, .attribute, .unique, .countOrder, .linksReversed, .sums: true

@@ -1,5 +1,5 @@
-// Access paths of an OR whose parts are about different columns. They produce the candidates of
-// each part, one part after the other.
+// Access paths for an OR whose parts compare different columns. They produce the candidates of each
+// part, one part after the other.
 //
 // Each part is planned like a separate fetch without an order. An object that satisfies the OR
 // satisfies a part, so it is among the candidates of this part. An object can be a candidate of
@@ -28,7 +28,7 @@ extension FetchPlanner {
     bounds.entries.contains { $0.element.conjuncts.contains(position) }
   }
 
-  /// Nil if a part can only be found by a scan, or if the parts together cost more than a scan.
+  /// Nil if a part needs a scan, or if the parts together cost more than a scan.
   private func unionCandidate(_ parts: [FetchPredicate], _ position: Int) -> Candidate? {
     var planners: [FetchPlanner] = []
     var chosen: [Candidate] = []

@@ -1,10 +1,10 @@
-// Chooses how to run a fetch, as a pure function of the request, the schema and the numbers of
-// entries.
+// Chooses how to run a fetch, as a pure function of the request, the schema and the numbers of rows
+// and index entries.
 //
 // Each access path that the predicate and the order allow is a possible plan (`Candidate`). A store
-// counts the entries of a range without reading them, so the rows that most paths read are known
-// exactly. How many of them satisfy the rest of the predicate is an estimate. The planner chooses
-// the cheapest plan, or the first of equally cheap plans.
+// counts the entries of a range without reading them, so the planner knows exactly how many rows
+// most paths read. It estimates how many of these rows satisfy the rest of the predicate. The
+// planner chooses the cheapest plan, or the first of equally cheap plans.
 //
 // All plans have the same results, for three reasons. An access path must find every object that
 // satisfies the predicate. The residual contains each condition that the path does not guarantee. A
@@ -44,8 +44,8 @@ package final class FetchPlanner {
     var leadsOrder = false
     var filtersEntities = false
     /// Whether a candidate may have no row: the predicate names it, or it is in a count index. A
-    /// count index still contains a deleted object if a delete rule left references of members to
-    /// it.
+    /// count index still contains a deleted object if its delete rule left the references of its
+    /// members unchanged.
     var mayLackRows = false
     var count: Int
     /// The cost of each candidate, in rows of a scan.
@@ -60,7 +60,7 @@ package final class FetchPlanner {
 
   /// The cheapest plan.
   ///
-  /// - Parameter leads: Whether a plan is acceptable whose candidates are ordered only by the first
+  /// - Parameter leads: Whether to consider plans whose candidates are ordered only by the first
   ///   criterion.
   package static func plan(
     _ fetch: PreparedFetch, _ statistics: FetchStatistics, leads: Bool = true
@@ -144,7 +144,7 @@ package final class FetchPlanner {
   /// The cost of a candidate, as the number of rows that a scan reads in the same time.
   func cost(_ candidate: Candidate) -> Double {
     let filtered = conjuncts.count > candidate.covered.count || candidate.filtersEntities
-    // The share that satisfies the residual is unknown; the estimate is a tenth.
+    // The share of candidates that satisfy the residual is unknown; the estimate is a tenth.
     let passing = filtered ? 0.1 : 1.0
     var looked = Double(candidate.count)
     if let end = fetch.windowEnd, candidate.count < FetchStatistics.unreadable {

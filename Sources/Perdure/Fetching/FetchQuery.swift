@@ -1,4 +1,5 @@
-// A fetch request without its class: as a query of a store schema, and prepared for the planner.
+// Fetch requests without their classes: queries of a store schema, and queries that are prepared
+// for the planner.
 
 package import PerdurePredicates
 
@@ -110,8 +111,8 @@ package final class PreparedFetch {
 }
 
 extension FetchPredicate {
-  /// The predicate with one spelling for each property: paths replace names in brackets, entities
-  /// replace their names, composites' elements have one name, and objects replace their ids.
+  /// The predicate with one spelling for each property. Paths replace names in brackets, `entity`
+  /// replaces `entity.name`, and `objectID` is removed. Each element of a composite has one name.
   fileprivate func withPlainNames(_ schema: StoreSchema, _ composites: CompositePaths?) -> FetchPredicate {
     var predicate = replacingNamedElements()
     if !schema.hasEntityProperty { predicate = predicate.replacingEntityNames() }
@@ -131,7 +132,8 @@ package struct SortCriterion {
     let standIn: Value
   }
 
-  /// The properties along the path. The last one has the value, or its objects are counted.
+  /// The properties along the path. The value is the last property's value, or the number of its
+  /// objects.
   let steps: [Step]
   /// The kind of the values.
   let kind: FieldKind
@@ -177,7 +179,8 @@ package struct SortCriterion {
     }
   }
 
-  /// The criterion of an attribute of the object itself; nil for other paths, and for mistakes.
+  /// The criterion for an attribute of the object itself; nil for any other path, including invalid
+  /// ones.
   private init?(ofOwn order: FetchOrder, _ entity: EntityStorage, _ schema: StoreSchema) {
     guard order.path.names.count == 1, order.path.aggregate == nil,
       let slot = entity.slot(named: order.path.names[0]),

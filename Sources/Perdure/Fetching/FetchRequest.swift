@@ -20,7 +20,8 @@ public import PerdurePredicates
 ///
 ///     let query = Worker.fetchRequest {
 ///       $0.company.name.hasPrefix("a", .caseInsensitive) && $0.salary.in(1000..<2000)
-///         || $0.projects.any { $0.title == "Moon" } || $0.company.workers.count > 10 && $0.born == nil
+///         || $0.projects.any { $0.title == "Moon" }
+///         || $0.company.workers.count > 10 && $0.born == nil
 ///     }
 public struct FetchRequest<Root> {
   /// The name of the entity, or nil for the entity of the class.
@@ -43,22 +44,23 @@ public struct FetchRequest<Root> {
   public var affectedStores: [LoadedStore]?
   /// The relationships to prefetch, as paths such as `company` or `workers.projects`. The fetch
   /// makes one request for each relationship and one for the rows at its other end. The result is
-  /// cached while any of the objects is retained and the context does not advance. A path that the
-  /// entity does not have is a `FetchError` of the fetch. `prefetch(_:)` adds a path by properties.
+  /// cached while any of the objects is retained and the context does not advance. The fetch throws
+  /// `FetchError` for a path that the entity does not have. `prefetch(_:)` adds a path by
+  /// properties.
   public var relationshipKeyPathsForPrefetching: [String] = []
-  /// Whether the objects get the rows that the fetch reads. If not, all objects are faults, and
-  /// their rows are read together when they are touched. That suits requests whose objects are
-  /// rarely touched.
+  /// Whether the objects get the rows that the fetch reads. If false, all objects are faults, and
+  /// their rows are read together at the first access. Set it to false if the program rarely
+  /// accesses the objects.
   public var includesPropertyValues = true
-  /// Whether objects may be faults. They are faults if the fetch has not read their rows. If false,
-  /// all objects are loaded when the fetch returns, and `awakeFromFetch()` was called.
+  /// Whether objects may be faults: objects whose rows the fetch has not read. If false, all
+  /// objects are loaded when the fetch returns, and `awakeFromFetch()` has been called.
   public var returnsObjectsAsFaults = true
-  /// The number of rows that are read together when a fault is touched. All objects are then
-  /// faults. With 0, the objects get the rows that the fetch reads, and other rows are read 64 at a
-  /// time. Not negative.
+  /// The number of rows that are read together when a fault fires. If it is not 0, all objects are
+  /// faults, unless `returnsObjectsAsFaults` is false. If it is 0, the objects get the rows that
+  /// the fetch reads, and other rows are read 64 at a time. Not negative.
   public var fetchBatchSize = 0
 
-  /// A request for the objects of the class's entity, or of the entity with a name.
+  /// A request for the objects of the named entity, or of the class's entity if the name is nil.
   public init(
     entityName: String? = nil, predicate: FetchPredicate? = nil, sortDescriptors: [FetchOrder] = []
   ) {

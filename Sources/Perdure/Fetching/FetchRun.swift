@@ -1,5 +1,5 @@
-// Runs a fetch on a reader of this process. Reads a range of an index if the range gives the whole
-// result (IndexedRange.swift). Otherwise makes and runs plans.
+// Runs a fetch on a reader in this process. If one range of an index gives the whole result,
+// `FetchRun` reads this range (IndexedRange.swift). Otherwise it makes and runs plans.
 
 internal import PerdurePredicates
 

@@ -62,6 +62,6 @@ extension EntityStorage {
 }
 
 extension PropertyPath {
-  /// The names as one, as a composite's element is called.
+  /// The names joined by dots: the property name of a composite's element.
   fileprivate var joinedNames: String { names.count == 1 ? names[0] : names.joined(separator: ".") }
 }

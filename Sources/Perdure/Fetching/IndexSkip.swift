@@ -1,7 +1,8 @@
-// The offset of a fetch, skipped in an index without visiting the entries before it.
+// Skips the offset of a fetch in an index without visiting all skipped entries.
 //
 // A store counts the entries of a range, and finds the entry at a position, in O(log n). So the
-// walk begins at the entry at the offset. Only entries with the same key before it are visited.
+// walk begins at the first entry with the key of the entry at the offset. Of the skipped entries,
+// it visits only those with this key.
 
 internal import PerdurePredicates
 
@@ -13,7 +14,8 @@ struct IndexSkip {
   /// The number of entries to skip at the beginning of the walk.
   let offset: Int
 
-  /// Nil if entries do not correspond to objects, or if the reader does not find positions quickly.
+  /// Nil if the entries do not correspond to the objects one to one, or if the reader does not find
+  /// positions quickly.
   init?(_ executor: FetchExecutor) throws {
     let (plan, view) = (executor.plan, executor.graph.view)
     guard executor.fetch.offset > 0, case .index(let index, let ranges) = plan.access, plan.isOrdered,

@@ -1,15 +1,15 @@
 // Finds objects by one range of one index, for example by `email == "ann@acme.com"`, `salary >= 10
-// AND salary < 20` or `name BEGINSWITH "an"`. Programs fetch like this most often, and the fetch
-// costs less than its plan would. So the range is derived from the request without a plan.
+// AND salary < 20` or `name BEGINSWITH "an"`. Most fetches of programs have this form, and making a
+// plan would cost more than the fetch. So the range is derived from the request without a plan.
 //
 //   U1. The range is the one that the planner would choose: the same index and bounds, no order and
 //       no residual. The residual of a prefix is the exception: keys suffice to check it
 //       (TextPrefix.swift). So the objects and their order are the same, and `explain` describes
 //       them correctly.
-//   U2. Any other request, also an incorrect one, is planned as usual.
-//   U3. The planner counts entries, and uses a range if a scan costs more. Here entries are read
-//       without counting them. If they are more than the planner would accept, the plan is made
-//       after all.
+//   U2. Any other request, including an invalid one, is planned as usual.
+//   U3. The planner counts the entries of a range, and uses the range if a scan costs more.
+//       `IndexedRange` reads the entries without counting them first. If it finds more than the
+//       planner would accept, the planner runs after all.
 
 internal import PerdurePredicates
 
@@ -17,7 +17,7 @@ internal import PerdurePredicates
 struct IndexedRange {
   let index: StoreIndex
   let range: KeyRange
-  /// Whether it is the whole key of a unique index.
+  /// Whether the range is one whole key of a unique index.
   let isUniqueKey: Bool
   /// Set if the keys in the range must be checked against a prefix.
   private let prefix: TextPrefix?
@@ -64,7 +64,7 @@ struct IndexedRange {
     concrete = schema.entity(query.entity).concrete
   }
 
-  /// The comparisons of a conjunction, if all of them are about one property.
+  /// The comparisons of a conjunction, if all of them compare the same property.
   private static func comparisons(_ predicate: FetchPredicate) -> (name: String, [FetchComparison])? {
     let parts: [FetchPredicate]
     if case .and(let all) = predicate { parts = Array(all) } else { parts = [predicate] }
@@ -128,13 +128,13 @@ struct IndexedRange {
   }
 }
 
-/// A property that is the only component of some indexes. These contain all objects of an entity
-/// and no others.
+/// A property that is the only component of some indexes over exactly the rows of one entity and
+/// its subentities.
 struct SearchColumn: Sendable {
   let kind: FieldKind
   /// Whether the entity has no sub-entities with rows.
   let isAlone: Bool
-  /// The unique index whose whole key is the property.
+  /// The unique index whose only component is the property.
   var uniqueIndex: StoreIndex?
   /// The only index that serves a range of the property.
   var index: StoreIndex?

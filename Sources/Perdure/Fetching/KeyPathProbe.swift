@@ -3,25 +3,26 @@
 // `\Worker.name`, but the two are not equal.
 //
 // The probe makes an object of the class in a private store in memory. In each of several rounds,
-// it gives the attributes other values, reads the key path, and notes which properties this reads
+// it gives the attributes other values, reads the key path, and records which properties this reads
 // (ProbedReads.swift). A key path belongs to an attribute or a to-one relationship if every round
 // read only this property, read it once, and returned its value. It belongs to a to-many
 // relationship if it returns this relationship's view and reads nothing.
 //
 //   KP1. The probe calls no hook of the class and saves nothing.
 //   KP2. A computed property has no name if it reads a second property, reads one property twice,
-//        or changes the value in some round. Only a function of one attribute that returns all
-//        values of ProbeValues.swift unchanged cannot be recognized. A property that reads by name
-//        and is not optional is not read without a value, because `as!` would stop the program. So
+//        or changes the value in some round. One case is not detected: a function of one attribute
+//        that returns all values of ProbeValues.swift unchanged. If a property is not optional and
+//        reads by name, each of its reads gets a value, because `as!` would stop the program. So
 //        `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
-//   KP3. Almost no read of a property stops the program. A to-many relationship is empty, an
-//        optional to-one relationship is nil, and a required one has an object of a probe. Three
-//        reads have no value and stop the program: a required transformable attribute, a required
-//        transient attribute of any type, and a read by name with `as!`. The message contains the
-//        name of the property or of its type. A path to an element of a composite is recognized by
-//        its parts, without a probe.
-//   KP4. The entity of a class without a description is the one in the newest container. If this
-//        container has several, it is the last one in the model.
+//   KP3. Few reads of a property stop the program. A to-many relationship is empty, an optional
+//        to-one relationship is nil, and a required one returns a stand-in object. Three kinds of
+//        reads can lack a value, and then stop the program: a required transformable attribute, a
+//        required transient attribute of any type, and a read by name with `as!`. The message
+//        contains the name of the property or of its type. A path to an element of a composite is
+//        recognized by its parts, without a probe.
+//   KP4. If a class does not describe its entity, the probe uses the entity of the class in the
+//        newest container. If the class has several entities there, the probe uses the last one in
+//        the model.
 //   KP5. An attribute of an enumeration is found if the enumeration is `CaseIterable` with several
 //        cases.
 //   KP6. A to-one relationship is found if the property's type is the class of its destination.
@@ -52,8 +53,8 @@ enum KeyPathProbe {
 
   private struct Knowledge {
     var answers: [Question: String?] = [:]
-    /// The entities of classes that do not describe themselves, the root first, as the newest
-    /// container has them.
+    /// For each class that does not describe its entity: the entity in the newest container and its
+    /// superentities, the root first.
     var entities: [ObjectIdentifier: [EntityDescription]] = [:]
   }
 
@@ -70,7 +71,7 @@ enum KeyPathProbe {
     return name
   }
 
-  /// Notes the entities of classes whose accessors use names and that do not describe themselves.
+  /// Records the entities of classes that do not describe them.
   ///
   /// - Parameter classes: The classes of a container by the names of their entities.
   static func note(_ classes: [String: ManagedObject.Type], of model: ManagedObjectModel) {
@@ -179,7 +180,7 @@ enum KeyPathProbe {
 
   // MARK: A model for one class
 
-  /// The containers of a probe, one for each class of which it has an object.
+  /// The containers of a probe, one for each object that it has made.
   private final class Probe {
     private var containers: [(container: PersistentContainer, core: ContextCore)] = []
     private(set) lazy var reads = ProbedReads { [unowned self] in standIn(of: $0) }
@@ -191,7 +192,7 @@ enum KeyPathProbe {
       return try? object(of: type, entities)
     }
 
-    /// A new object of a class that reads its properties from the record.
+    /// A new object of a class. Its properties have the values that `reads` provides.
     func object(of type: ManagedObject.Type, _ entities: [EntityDescription]) throws -> ManagedObject {
       guard let name = entities.last?.name else { preconditionFailure("A class without an entity.") }
       let container = PersistentContainer(
@@ -316,8 +317,8 @@ extension ToMany: RelationshipView {}
 extension OrderedToMany: RelationshipView {}
 
 extension AnyKeyPath {
-  /// Whether the key path has one component. A longer one reads the value of a property, and may
-  /// unwrap it by force.
+  /// Whether the key path has one component. A longer one also accesses the value of a property,
+  /// and may force-unwrap it.
   ///
   /// The description of a component without a known name is `<computed 0x… (Type)>`.
   fileprivate var isOneProperty: Bool {

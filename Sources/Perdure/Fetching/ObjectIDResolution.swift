@@ -1,9 +1,9 @@
 // Ids in predicates. A predicate is independent of stores, so it contains ids and objects as text.
-// A fetch resolves the text, so the planned predicate has only references.
+// A fetch replaces the text by references before the planner runs.
 //
 // An id of another store equals no object. As a single operand it is an error, because the
-// comparison could never hold. In a list it is allowed, because lists depend on data. It is also
-// allowed as an operand of `!=`, which then holds for every object. In both cases it becomes a
+// comparison could never hold. In a list it is allowed, because lists often come from data. It is
+// also allowed as an operand of `!=`, which then holds for every object. In both cases it becomes a
 // reference that no object has.
 
 internal import PerdurePredicates
@@ -26,9 +26,9 @@ extension GraphSchema {
     return resolved
   }
 
-  /// The reference of an object in a fetch of one store. No object of this store can refer to an
-  /// object of another store. So the result is then a reference of the same entity in this store
-  /// that no object has.
+  /// The reference to compare with in a fetch of one store. No object of this store can refer to an
+  /// object of another store. For such an object, the result has the same entity in this store, and
+  /// an id that no object has.
   private func meant(_ reference: ObjectReference, place asked: Int) -> ObjectReference {
     guard place(ofEntity: reference.entityNumber) != asked,
       let same = shapes(named: shape(of: reference).name)

@@ -19,7 +19,8 @@ enum PathType {
 extension StoreSchema {
   /// The type of a path of names that begins at a type.
   ///
-  /// - Throws: `FetchError` for a name that does not exist or cannot follow.
+  /// - Throws: `FetchError` for a name that does not exist, or that follows a value without
+  ///   properties.
   func type(
     of names: ArraySlice<String>, from start: PathType, asked: EntityStorage
   ) throws(FetchError) -> PathType {

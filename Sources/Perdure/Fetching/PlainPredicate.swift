@@ -1,16 +1,16 @@
 // The parts of a predicate that a fetch rewrites before it plans.
 //
-// Most predicates compare properties with constants. One traversal of such a predicate replaces all
-// passes that have nothing to rewrite in it.
+// Most predicates compare properties with constants. One traversal finds that such a predicate
+// needs no rewriting, so the other passes are skipped.
 
 internal import PerdurePredicates
 
-/// What a fetch has to rewrite in a predicate.
+/// Tells which steps must rewrite a predicate before it is planned.
 struct PredicateTraits: OptionSet {
   let rawValue: UInt8
 
-  /// Anything but comparisons of paths or SELF with constants. Also an id, a path to an identity or
-  /// to an entity, and more levels than a fetch accepts without flattening.
+  /// The predicate has a part other than a comparison of a path or SELF with a constant. Also set
+  /// for an object's id, a path to an identity or an entity, and more levels than `plainLevelMax`.
   static let isUnusual = PredicateTraits(rawValue: 1)
   /// A constant that may be fitted to the property that it is compared with.
   static let hasFractions = PredicateTraits(rawValue: 2)
@@ -43,7 +43,7 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// Whether the expression is SELF, or a path that stays as it is.
+  /// Whether the expression is SELF, or a path that needs no rewriting.
   fileprivate var isPlain: Bool {
     switch self {
     case .evaluatedObject: true

@@ -3,8 +3,8 @@
 internal import PerdurePredicates
 
 extension PredicateCheck {
-  /// - Throws: `FetchError` if the comparison fails for a row, or is false for every row because of
-  ///   the types of its operands.
+  /// - Throws: `FetchError` if the comparison cannot be evaluated, or is false for every row
+  ///   because of the types of its operands.
   mutating func check(
     _ written: FetchComparison, _ variables: [String: PathType]
   ) throws(FetchError) {
@@ -47,7 +47,7 @@ extension PredicateCheck {
     _ comparison: FetchComparison, _ left: PathType, _ right: PathType, _ variables: [String: PathType]
   ) throws(FetchError) {
     guard left.mayBeMany || right.mayBeMany else { return }
-    // An element can be null, and so single, also among lists.
+    // An element can be null, even if other elements are lists. Null counts as a single value.
     let elements: Set<OperandShape> = left.spread.mayBeMany ? [.list, .single] : [.single]
     let lefts = comparison.modifier == .direct ? try shapes(comparison.left, variables) : elements
     for right in try shapes(comparison.right, variables) {
@@ -58,7 +58,7 @@ extension PredicateCheck {
     }
   }
 
-  /// The shapes that the operand can have. Instead of a collection it can be null, which is single.
+  /// The shapes that the operand can have. Null in place of a collection counts as a single value.
   private mutating func shapes(
     _ expression: FetchExpression, _ variables: [String: PathType]
   ) throws(FetchError) -> Set<OperandShape> {
@@ -197,8 +197,8 @@ extension PredicateCheck {
 extension PredicateCheck {
   /// Checks that the types of two operands allow the comparison to hold.
   ///
-  /// Two plain properties are not checked. Programs compare properties whose names are arguments,
-  /// and a SQL store accepts any two columns.
+  /// Two plain properties are not checked: programs may receive their names as arguments, and an
+  /// SQL store accepts any two columns.
   private func checkTypes(
     _ comparison: FetchComparison, _ left: PathType, _ right: PathType
   ) throws(FetchError) {
@@ -249,7 +249,7 @@ extension FetchComparison.Operator {
 }
 
 extension FetchExpression {
-  /// Whether the expression is a property, not computed from one.
+  /// Whether the expression is a property, and not a value that is computed from one.
   fileprivate var isProperty: Bool {
     switch self {
     case .keyPath(let path), .member(.variable, let path): path.aggregate == nil
@@ -262,7 +262,7 @@ extension FetchExpression {
   }
 
   /// Whether the expression can be null although its type is a collection. Examples are an element
-  /// that does not exist, the minimum of no lists, and a path from a missing object.
+  /// that does not exist, the minimum of an empty collection, and a path from a missing object.
   fileprivate var canBeNull: Bool {
     switch self {
     case .element, .conditional: true

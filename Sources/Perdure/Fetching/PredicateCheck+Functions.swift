@@ -1,5 +1,5 @@
-// Checks the arguments of functions when a request is made. Every value that an argument can have
-// must be suitable, because a row can have any of them. ExpressionTypes.swift has the types of the
+// Checks the arguments of functions before a fetch runs. Every value that an argument can have must
+// be suitable, because a row can have any of them. ExpressionTypes.swift has the types of the
 // results.
 
 internal import PerdurePredicates
@@ -162,6 +162,6 @@ extension PathType {
     }
   }
 
-  /// Whether the values are numbers that arithmetic does not keep whole.
+  /// Whether no value of this type can be a whole number. False for the type of null.
   var isNeverWhole: Bool { !alternatives.isEmpty && !hasKind(\.isWhole) }
 }

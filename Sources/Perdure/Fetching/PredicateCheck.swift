@@ -90,8 +90,8 @@ struct PredicateCheck {
       key: "$\(name)")
   }
 
-  /// The error of a path from a constant. The constant replaced a variable, and is an object
-  /// without the property, or not an object of the context.
+  /// The error of a path from a constant. The constant replaced a variable. It is an object that
+  /// lacks the property, or is not an object of the context.
   private func noProperties(_ value: Value, _ path: PropertyPath) -> FetchError {
     let name = path.names[0]
     if case .reference(let reference) = value, Int(reference.entityNumber) < schema.entities.count,

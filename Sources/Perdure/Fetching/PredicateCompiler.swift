@@ -1,10 +1,10 @@
 // Compiles a predicate to a row program.
 //
-// Comparisons of a property with a constant are compiled, directly or along a path, also with ANY,
-// ALL and @count. Subqueries are compiled if their predicate uses only their element. All other
-// comparisons (arithmetic, aggregates, regular expressions, comparisons of two properties) call the
-// reference evaluator, which defines the meaning of predicates. So a predicate is slow only for
-// rows that reach one of them.
+// Comparisons of a property with a constant are compiled, including those along a path and those
+// with ANY, ALL or @count. A subquery is compiled if its predicate uses only its element and
+// constants. All other comparisons (arithmetic, aggregates, regular expressions, comparisons of two
+// properties) call the reference evaluator, which defines the meaning of predicates. So a predicate
+// is slow only for rows that reach such a comparison.
 
 internal import PerdurePredicates
 
@@ -14,7 +14,7 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// Compiles predicates about objects of one entity. The predicates are folded and checked.
+/// Compiles predicates about objects of one entity. The predicates must be folded and checked.
 struct PredicateCompiler {
   let schema: StoreSchema
   let entity: EntityStorage
@@ -167,7 +167,8 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// The same for an expression; nil unless it consists of constants and paths from the variable.
+  /// The expression with the evaluated object instead of the variable. Nil unless it consists of
+  /// constants and paths from the variable.
   func asked(of variable: String) -> FetchExpression? {
     switch self {
     case .constant: self

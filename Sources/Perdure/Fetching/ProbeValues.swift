@@ -1,6 +1,7 @@
 // The values that the attributes of a probe's object get. Code that parses values accepts the first
-// ones: digits in a text, a small number. Later values are special cases for computed properties:
-// empty values, negative numbers, capitals, spaces, and the ends of ranges.
+// value of each kind, such as a text of digits or a small number. Later values are special cases
+// for computed properties: empty values, negative numbers, capitals, spaces, and the ends of
+// ranges.
 
 internal import PerdurePredicates
 

@@ -1,7 +1,7 @@
 // Records what the code behind a key path reads, and provides the values.
 //
 // The object of a probe counts as removed. So its properties are read by the code for removed
-// objects (`ObjectRetirement.lastValue`), which calls this record.
+// objects (`ObjectRetirement.lastValue`), which calls `ProbedReads`.
 
 internal import PerdurePredicates
 
@@ -32,7 +32,7 @@ final class ProbedReads {
   var object: ManagedObject?
   var question = Question()
   /// Whether the round reads a property by its name. The code behind the key path may then use
-  /// `as!`, which stops without a value.
+  /// `as!`, which traps without a value.
   private var readsByName = false
   private var round = 0
   private var readCount = 0
@@ -106,8 +106,8 @@ final class ProbedReads {
 
   /// The object for a read of a required relationship that has no object. If the key path may be
   /// that of the relationship, this is the target. Otherwise it is one object for each class: the
-  /// probe's own object, if it has that class. So a loop that follows a relationship ends, if it
-  /// ends at an object that refers to itself.
+  /// probe's own object, if it has that class. So a loop along a relationship ends if its condition
+  /// stops at an object that refers to itself.
   func standIn(of type: ManagedObject.Type) -> ManagedObject? {
     if case .relationship(let slot, nil) = onlyRead, let target = question.target,
       Swift.type(of: target) == type
@@ -123,7 +123,8 @@ final class ProbedReads {
     return made
   }
 
-  /// Releases the objects, because they retain their contexts and so this record.
+  /// Releases the objects, because they retain their contexts, and the contexts retain this
+  /// instance.
   func end() {
     object = nil
     question = Question()

@@ -3,7 +3,7 @@
 // They have the same meaning as the functions of a format string. They do not overflow: a whole
 // result that does not fit in 64 bits is a decimal. A `Float` is calculated as a `Double`. A
 // calculation with a missing value has no value. Whole numbers have no operator `/`, because their
-// quotient is a fraction in the language, but not in Swift.
+// quotient is a fraction in a predicate, but not in Swift.
 
 public import PerdurePredicates
 
@@ -24,8 +24,9 @@ extension PropertyRef {
   ///   - left: An optional property.
   ///   - right: The value if the property has none.
   public static func ?? (left: Self, right: V) -> Self where V: PredicateArgument {
-    // Only this operator makes a conditional. If `left` is one with a value, it always has a value.
-    // Another conditional would contain `left` twice, and so double its size.
+    // Only this operator makes a conditional. If `left` is a conditional whose constant is not
+    // null, it always has a value. A second conditional would contain `left` twice, and so double
+    // the size.
     if case .conditional(_, .constant(let value), _) = left.expression, !value.isNull { return left }
     let isMissing = FetchPredicate.comparison(FetchComparison(left.expression, .equal, .constant(.null)))
     return Self(.conditional(isMissing, .constant(right.predicateValue), left.expression))

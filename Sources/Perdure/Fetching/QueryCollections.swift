@@ -33,9 +33,9 @@ extension ToManyRef {
     _ query: (EntityRef<Element>) throws -> FetchPredicate
   ) rethrows -> FetchPredicate { try all(query) }
 
-  /// A condition that is a single comparison with a constant, as `ANY path op constant`, which can
-  /// use an index. Nil if a missing value could satisfy it, because ANY skips objects without a
-  /// value.
+  /// Converts a condition that is a single comparison with a constant to `ANY path op constant`,
+  /// which can use an index. Nil for other conditions. Also nil if a missing value could satisfy
+  /// the comparison, because ANY skips objects without a value.
   private func comparisonOfAny(_ filtered: PropertyRef<Int>) -> FetchPredicate? {
     guard case .member(.subquery(_, let variable, .comparison(let comparison)), _) = filtered.expression,
       comparison.modifier == .direct, comparison.op != .notEqual,
@@ -75,37 +75,37 @@ extension ToManyRef {
 
   // A Boolean property alone is a query: `orders.none { $0.isPaid }`.
 
-  /// Whether a truth value is true of at least one object.
+  /// Whether a Boolean property is true for at least one object.
   @_disfavoredOverload
   public func any(_ query: (EntityRef<Element>) throws -> PropertyRef<Bool>) rethrows -> FetchPredicate {
     try any { try query($0).isTrue }
   }
 
-  /// Whether a truth value is true of at least one object. The same as `any(_:)`.
+  /// Whether a Boolean property is true for at least one object. The same as `any(_:)`.
   @_disfavoredOverload
   public func contains(
     where query: (EntityRef<Element>) throws -> PropertyRef<Bool>
   ) rethrows -> FetchPredicate { try any(query) }
 
-  /// Whether a truth value is true of every object. The same as `all(_:)`.
+  /// Whether a Boolean property is true for every object. The same as `all(_:)`.
   @_disfavoredOverload
   public func allSatisfy(
     _ query: (EntityRef<Element>) throws -> PropertyRef<Bool>
   ) rethrows -> FetchPredicate { try all(query) }
 
-  /// Whether a truth value is true of every object.
+  /// Whether a Boolean property is true for every object.
   @_disfavoredOverload
   public func all(_ query: (EntityRef<Element>) throws -> PropertyRef<Bool>) rethrows -> FetchPredicate {
     try all { try query($0).isTrue }
   }
 
-  /// Whether a truth value is true of no object.
+  /// Whether a Boolean property is false or absent for every object.
   @_disfavoredOverload
   public func none(_ query: (EntityRef<Element>) throws -> PropertyRef<Bool>) rethrows -> FetchPredicate {
     try none { try query($0).isTrue }
   }
 
-  /// The number of objects of which a truth value is true.
+  /// The number of objects for which a Boolean property is true.
   @_disfavoredOverload
   public func count(
     where query: (EntityRef<Element>) throws -> PropertyRef<Bool>

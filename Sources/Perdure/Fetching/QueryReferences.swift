@@ -35,7 +35,7 @@ extension Set: QueryableCollection where Element: QueryableObject {
 public struct EntityRef<Root: QueryableObject> {
   /// The expression of this reference.
   public let expression: FetchExpression
-  /// The number of enclosing subqueries. It gives their variables different names.
+  /// The number of enclosing subqueries. The names of their variables contain it, so they differ.
   let depth: Int
 
   /// Makes a reference to the fetched object.

@@ -66,7 +66,8 @@ extension StoreSchema {
     return names
   }
 
-  /// The names in a path. The description of a key path that reads no property is the last name.
+  /// The names in a path. If the path ends with the description of a key path that reads no
+  /// property, this description is the last name.
   private static func names(in path: String) -> [String] {
     let end = path.firstIndex(of: "\\") ?? path.endIndex
     let names = path[..<end].split(separator: ".", omittingEmptySubsequences: false).map(String.init)

@@ -20,8 +20,8 @@ final class RowCondition: @unchecked Sendable {
       predicate, schema: schema, entity: entity, now: Date(timeIntervalSinceReferenceDate: 0))
   }
 
-  /// Whether the condition holds for a row; false if it cannot be evaluated. Requests with the
-  /// predicate then fail.
+  /// Whether the condition holds for a row; false if it cannot be evaluated. A fetch with the same
+  /// predicate then throws.
   func holds(_ row: RowView) -> Bool {
     do {
       return try program.matches(row, ObjectReference(rawValue: 0), NoReader.only)

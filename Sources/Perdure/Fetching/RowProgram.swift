@@ -3,8 +3,8 @@
 // A program is an array of clauses in raw memory. Each clause tests the row and has one next clause
 // for each result. AND, OR and NOT are expressed only by these targets, so evaluation stops at the
 // first clause that decides the result. Clauses contain no references. So a run retains no objects,
-// allocates no memory and calls no existential. Clauses that read other rows, count entries or call
-// the reference evaluator (`PredicateEvaluator`) are exceptions.
+// allocates no memory and makes no dynamic calls. Clauses that read other rows, count entries or
+// call the reference evaluator (`PredicateEvaluator`) are exceptions.
 //
 // Invariants:
 //   PG1. Targets of a clause are `accept`, `reject` or clauses with smaller positions, so every run
@@ -12,15 +12,16 @@
 //   PG2. For every row, a program has the result of `PredicateEvaluator` for a `RowSource` of the
 //        row.
 //
-// A program belongs to one fetch and is not shared between threads.
+// The program of a fetch is not shared between threads. The program of a partial index's condition
+// is shared (RowCondition.swift).
 
 internal import PerdurePredicates
 
 struct Clause {
   enum Op: UInt8 {
-    /// Whether the word of a fixed field is in low...low + span.
+    /// Whether the word of a fixed-size field is in low...low + span.
     case word
-    /// Whether the word of a fixed field is in a sorted list.
+    /// Whether the word of a fixed-size field is in a sorted list.
     case wordList
     /// Whether the field has a value.
     case present
@@ -39,7 +40,8 @@ struct Clause {
   var domain: WordDomain = .integer
   /// The result if the field has no value.
   var ifNull = false
-  /// The result if the row's layout does not have the property, from its default.
+  /// The result if the row's layout does not have the property. It is the result for the property's
+  /// default.
   var ifAbsent = false
   /// Whether the constant text is ASCII, and whether ASCII letters of the row are first converted
   /// to lower case.
@@ -129,7 +131,7 @@ final class RowProgram {
     }
   }
 
-  /// The word of a present fixed field.
+  /// The word of a fixed-size field that has a value.
   @inline(__always)
   private static func word(_ row: RowView, _ field: RowField) -> UInt64 {
     switch field.kind {

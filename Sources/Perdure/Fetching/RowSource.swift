@@ -143,7 +143,7 @@ final class RowSource: PropertySource {
 }
 
 extension StoreSchema {
-  /// Whether a path that begins with a to-one relationship contains a to-many relationship later.
+  /// Whether a path contains a to-many relationship after its first relationship.
   package func reachesMany(
     _ entity: EntityStorage, through relationship: String, then path: ArraySlice<String>
   ) -> Bool {

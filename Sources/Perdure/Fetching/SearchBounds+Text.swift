@@ -1,7 +1,7 @@
 // Index bounds that follow from comparisons of functions of text.
 //
 //   TB1. Texts that fold to the same text with [c], with [d] or without options also do so with
-//        [cd]. So an index of canonical texts finds them. U+0345, the iota below, is an exception:
+//        [cd]. So an index of canonical texts finds them. U+0345 (iota subscript) is an exception:
 //        [cd] removes it as a mark, but [c] alone folds it to a letter. Therefore, a constant with
 //        an iota that is compared with [c] is not looked up.
 //   TB2. Folding a canonical text again, with any options, does not change it.

@@ -16,7 +16,7 @@ struct SearchBounds {
 
   static let nothing = SearchBounds(ranges: [], arePoints: true, areExact: true)
 
-  /// The values in both. O(n + m), because both are ascending.
+  /// The values in both bounds. O(n + m) for n and m ranges, because both are ascending.
   func intersected(_ other: SearchBounds) -> SearchBounds {
     var both: [KeyRange] = []
     var (left, right) = (ranges[...], other.ranges[...])
@@ -29,8 +29,8 @@ struct SearchBounds {
       ranges: both, arePoints: arePoints || other.arePoints, areExact: areExact && other.areExact)
   }
 
-  /// The values in at least one of them. Points stay points, because two points are equal or
-  /// disjoint. O(n log n).
+  /// The values in at least one of the bounds. Points stay points, because two points are equal or
+  /// disjoint. O(n log n) for n ranges.
   static func union(_ all: [SearchBounds]) -> SearchBounds {
     let arePoints = all.allSatisfy(\.arePoints)
     var joined: [KeyRange] = []
@@ -41,7 +41,7 @@ struct SearchBounds {
         joined.append(range)
         continue
       }
-      // They overlap, so they become one range that ends at the farther end.
+      // The two ranges overlap, so they become one range that ends at the greater end.
       if last.endsBefore(range) { joined[joined.count - 1].upper = range.upper }
     }
     return SearchBounds(ranges: joined, arePoints: arePoints, areExact: all.allSatisfy(\.areExact))

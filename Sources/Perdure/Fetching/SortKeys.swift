@@ -8,11 +8,11 @@ struct SortKeys {
   /// The slot of the first criterion, if it is an attribute of the object itself.
   private let fixedSlot: Int?
   private let descends: Bool
-  /// The criteria in a form whose copies cost nothing.
+  /// The criteria as values without references, so that a copy retains nothing.
   private let parts: [Part]
 
   private struct Part {
-    /// The slot, where the criterion is an attribute of the object itself.
+    /// The slot, if the criterion is an attribute of the object itself.
     var ownSlot: Int?
     var descends: Bool
   }

@@ -2,7 +2,7 @@
 // `email == "ann@acme.com"` finds, but creates no request and no plan.
 //
 //   UK1. The index has an entry for each object of the entity and of its subentities, and for no
-//        other. Its whole key is the attribute. Other attributes are fetched.
+//        other. Its whole key is the attribute. Lookups by any other attribute make a fetch.
 //   UK2. A context resolves a key path once. The key path is retained, so that no other key path
 //        gets its identity.
 
@@ -12,7 +12,7 @@ internal import PerdurePredicates
 struct UniqueKey {
   let entity: EntityShape
   let name: String
-  /// The index and the kind of its keys; nil if the attribute must be fetched.
+  /// The index and the kind of its keys; nil if a fetch must find the objects.
   let column: (index: StoreIndex, kind: FieldKind)?
 
   init(_ entity: EntityShape, _ name: String, in graph: GraphSchema) throws(FetchError) {
@@ -36,7 +36,7 @@ struct UniqueKey {
     self.column = (index, column.kind)
   }
 
-  /// The range of the index that has the entry of a key; nil if the key must be fetched.
+  /// The range of the index that has the entry of a key; nil if a fetch must find the object.
   func range(_ key: Value) -> (index: StoreIndex, range: KeyRange)? {
     guard let column, !key.isNull, column.kind.mayEqual(key),
       let bounds = SearchBounds(column.kind, .equal, key, []),
@@ -58,12 +58,13 @@ struct UniqueKeys {
     let keyPath: ObjectIdentifier
   }
 
-  /// The maximum number of attributes, because programs can create key paths at run time.
+  /// The maximum number of entries. There is a maximum because programs can create key paths at run
+  /// time.
   private static let countMax = 256
 
   private var known: [Question: (key: UniqueKey, keyPath: AnyKeyPath)] = [:]
 
-  /// The attribute of a key path, if it was noted.
+  /// The attribute of a key path; nil if `note` has not recorded it.
   func key(_ type: ManagedObject.Type, _ keyPath: AnyKeyPath) -> UniqueKey? {
     known[Question(type: ObjectIdentifier(type), keyPath: ObjectIdentifier(keyPath))]?.key
   }

@@ -1,7 +1,7 @@
 // Represents numbers, truth values, dates and references as words: 64-bit numbers whose unsigned
 // order is the order of the values.
 //
-// A comparison of a field with a constant is then a test whether a word is in a range. This is so
+// A comparison of a field with a constant is then a test whether a word is in a range. This holds
 // for every operator and every pair of number kinds. The ends of the range are found by bisection
 // with `Value.sortOrder`, so that 5 < 5.5 has only one definition. The search begins at the word of
 // the number nearest to the constant, where it usually ends. Index keys contain the same words

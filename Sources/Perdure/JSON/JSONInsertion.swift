@@ -1,9 +1,10 @@
-// Finds the objects of JSON by their unique keys, and inserts the others.
+// Finds existing objects by the unique keys in JSON, and inserts new objects for the rest of the
+// JSON.
 //
 //   J1. All objects are found before the first one is inserted or changed. Nothing fails after
 //       that, so a call that throws has changed nothing.
-//   J2. Objects with the same unique key are one object, in the JSON and in the context. Later
-//       members replace earlier ones.
+//   J2. JSON objects with the same unique key stand for one object of the context. Values of later
+//       JSON objects replace values of earlier ones.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -92,7 +93,8 @@ struct JSONInsertion {
     }
   }
 
-  /// Checks that an object of the JSON can be found or inserted.
+  /// Checks that a new object's entity is not abstract, and that a found object is of the entity
+  /// that the JSON requires.
   private func check(_ place: Place, for index: Int) throws(PerdureError) {
     let object = objects[index]
     if case .new(index) = place {

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
   /// | `Bool`, `String` | `true`, `false`; a text |
   /// | `Date`, `Data` | by the decoder's strategies; by default seconds since 2001, and base64 |
   /// | `UUID`, `URL`, `ManagedObjectID` | a text |
-  /// | an enumeration of `AttributeValue` | its raw value, which the type must have |
+  /// | an enumeration of `AttributeValue` | the raw value of a case |
   /// | a Codable type, an array, a dictionary | its own JSON |
   /// | a type with a `ValueTransformer` | its bytes, as `Data` |
   /// | a composite | an object with its elements |

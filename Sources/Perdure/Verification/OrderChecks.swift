@@ -23,8 +23,8 @@ struct OrderCheck {
     return checks
   }
 
-  /// Visits each entry with an order key, with the error if there is one, until `body` returns
-  /// false.
+  /// Passes each entry with an order key to `body`, as owner, member and problem, until `body`
+  /// returns false. The problem is nil for a valid entry.
   ///
   /// - Returns: The number of members that have an entry; nil if `body` ended the visit.
   func visit(
@@ -37,7 +37,7 @@ struct OrderCheck {
       let owner = ObjectReference(rawValue: UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
       var problem: String?
       if try !view.hasEntry(under: owner, member, in: members) {
-        problem = "has an order key, but does not exist"
+        problem = "has an order key, but is not a member"
       } else {
         count += 1
         if try view.orderKey(of: member, under: owner, in: order) == nil {

@@ -1,4 +1,4 @@
-// Checks the other invariants of relationships (G5, G6), based on the stored model.
+// Checks the invariants G5 and G6 of relationships, based on the stored model.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -21,7 +21,7 @@ struct RelationshipChecks {
   let pairs: [Pair]
   /// The link keyspaces in which each link needs its reverse.
   private var symmetric: Set<StoreIndex> = []
-  /// The relationships with a required number of objects, by entity.
+  /// The relationships that limit the number of their objects, by entity.
   private var limited: [UInt16: [RelationshipShape]] = [:]
 
   init(_ view: any StateReader, _ schema: StoreSchema, _ model: ManagedObjectModel) {
