@@ -5,8 +5,8 @@ internal import PerdureFileIO
 // Fetches and saves block their thread, so each running task needs one. Without a limit, a server
 // would have a thread for each request. Tasks beyond the limit wait in order, without a thread.
 //
-//   BT1. A task begins only while fewer than `limit` tasks run. Tasks begin in the order of their
-//        requests.
+//   BT1. A task begins only while fewer than `limit` tasks run. Waiting tasks begin in the order
+//        in which they entered the queue.
 //   BT2. A task that is cancelled while it waits leaves the queue with `CancellationError`.
 
 /// Lets a limited number of tasks run at a time.
@@ -17,8 +17,8 @@ final class TaskLimiter: Sendable {
     var nextID: UInt64 = 0
     /// The tasks that wait, by id.
     var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-    /// The ids of tasks in the order of their requests, beginning at the index `first`. Some of
-    /// these tasks no longer wait.
+    /// The ids of tasks in the order in which they entered the queue, beginning at the index
+    /// `first`. Some of these tasks no longer wait.
     private var line: [UInt64] = []
     private var first = 0
 

@@ -55,7 +55,7 @@ extension PredicateCheck {
     }
     switch comparison.op {
     case .in where !right.isCollection: throw noCollection(.constant(left), .in, right)
-    case .contains where !left.isCollection: throw noCollection(.constant(right), .in, left)
+    case .contains where !left.isCollection: throw noCollection(.constant(right), .contains, left)
     case .in, .between, .contains: return
     default:
       if left.isNull || right.isNull || left.kindName == right.kindName || left.isNumber && right.isNumber {

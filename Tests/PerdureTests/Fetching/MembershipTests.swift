@@ -110,7 +110,10 @@ struct MembershipTests {
   @Test("The message names the operator of the format string")
   func operatorAsWritten() throws {
     let (context, _, _) = try context()
-    for (format, start) in [("5 CONTAINS salary", "CONTAINS needs "), ("salary IN 5", "IN needs ")] {
+    for (format, start) in [
+      ("5 CONTAINS salary", "CONTAINS needs "), ("5 CONTAINS 3", "CONTAINS needs "),
+      ("salary IN 5", "IN needs "),
+    ] {
       let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: format))
       let error = #expect(throws: FetchError.self) { try context.fetch(request) }
       #expect(error?.message.hasPrefix(start) == true, "\(String(describing: error))")
