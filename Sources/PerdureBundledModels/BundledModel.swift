@@ -26,7 +26,7 @@ enum BundledModel {
   /// The models in a bundle; all files if it has none.
   private static func files(of bundle: Bundle) -> [String] {
     let folder = bundle.resourcePath ?? bundle.bundlePath
-    // A bundle that cannot be read has no model either.
+    // A bundle that cannot be read is shown as a bundle without files.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
     let models = names.filter { name in suffixes.contains { name.hasSuffix(".\($0)") } }
     return models.isEmpty ? names : models

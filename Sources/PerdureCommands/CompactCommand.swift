@@ -3,7 +3,7 @@ import Perdure
 import PerdureLog
 import PerdureText
 
-/// Removes the records that no state of a store can still read.
+/// Removes dead records from the log of a store.
 struct CompactCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact", abstract: "Removes dead records from the log, and frees their space.",

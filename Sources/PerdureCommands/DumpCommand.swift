@@ -173,7 +173,7 @@ struct DumpCommand: ConsoleCommand {
     return PerdureLog.KeyRange(lower: try from.map(KeyText.bytes) ?? [], upper: try to.map(KeyText.bytes))
   }
 
-  /// The range of ids to print; nil if it is empty.
+  /// The range of ids to print; nil if it is empty, or if `--prefix` selects byte strings.
   private func ids() throws -> ClosedRange<UInt64>? {
     guard prefix == nil else { return nil }
     let lower = try from.map(KeyText.id) ?? 0

@@ -7,8 +7,9 @@ struct OpenedStore {
   let graph: StoreInspection?
 
   /// - Parameter console: Shows the progress if opening takes a long time.
-  /// - Parameter checksIndex: Whether to read the whole index. If true, opening replaces a damaged
-  ///   index. If false, a command that reads damaged parts of the index fails.
+  /// - Parameter checksIndex: Whether to read the whole index. If true, opening finds damage in the
+  ///   index, and builds the index from the log. If false, a command that reads damaged parts of
+  ///   the index fails.
   init(at path: String, on console: Console, checksIndex: Bool = true) throws {
     self = try Self.open(path, isReadOnly: true, checksIndex, console)
   }

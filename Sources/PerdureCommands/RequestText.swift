@@ -47,6 +47,7 @@ enum RequestText {
   ) -> [FetchRequestTemplate] {
     let names = Set(entities.map(\.name))
     // If a later version of Perdure has stored a request, its entity may be missing from the model.
+    // Only a report about all entities shows such a template.
     return model.fetchRequestTemplates.filter {
       names.contains($0.request.entityName) || entities.count == model.entities.count
     }

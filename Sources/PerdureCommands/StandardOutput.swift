@@ -20,7 +20,7 @@ final class StandardOutput {
   private let capacity: Int
   private var collected: [UInt8] = []
 
-  /// - Parameter capacity: When so many bytes are collected, they are written.
+  /// - Parameter capacity: The number of collected bytes at which `add` writes them.
   init(capacity: Int = StandardStreams.isTerminal(.output) ? 0 : StandardOutput.capacity) {
     self.capacity = capacity
   }

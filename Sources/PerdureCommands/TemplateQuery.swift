@@ -21,7 +21,7 @@ struct TemplateVariable: ExpressibleByArgument {
   }
 }
 
-/// Makes a query of a fetch request template of the stored model.
+/// Makes a query from a fetch request template of the stored model.
 struct TemplateQuery {
   let graph: StoreInspection
   let template: String

@@ -4,8 +4,8 @@ extension FileIOError {
   /// The engine decides by the operation whether a store stays usable after an error. After `sync`
   /// and `syncDirectory` it is unknown which of the earlier changes are durable, so the store
   /// accepts no more commits. After another operation, the decision depends on the code and on the
-  /// bytes in the files. A program's own file system reports the operation that its method
-  /// attempted, as the comment of `FileSystem` lists them.
+  /// bytes in the files. A file system that a program implements reports the operation that its
+  /// method attempted. The documentation of `FileSystem` lists the operations.
   ///
   /// Later versions may add operations.
   public struct Operation: Sendable, Hashable, CustomStringConvertible {

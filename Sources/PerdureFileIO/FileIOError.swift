@@ -117,7 +117,7 @@ extension FileIOError {
     public static let notSupported = Code(.notSupported)
     /// The file is already closed.
     public static let closed = Code(.closed)
-    /// The directory, or a file in it that its user needs, was removed or replaced.
+    /// The directory, or a file in it that the program needs, was removed or replaced.
     public static let replaced = Code(.replaced)
     /// Another error. The error number identifies it.
     public static let other = Code(.other)
@@ -158,7 +158,7 @@ extension FileIOError {
       case .outOfMemory: "no memory or address space is left"
       case .notSupported: "the volume does not support it"
       case .closed: "the file is closed"
-      case .replaced: "the directory, or a file in it that its user needs, was removed or replaced"
+      case .replaced: "the directory, or a file in it that the program needs, was removed or replaced"
       case .other: "the system reported a failure"
       }
     }

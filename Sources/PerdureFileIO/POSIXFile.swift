@@ -4,8 +4,9 @@ import Synchronization
 //
 // The system may reuse a descriptor's number as soon as the descriptor is closed. So a write that
 // runs concurrently with a close could go to the wrong file. The gate prevents this. The gate is
-// one word. It contains the number of running calls and a bit that is set when the file is closed.
-// After that, the descriptor is closed as soon as no call is running. It is closed once.
+// one word. It contains the number of running calls and two bits. `closedBit` is set when the file
+// is closed. After that, the descriptor is closed as soon as no call is running. `surrenderedBit`
+// ensures that it is closed only once.
 
 final class POSIXFile: File {
   let path: String

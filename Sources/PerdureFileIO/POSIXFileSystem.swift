@@ -54,7 +54,7 @@ public final class POSIXFileSystem: FileSystem {
     try POSIXPlace(path).open(mode)
   }
 
-  /// Opens the directory with the descriptor-relative calls (`openat` and similar).
+  /// Opens the directory. The result uses the descriptor-relative calls (`openat` and similar).
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     try check(.openDirectory, path)
     return try POSIXDirectory(path)

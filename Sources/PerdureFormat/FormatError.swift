@@ -13,7 +13,7 @@
     case unsupported
     /// A field contains a value that no writer may write.
     case illegalField
-    /// A byte that must be zero is not.
+    /// A byte that must be zero is not zero.
     case reservedNotZero
     /// The structure belongs to another store, segment or position.
     case misplaced

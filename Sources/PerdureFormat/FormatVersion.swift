@@ -5,9 +5,10 @@ package enum FormatVersion {
   /// The minor version. A reader accepts any minor version, because an older reader may ignore its
   /// additions.
   package static let minor: UInt16 = 0
-  /// Features that an older reader may ignore. A writer without them must not write to the store.
+  /// The supported features that an older reader may ignore. A writer that does not support them
+  /// must not write to the store.
   package static let readOnlyCompatibleFeaturesKnown: UInt64 = branches
-  /// Features that a program must support to read the store.
+  /// The supported features without which a program cannot read the store.
   package static let incompatibleFeaturesKnown: UInt64 =
     rewrittenSegments | packedValues | groupedSegments | boundRecords
   /// The incompatible features that a segment's header may name.

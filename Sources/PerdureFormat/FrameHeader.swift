@@ -151,8 +151,8 @@ extension FrameHeader {
 }
 
 extension FrameHeader {
-  /// Returns a store id. With this id, the checksum of the header at the start of `bytes` is
-  /// correct at `position`. The fields are not checked.
+  /// Returns a store id with which the checksum of the header at the start of `bytes` is correct at
+  /// `position`. The fields are not checked.
   ///
   /// A header's checksum depends on 32 bits of information about the store, so these bits can be
   /// computed from the checksum. All valid headers of one store give the same result. Headers of
@@ -175,8 +175,9 @@ extension FrameHeader {
   /// Returns a 32-bit value from which the position of the header at the start of `bytes` can be
   /// computed. The fields are not checked.
   ///
-  /// In a given segment of a given store, the offset of the header is the result xor `placeSeed`,
-  /// if the segment is that long. Salvage uses the value.
+  /// If the header belongs to a given segment of a given store, its offset is the result xor the
+  /// `placeSeed` of that segment. An offset outside the segment shows that the header does not
+  /// belong to it. Salvage uses the value.
   ///
   /// The checksum covers the store, the segment and the offset before the other fields. So its
   /// intermediate value after the offset can be computed backward from the other fields. The upper

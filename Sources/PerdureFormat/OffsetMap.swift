@@ -17,7 +17,7 @@
 //   OM3  A segment that is rewritten again gets a map from its original offsets to its newest
 //        offsets. So maps are never composed.
 
-/// The offset map of a rewritten segment. It reads the bytes of its lines.
+/// The offset map of a rewritten segment. It reads its lines in place, without a copy.
 @usableFromInline package struct OffsetMap: Sendable {
   /// The length of a line in bytes.
   @inlinable package static var lineLength: Int { 64 }

@@ -18,7 +18,7 @@
     precondition(
       (1...FormatLimits.inlineValueLengthMax).contains(valueLength)
         && (0...FormatLimits.dictionaryNumberMax).contains(dictionary),
-      "a packed value that the format cannot represent")
+      "The format cannot represent the packed value.")
     bytes.setInteger(UInt32(valueLength | dictionary << Self.lengthBits), at: 0)
   }
 

@@ -43,7 +43,7 @@ package struct RecordPlaces: Sendable {
   private let segment: UInt64?
   /// The offset of the payload in the segment, or in the body of a rewritten segment.
   private let start: Int
-  /// The map of a rewritten segment between its present and its original offsets.
+  /// The offset map of a rewritten segment; nil if the segment was not rewritten.
   private let map: OffsetMap?
 
   /// The value for records whose checksums cover only the record.

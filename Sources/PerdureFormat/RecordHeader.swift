@@ -53,7 +53,7 @@
   @inlinable package func seal(_ bytes: UnsafeMutableRawBufferPointer) {
     precondition(
       keyLength <= FormatLimits.keyLengthMax && valueLength <= FormatLimits.inlineValueLengthMax
-        && bytes.count >= paddedLength, "a record longer than the format allows")
+        && bytes.count >= paddedLength, "The record is longer than the format allows.")
     bytes.setInteger(kind.rawValue, at: 4)
     bytes.setInteger(UInt8(0), at: 5)
     bytes.setInteger(UInt16(truncatingIfNeeded: keyLength), at: 6)

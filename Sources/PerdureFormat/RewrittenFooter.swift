@@ -11,7 +11,8 @@ package struct RewrittenFooter: Hashable, Sendable {
   package var originalEnd: UInt64
   /// The current end of the frames.
   package var dataEnd: UInt64
-  /// The sum of the records in the segment, in bytes of their size classes.
+  /// The sum of the lengths of the segment's records. Each record counts with the maximum length of
+  /// its size class.
   package var recordBytes: UInt64
   /// The part of `recordBytes` that belongs to tombstones.
   package var tombstoneBytes: UInt64
@@ -20,7 +21,8 @@ package struct RewrittenFooter: Hashable, Sendable {
   package var mapDigest: UInt32
   /// The number of groups that contain the frames. 0 if the frames are stored unpacked.
   package let groupCount: UInt32
-  /// The offset of the map in the file: the first multiple of 64 after the frames or groups.
+  /// The offset of the map in the file: the first multiple of 64 at or after the end of the frames
+  /// or groups.
   package let mapOffset: Int
 
   /// - Parameter groups: The number of groups, and the end of the last group in the file. Nil if

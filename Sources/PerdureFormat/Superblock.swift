@@ -148,12 +148,12 @@ package struct Superblock: Hashable, Sendable {
   /// The current slot of a superblock file: the valid slot with the highest generation.
   ///
   /// - Throws: The error of the current slot, with an offset in the file, if this code does not
-  ///   support the slot or if a field is illegal; `.wrongChecksum` if no slot is valid.
+  ///   support the slot or a field is illegal. `.wrongChecksum` if no slot is valid.
   package static func newest(in file: UnsafeRawBufferPointer) throws(FormatError) -> Superblock {
     var winner: (slot: Int, generation: UInt64)?
     for slot in 0..<slotCount where (slot + 1) * slotLength <= file.count {
       guard let generation = try? generation(of: file.part(slot * slotLength, slotLength)),
-        generation % UInt64(slotCount) == UInt64(slot)  // otherwise the slot is at the wrong offset
+        generation % UInt64(slotCount) == UInt64(slot)  // If not, the slot is at a wrong offset.
       else { continue }
       if generation > winner?.generation ?? 0 { winner = (slot, generation) }
     }

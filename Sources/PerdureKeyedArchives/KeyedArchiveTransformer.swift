@@ -1,6 +1,6 @@
 // Stores values as keyed archives. Core Data does so for transformable attributes that name no
-// transformer. This is a separate module, because keyed archives need Foundation, and Perdure does
-// not use Foundation.
+// transformer. This is a separate module, because keyed archives need all of Foundation. Perdure
+// needs only FoundationEssentials.
 //
 //   KA1. Except on Apple platforms, Foundation traps when it archives an object that cannot be
 //        archived, or unarchives a class that is not allowed. So this module checks objects before
@@ -94,8 +94,8 @@ public struct KeyedArchiveTransformer: ValueTransformer {
   /// values.
   ///
   /// Rejects a class that is not plain, unless it or one of its superclasses is allowed (KA1). Also
-  /// rejects such a class if the archive names replacements for it, which are for other versions of
-  /// a program.
+  /// rejects such a class if the archive names replacements for it (`$classhints`), which are meant
+  /// for other versions of a program.
   private func objects(
     of data: Data
   ) throws -> (root: PropertyListItem?, objects: [PropertyListItem], isPlain: Bool) {

@@ -1,8 +1,8 @@
 /// The compiler plugin of Perdure's macros. It reads requests from its standard input and writes
 /// replies to its standard output until the input ends.
 ///
-/// It links only the standard library. It has three independent parts: Wire (the protocol), Scanner
-/// (Swift source), and Expansion (the generated code).
+/// It links only the standard library and PerdureText. It has three parts: Wire (the protocol),
+/// Scanner (Swift source), and Expansion (the generated code). Expansion uses the other two.
 package enum MacroPlugin {
   package static func run() {
     StandardStreams.prepare()

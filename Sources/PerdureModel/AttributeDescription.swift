@@ -4,11 +4,12 @@ public struct AttributeDescription: Sendable, Hashable {
   public var name: String
   /// The type of the values.
   public var type: AttributeType
-  /// Whether the value may be absent at a save. It is not checked at assignment.
+  /// Whether the value may be absent at a save. An assignment does not check this.
   public var isOptional: Bool
   /// The value of a new object; nil if a new object has no value.
   ///
-  /// It is also the value in rows that were written before the attribute existed.
+  /// Rows that are older than the attribute have the default with which the attribute was added. A
+  /// later change of the default does not affect them.
   public var defaultValue: DefaultValue?
   /// The derivation of the value from other properties; nil if the program sets the value.
   ///
@@ -31,10 +32,10 @@ public struct AttributeDescription: Sendable, Hashable {
   /// the program cannot set it, and the changed values do not contain it. In predicates and sort
   /// orders it is equivalent to its derivation.
   ///
-  /// A path has no value if a relationship in it has no object or if its attribute has no value.
-  /// Then the derived attribute must be optional. A sum of integers may be a decimal attribute. If
-  /// the attribute's type cannot represent a sum, the property and sort orders use the nearest
-  /// number. Predicates and other sums use the exact sum.
+  /// A path has no value if a relationship in it has no object, or if its attribute has no value. A
+  /// derived attribute must be optional if its path can have no value. A sum of integers may be a
+  /// decimal attribute. If the attribute's type cannot represent a sum, the property and sort
+  /// orders use the nearest number. Predicates and other sums use the exact sum.
   ///
   /// Reading a derived attribute follows its path. Reading a sum visits all members, O(n), each
   /// time, unless an index on the attribute maintains the sum.
@@ -63,9 +64,9 @@ public struct AttributeDescription: Sendable, Hashable {
 
   /// The name of the transformer that reads and writes secure archives.
   ///
-  /// Core Data uses this transformer for transformable attributes that name no transformer.
-  /// Attributes from model files do the same. `KeyedArchiveTransformer` of PerdureKeyedArchives
-  /// registers itself under this name.
+  /// Core Data uses this transformer for transformable attributes that name no transformer. Perdure
+  /// gives this name to such attributes when it reads a model file. `KeyedArchiveTransformer` of
+  /// PerdureKeyedArchives registers itself under this name.
   public static let secureArchiveTransformerName = "NSSecureUnarchiveFromData"
 
   /// Makes a description. The model checks all its descriptions later.

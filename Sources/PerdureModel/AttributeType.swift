@@ -30,12 +30,12 @@ public enum AttributeType: UInt16, Sendable, Hashable, CaseIterable {
   /// Values of any type that are converted to bytes and back. A named `ValueTransformer` converts
   /// them, or the type itself if it is Codable. They are stored like `binary`.
   case transformable = 1800
-  /// The id of an object in the same store. It has no inverse and no delete rule, so the object may
-  /// have been deleted.
+  /// The id of an object in the same store. The attribute has no inverse and no delete rule, so the
+  /// object may have been deleted.
   case objectID = 2000
 
-  /// The Swift type of the values; nil for `undefined` and `transformable`, because the model does
-  /// not determine their types.
+  /// The name of the values' Swift type. Nil for `undefined` and `transformable`, because the model
+  /// does not determine the type of their values.
   package var swiftName: String? {
     switch self {
     case .int16: "Int16"

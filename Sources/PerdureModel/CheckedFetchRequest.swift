@@ -11,14 +11,14 @@ package struct FetchRequestFlaw: Sendable, Hashable {
   }
 }
 
-/// A request of a model, parsed and checked once.
+/// A fetch request of a model, parsed and checked once.
 package struct CheckedFetchRequest: Sendable {
   /// The condition; nil for all objects, or if the text cannot be read.
   package var predicate: FetchPredicate?
   /// The variables of the predicate and their types.
   package var variables: [String: FetchVariableType] = [:]
-  /// The variables for which nil selects objects: `==` or `!=` compares them with a value that can
-  /// be absent.
+  /// The variables that can select objects when their value is nil: `==` or `!=` compares them with
+  /// a value that can be absent.
   package var nilVariables: Set<String> = []
   /// The errors. Only requests of stored models can have errors: a later version of Perdure may
   /// have written the request. The store can be read without the request.

@@ -1,7 +1,7 @@
 // The rules of one attribute, prepared for checking many values. The check has no side effects: it
 // takes a value and returns the broken rules. Bounds have the same form as values in rows, so a
-// check is one comparison. Regular expressions are parsed once. Checking a value that breaks no
-// rule allocates nothing.
+// check is one comparison. Regular expressions are parsed once. A check of a number, a date or a
+// text against bounds and lengths allocates nothing if no rule is broken.
 
 package import PerdurePredicates
 
@@ -58,7 +58,7 @@ package struct CompiledRules: Sendable {
   }
 }
 
-/// One rule, in the form of the attribute's values.
+/// One rule. A bound has the form of the attribute's values.
 private enum Check: Sendable {
   case integerAtLeast(Int64)
   case integerAtMost(Int64)

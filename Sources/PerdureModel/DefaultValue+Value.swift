@@ -7,8 +7,8 @@ package import PerdurePredicates
 #endif
 
 extension DefaultValue {
-  /// The default as a value of the query language and of rows; null if each object gets a new
-  /// value.
+  /// The default as a value of the query language and of rows. Null for `now` and `newUUID`, which
+  /// give each object its own value.
   package var value: Value {
     switch self {
     case .bool(let value): .bool(value)
@@ -24,7 +24,7 @@ extension DefaultValue {
     }
   }
 
-  /// Whether each object gets a new value.
+  /// Whether each object gets its own value, as with `now` and `newUUID`.
   package var isMade: Bool { self == .now || self == .newUUID }
 
   /// The default value of an object that is being inserted.

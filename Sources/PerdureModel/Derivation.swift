@@ -102,11 +102,11 @@ extension Derivation {
     let path = String(argument.dropFirst().dropLast())
     guard !path.contains(":") else {
       throw Flaw(
-        "\(function.rawValue): is given another function.",
+        "The argument of \(function.rawValue): is another function.",
         "Derive an attribute with the inner function, and name it here.")
     }
     guard case .value(let names) = try form(ofPath: path) else {
-      throw Flaw("\(function.rawValue): is given a number.", "Name an attribute with text.")
+      throw Flaw("The argument of \(function.rawValue): is a number.", "Name an attribute with text.")
     }
     return .text(function, names)
   }

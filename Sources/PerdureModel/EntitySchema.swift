@@ -13,7 +13,7 @@ package final class EntitySchema: Sendable {
   package struct Index: Sendable, Hashable {
     /// The index's name, unique in the hierarchy.
     package let name: String
-    /// The entity that declares the index. The index covers its objects and those of its
+    /// The entity that declares the index. The index covers the objects of this entity and of its
     /// subentities.
     package let declaringEntity: Int
     /// The slots, most significant first.
@@ -28,7 +28,8 @@ package final class EntitySchema: Sendable {
 
   /// A uniqueness constraint of the entity, as slots.
   package struct UniquenessConstraint: Sendable, Hashable {
-    /// The entity that declares the constraint. It covers its objects and those of its subentities.
+    /// The entity that declares the constraint. The constraint covers the objects of this entity
+    /// and of its subentities.
     package let declaringEntity: Int
     /// The slots, in the order of the description.
     package let slots: [Int]

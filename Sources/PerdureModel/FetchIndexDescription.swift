@@ -6,13 +6,13 @@ public import PerdurePredicates
 ///
 /// | element | serves |
 /// |---|---|
-/// | `name` | comparisons of the value, and orders |
+/// | `name` | comparisons of the value, and sorting by it |
 /// | `canonical:(name)` | `name ==[cd] 'x'`, `name BEGINSWITH[cd] 'x'`, and comparisons of `canonical:(name)` |
 /// | `lowercase:(name)`, `uppercase:(name)` | comparisons of the same function of the text |
 ///
-/// An index can be used by its first elements alone. An index of `town` and `name` finds all
-/// objects of a town, or those with a name in a town. It also returns the names of a town in order,
-/// ascending or descending.
+/// A request may use only the first elements of an index. An index of `town` and `name` finds all
+/// objects of a town, or those with a name in a town. It also returns the objects of a town in the
+/// order of their names, ascending or descending.
 ///
 /// An array literal of elements makes an index that is named after them. A string literal makes an
 /// ascending element:

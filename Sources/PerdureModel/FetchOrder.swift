@@ -1,5 +1,3 @@
-// The order of fetched objects.
-
 public import PerdurePredicates
 
 /// One criterion of the order of fetched objects.

@@ -25,11 +25,11 @@ extension FetchRequestCheck {
     return here
   }
 
-  /// Whether the value at the end of a path can be absent: an optional property, or a property of
-  /// an optional one. Elements of a collection are not absent.
+  /// Whether the value at the end of a path can be absent, because a property of the path is
+  /// optional. Elements of a collection are not absent.
   func canBeAbsent(_ path: PropertyPath, from start: Kind) -> Bool {
     guard path.aggregate == nil else { return false }
-    var walk = self  // A copy, so that errors are not noted twice: `follow` notes them.
+    var walk = self  // The walk notes errors in a copy, because `follow` has already noted them.
     var (here, isAbsent) = (start, false)
     for name in path.names {
       let property = declared(name, by: here.element)

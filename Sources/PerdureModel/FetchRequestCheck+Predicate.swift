@@ -1,6 +1,7 @@
 internal import PerdurePredicates
 
-// Walks the predicate of a request. `bound` has the variables of the enclosing subqueries.
+// Walks the predicate of a request. `bound` has the kinds of the variables that enclosing
+// subqueries bind.
 
 extension FetchRequestCheck {
   mutating func check(_ predicate: FetchPredicate, _ bound: [String: Kind]) {

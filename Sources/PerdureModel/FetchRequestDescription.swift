@@ -35,7 +35,8 @@ public struct FetchRequestDescription: Sendable, Hashable {
   public var includesSubentities = true
   /// Whether the results include unsaved changes of the context.
   public var includesPendingChanges = true
-  /// Whether the objects get the property values that the fetch reads. If not, they are faults.
+  /// Whether the returned objects contain the property values that the fetch reads. If not, they
+  /// are faults.
   public var includesPropertyValues = true
   /// Whether the fetch may return objects as faults.
   public var returnsObjectsAsFaults = true

@@ -12,7 +12,7 @@
 /// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` is a
 /// value of that object. `$FETCHED_PROPERTY.userInfo.key` is the text in ``userInfo`` under a key;
 /// if the other operand is not a text, write `CAST($FETCHED_PROPERTY.userInfo.key, 'NSNumber')`.
-/// The predicate has no other variables.
+/// The predicate has no other variables, except those that its subqueries bind.
 ///
 /// A result is cached, as in Core Data: an object keeps it until the object is refreshed, or its
 /// context is rolled back or reset. With `isCached: false`, every read fetches.

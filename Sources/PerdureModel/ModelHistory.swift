@@ -17,7 +17,8 @@ package struct ModelHistory: Sendable, Hashable {
     package let sequence: UInt64
   }
 
-  /// The maximum number of versions. It limits the data that each opening reads to about 10 KB.
+  /// The maximum number of versions. With this limit, each opening reads at most about 10 KB of
+  /// history.
   static let countMax = 256
 
   package let versions: [Version]

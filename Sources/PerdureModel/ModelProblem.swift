@@ -33,7 +33,8 @@ public struct ModelProblem: Sendable, Hashable {
     case countRange
     /// A relationship to one object is ordered.
     case orderedToOne
-    /// A default value does not fit the attribute's type.
+    /// A default value does not fit the attribute's type, or a transient attribute has a default
+    /// that is made for each object.
     case defaultType
     /// A derivation is not supported.
     case derivation
@@ -43,7 +44,7 @@ public struct ModelProblem: Sendable, Hashable {
     case indexProperty
     /// The predicate of a partial index depends on more than an object's own stored attributes.
     case indexPredicate
-    /// A uniqueness constraint is empty or repeats an attribute.
+    /// A uniqueness constraint is empty, occurs twice, or repeats an attribute.
     case constraintShape
     /// A uniqueness constraint names an element that is not a stored attribute of the entity.
     case constraintProperty
@@ -57,16 +58,16 @@ public struct ModelProblem: Sendable, Hashable {
     case compositeShape
     /// An attribute that is not transformable names a value transformer.
     case valueTransformer
-    /// A validation rule does not fit the attribute's type, contradicts another, or cannot be read.
+    /// A validation rule does not fit the attribute, contradicts another rule, or cannot be read.
     case validationRule
     /// A configuration has an invalid name, names an entity that is not in the model, or contains
     /// only a part of a hierarchy.
     case configuration
     /// A fetch request template has no name or the name of another template, or its request has an
-    /// error. Such errors are an unknown entity or path, and a predicate that cannot be read.
+    /// error. Examples are an unknown entity or path, and a predicate that cannot be read.
     case fetchTemplate
-    /// The request of a fetched property has an error: an unknown entity, path or user info key, or
-    /// an unreadable predicate.
+    /// The request of a fetched property has an error. Examples are an unknown entity, path or user
+    /// info key, and a predicate that cannot be read.
     case fetchedProperty
 
     // Warnings
@@ -85,9 +86,9 @@ public struct ModelProblem: Sendable, Hashable {
     /// The destination of a relationship is outside of a configuration. No store can be opened with
     /// that configuration.
     case configurationSplitsRelationship
-    /// Stores do not maintain an index, or possibly do not maintain it. There are two causes: the
-    /// index contains a derived attribute that cannot be indexed in this way, or it has several
-    /// elements, and one of them is an end of a one-to-one relationship.
+    /// Stores do not maintain an index, or possibly do not maintain it. Either the index contains a
+    /// derived attribute that cannot be indexed in this way. Or it has several elements, and one of
+    /// them is an end of a one-to-one relationship.
     case indexNotKept
     /// A uniqueness constraint contains a transformable attribute. The constraint compares the
     /// bytes, not the values.

@@ -1,7 +1,7 @@
 extension ModelValidation {
   /// Checks the configurations. A configuration must contain all entities of a hierarchy or none.
-  /// Otherwise a fetch of a superentity could miss objects of its subentities, or the store of an
-  /// object could lack a superentity of the object.
+  /// Otherwise a fetch of a superentity could miss objects of its subentities, or a store could
+  /// contain an entity without its superentity.
   mutating func checkConfigurations() {
     for (name, members) in configurations.sorted(by: { $0.key < $1.key }) {
       if !Self.isIdentifier(name) {

@@ -12,7 +12,8 @@ extension ModelValidation {
   private struct End {
     let place: Place
     let attribute: AttributeDescription
-    /// An optional property on the path, which makes the derived attribute optional; otherwise nil.
+    /// The first optional property on the path. If it is not nil, the derived attribute must be
+    /// optional.
     let optional: String?
   }
 
@@ -242,7 +243,7 @@ extension ModelValidation {
       return .init("The attribute is \(type), but its source is \(source).", "Make it \(source).")
     case .text:
       if source != .string {
-        return .init("The function is given \(source).", "Name an attribute with text.")
+        return .init("The function needs text, not \(source).", "Name an attribute with text.")
       }
       return type == .string ? nil : .init("Text cannot be \(type).", "Make the attribute string.")
     case .sum:

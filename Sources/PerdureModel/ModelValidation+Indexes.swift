@@ -45,15 +45,15 @@ extension ModelValidation {
       warn(
         .indexNotKept, entity, description.name,
         "No store keeps this index: it has the derived attribute \(counted.joined(separator: ", ")) together with "
-          + "others or with a predicate.",
-        "Make an index of the derived attribute alone, and another one of the others.")
+          + "other elements or with a predicate.",
+        "Make an index of the derived attribute alone, and another index of the other elements.")
     } else if description.elements.count == 1, let name = counted.first,
       !isKept(visible[index][name]?.property, in: index)
     {
       warn(
         .indexNotKept, entity, description.name, "No store keeps an index on the derived attribute \(name).",
         "Index counts, sums of numbers of one-to-many relationships, copies along to-one relationships, and "
-          + "functions of own text.")
+          + "functions of text in the same entity.")
     }
   }
 
@@ -76,8 +76,8 @@ extension ModelValidation {
     }
   }
 
-  /// Whether an attribute is a function of a stored text in the same entity. Its index is an index
-  /// of that function.
+  /// Whether an attribute is a function of a stored text in the same entity. An index on the
+  /// attribute is then an index of that function.
   private func isFunctionOfOwnText(_ name: String, in index: Int) -> Bool {
     guard case .attribute(let attribute)? = visible[index][name]?.property,
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) }),
@@ -86,8 +86,8 @@ extension ModelValidation {
     return isText(visible[index][names.joined(separator: ".")]?.property)
   }
 
-  /// Whether stores maintain the sum. The summed attribute must be a stored number. Its objects
-  /// must have a to-one relationship back to the owner.
+  /// Whether stores maintain the sum of `attribute` over the relationship `name`. The attribute
+  /// must be a stored number, and the inverse of the relationship must be to-one.
   private func isSummed(_ attribute: String, over name: String, in index: Int) -> Bool {
     guard case .relationship(let relationship)? = visible[index][name]?.property,
       let inverse = relationship.inverseName,
@@ -116,7 +116,7 @@ extension ModelValidation {
   /// uses the attribute at the end of the path.
   private func endsInStored(_ path: [String], from start: Int) -> Bool {
     var (here, names) = (start, path[...])
-    // Limit the steps: a cycle of derivations has no end. It is reported as an error elsewhere.
+    // Limit the steps: a cycle of derivations has no end. `checkDerivations` reports it.
     for _ in 0...ModelLimits.derivationLength {
       let isComposite = visible[here][names.joined(separator: ".")] != nil
       guard let name = isComposite ? names.joined(separator: ".") : names.first else { return true }

@@ -42,12 +42,12 @@ extension ModelValidation {
     warn(
       .noInverse, entity, relationship.name, "The relationship has no inverse.",
       "Add one in \"\(relationship.destinationEntityName)\". Without it, objects at the other end cannot follow the "
-        + "relationship back, and deleting them only empties it.")
+        + "relationship back, and deleting them only removes the links.")
     guard !relationship.isOptional, !relationship.isToMany else { return }
     warn(
       .nullifiedRequired, entity, relationship.name,
-      "Deleting a \"\(relationship.destinationEntityName)\" leaves it empty, though it is required, and the save "
-        + "fails.",
+      "Deleting a \"\(relationship.destinationEntityName)\" leaves the required relationship empty, and the "
+        + "save fails.",
       "Add an inverse that cascades or denies, or make \"\(relationship.name)\" optional.")
   }
 

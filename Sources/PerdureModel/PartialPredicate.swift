@@ -68,7 +68,7 @@ struct PartialPredicate {
     case .reference:
       if value.isNull, op == .equal || op == .notEqual { return nil }
       return PartialPredicateFlaw(
-        message: "\(comparison) compares with a certain object.",
+        message: "\(comparison) compares with one object.",
         remedy: "Test only whether there is an object: \(side) != nil.")
     case .attribute(let type):
       if isFunction, type != .string {
@@ -78,7 +78,7 @@ struct PartialPredicate {
       if fits(op, value, type) { return nil }
       return PartialPredicateFlaw(
         message:
-          "\(comparison) compares \(type) with something that it never equals, or with an operator that no "
+          "\(comparison) compares \(type) with a value that it never equals, or with an operator that no "
           + "index supports.",
         remedy: op == .matches ? "Use LIKE or BEGINSWITH." : "Compare with a value of the attribute's type.")
     }

@@ -1,6 +1,6 @@
 /// A property of an entity: an attribute, a composite of attributes, or a relationship.
 ///
-/// Short forms for the usual properties are below:
+/// Static functions are short forms for the usual properties:
 ///
 ///     EntityDescription("Company", properties: [
 ///       .string("name", optional: false),

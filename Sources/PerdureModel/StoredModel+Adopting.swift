@@ -18,8 +18,8 @@ extension StoredModel {
   /// their stand-ins, even if their defaults changed. Added properties get stand-ins.
   ///
   /// - Parameter sequence: The newest commit of the store.
-  /// - Returns: The new stored model and all differences. The caller must write the model if there
-  ///   are differences.
+  /// - Returns: The new stored model and all differences. The caller must write the new model
+  ///   unless it equals this one (`isEqual(to:)`).
   /// - Throws: `ModelError` `incompatibleModel` (134100) with every difference listed, or
   ///   `numbersExhausted`.
   package func adopting(
@@ -41,7 +41,7 @@ extension StoredModel {
     return (try numbering.number(newModel, previous: self), differences)
   }
 
-  /// Whether `other` has the same bytes. Such a model need not be written.
+  /// Whether `other` has the same bytes. If it has, the store need not write it.
   package func isEqual(to other: StoredModel) -> Bool {
     model === other.model
       ? hasSameNumbers(as: other) && origins == other.origins && history == other.history
@@ -51,7 +51,8 @@ extension StoredModel {
 
   /// Whether `other` can replace this model for reading rows and indexes. The models may differ
   /// only in rules, user info, version identifiers, configurations, class names, earlier names,
-  /// defaults of new objects, and transient properties.
+  /// defaults of new objects, value transformers and transient properties. They may also differ in
+  /// fetched properties and fetch request templates.
   package func hasSameRows(as other: StoredModel) -> Bool {
     hasSameNumbers(as: other) && origins.mapValues(\.standIn) == other.origins.mapValues(\.standIn)
       && (model === other.model

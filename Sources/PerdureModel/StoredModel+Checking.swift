@@ -25,7 +25,7 @@ extension StoredModel {
     return count == origins.count ? nil : "there are origins of properties that the model does not have"
   }
 
-  /// Invariants 1 and 2.
+  /// The violation of invariant 1 or 2, or nil.
   private static func flawInNumbers(
     _ model: ManagedObjectModel, _ entries: [Entry], _ last: LastNumbers
   ) -> String? {
@@ -47,7 +47,7 @@ extension StoredModel {
     return nil
   }
 
-  /// Invariants 2, 3 and 4.
+  /// The violation of invariant 2, 3 or 4, or nil.
   private static func flawInLayouts(
     _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ last: LastNumbers
   ) -> String? {

@@ -2,7 +2,7 @@ internal import PerdurePredicates
 
 // The sections of fetch request templates and fetched properties. FORMAT-GRAPH.md, "Requests in the
 // model", has the grammar. Rows can be read without them, so predicates are kept as text. A name
-// that the model does not have is not an error in the bytes.
+// that the model does not have is not a decoding error.
 
 // MARK: - Writing
 
@@ -64,8 +64,9 @@ extension ByteReader {
     }
   }
 
-  /// Gives the fetched properties to the entities that were read. An earlier version of Perdure may
-  /// have removed an entity and kept the section. So properties of an unknown entity are dropped.
+  /// Reads the fetched properties, and adds them to the entities that were read before. An earlier
+  /// version of Perdure may have removed an entity and kept the section. So properties of an
+  /// unknown entity are dropped.
   mutating func fetchedProperties(into parts: inout StoredModelParts) throws(ModelError) {
     let indices = Dictionary(
       parts.entries.enumerated().map { ($0.element.number, $0.offset) },

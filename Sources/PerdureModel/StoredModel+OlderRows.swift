@@ -1,6 +1,7 @@
-// Rows of older layouts lack the properties that were added later. Their value is the default with
-// which a property was added (`PropertyOrigin`). A later default does not affect them. So a
-// property can be added only if rows can lack it, or if it has such a default.
+// Rows of older layouts lack the properties that were added later. In these rows, the value of such
+// a property is the default with which the property was added (`PropertyOrigin`). A later default
+// does not affect these rows. So a property can be added only if rows can lack it, or if it has
+// such a default.
 //
 //   OR1. A required property that a layout lacks has a default that is the same for all rows.
 //   OR2. An element that is added to an optional composite has no default. Otherwise older rows

@@ -50,7 +50,7 @@ extension ByteReader {
     return parts
   }
 
-  /// Reads the parts in a model of version 5 or later.
+  /// Reads the parts of a model of version 5, which has sections.
   mutating func partsInSections() throws(ModelError) -> StoredModelParts {
     var parts = StoredModelParts()
     let (known, skipped) = try sections()

@@ -81,7 +81,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  /// Reads the heads of all sections.
+  /// Reads the header of each section, and skips its content.
   ///
   /// - Returns: A reader for the content of each section that this version knows, and the others.
   mutating func sections() throws(ModelError) -> (

@@ -17,7 +17,7 @@ package struct StoredModel: Sendable {
   package let model: ManagedObjectModel
   /// Every layout that a row of the store may have, ascending by number.
   package let layouts: [LayoutSchema]
-  /// For each entity of the model, by index.
+  /// The numbers of each entity, by the index of the entity in the model.
   let entries: [Entry]
   let lastNumbers: LastNumbers
   /// The origins of the properties, by property number.

@@ -33,8 +33,8 @@ struct StrongComponents {
     }
   }
 
-  /// Completes a node. If the search entered the node first in its component, completes the
-  /// component too.
+  /// Completes a node. If the node is the first node of its component that the search entered,
+  /// completes the component too.
   private mutating func leave(_ node: Int, _ search: inout Search) {
     search.path.removeLast()
     if let above = search.path.last { search.lowest[above] = min(search.lowest[above], search.lowest[node]) }

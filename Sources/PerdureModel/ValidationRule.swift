@@ -70,7 +70,7 @@ extension ValidationRule: CustomStringConvertible {
   /// The whole rule in words. Rules that differ have different texts.
   var wholeText: String {
     switch self {
-    // A date in words has no more than milliseconds.
+    // Use `value`, because `words` shows a date only to the millisecond.
     case .minimum(let value): "must be at least \(value.value)"
     case .maximum(let value): "must be at most \(value.value)"
     case .minimumLength, .maximumLength, .pattern: description

@@ -10,7 +10,7 @@ import PerdureText
 public struct ModelCodeProblem: Sendable, Hashable {
   /// The kind of a problem.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// A class name, module name or type is not written as in Swift.
+    /// A class name, module name or type is not valid in Swift.
     case syntax
     /// Two generated declarations have the same name, or one hides a name that the code uses.
     case nameClash
@@ -51,7 +51,8 @@ public struct ModelCodeProblem: Sendable, Hashable {
 }
 
 extension ModelCodeProblem {
-  /// The name of the entity or template; nil if the problem is about the model as a whole.
+  /// The name of the entity or template; nil if the problem is about a composite or the model as a
+  /// whole.
   public var entity: String? {
     switch part {
     case .model, .composite: nil
@@ -59,7 +60,7 @@ extension ModelCodeProblem {
     }
   }
 
-  /// The name of the property; nil if the problem is about the entity as a whole.
+  /// The name of the property; nil if the problem is not about a property.
   public var property: String? {
     if case .property(let name, _) = part { name } else { nil }
   }

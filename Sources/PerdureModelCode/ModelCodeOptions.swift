@@ -22,10 +22,10 @@ public enum EntityCode: String, Sendable, Hashable, CaseIterable {
 public enum ModelCodeScalars: String, Sendable, Hashable, CaseIterable {
   /// The type is optional if the attribute is optional: nil is an absent value.
   case exact
-  /// The type that the file gives and that Xcode generates. A number, truth value or date with a
-  /// scalar type is not optional: an absent value reads as 0 or false, and cannot be set. A date
-  /// has the type `TimeInterval`, its seconds since 2001. All other attributes are optional, even
-  /// required ones. Only accessors can express this choice.
+  /// The type that the file specifies and that Xcode generates. A number, truth value or date with
+  /// a scalar type is not optional: an absent value reads as 0 or false, and a program cannot set
+  /// nil. A date has the type `TimeInterval`, its seconds since 2001. All other attributes are
+  /// optional, even required ones. Only accessors can express this choice.
   case file
 }
 

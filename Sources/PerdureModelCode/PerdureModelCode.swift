@@ -1,3 +1,3 @@
-// Programs that generate code have models, so this module exports PerdureModel.
+// Programs that generate code also use models, so this module exports PerdureModel.
 
 @_exported public import PerdureModel

@@ -49,7 +49,7 @@ extension ModelDocument {
 
   private static let propertyElements: Set<String> = ["attribute", "relationship", "fetchedProperty"]
 
-  /// Xcode writes no kind for entities whose classes the program declares.
+  /// Xcode writes no `codeGenerationType` for entities whose classes the program declares.
   private static func entityCode(_ text: String?) -> EntityCode {
     switch text {
     case "class": .classDefinition

@@ -1,4 +1,5 @@
-// A program that generates code from files has models, their files and the choices for code.
+// Programs that generate code from model files also use the files and the options for code, so this
+// module exports both modules.
 
 @_exported public import PerdureModelCode
 @_exported public import PerdureModelFiles

@@ -13,7 +13,7 @@
 ///       equal bytes.
 ///  ES4  Terms that are not finite numbers are counted, not added, so they can be removed again.
 package struct ExactSum: Equatable, Sendable {
-  /// The base of a sum's limbs. A sum with one base accepts no finite terms of the other kind.
+  /// The base of a sum's limbs. A finite term that does not fit the base counts as not a number.
   package enum Radix: UInt8, Sendable {
     /// Whole numbers and doubles.
     case binary = 0

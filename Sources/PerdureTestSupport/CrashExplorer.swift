@@ -60,8 +60,8 @@ public struct CrashExplorer: Sendable {
   /// case of a trap. A violation then contains the command that runs the test again.
   package var leavesNote = true
 
-  /// Cuts the power after one in this many operations of the workload, chosen by the seed. 1 or
-  /// more. Use it for long workloads.
+  /// With the value n, cuts the power after one of n operations of the workload, on average. The
+  /// seed chooses them. 1 or more. Use it for long workloads.
   public var operationsOneIn = 1
 
   /// The maximum number of disks after each operation; 1 or more.
@@ -93,11 +93,13 @@ public struct CrashExplorer: Sendable {
   /// value greater than 0. The other functions stop the program.
   public var recoveryDepth = 0
 
-  /// Cuts one in this many recoveries at each depth, chosen by the seed. 1 or more.
+  /// With the value n, cuts one of n recoveries at each depth, on average. The seed chooses them. 1
+  /// or more.
   public var recoveriesOneIn = 1
 
-  /// The maximum number of disks for one recovery, distributed over its operations; 1 or more.
-  /// Without this limit, a recovery with many writes would have millions of disks at a depth of 3.
+  /// The approximate maximum number of disks for one recovery, distributed over its operations; 1
+  /// or more. Without this limit, a recovery with many writes would have millions of disks at a
+  /// depth of 3.
   public var imagesPerRecoveryMax = 4096
 
   /// Makes an explorer. The default seed is `PERDURE_SEED`, or a new one if that is not set.

@@ -104,7 +104,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
     noteLabels(journal)
   }
 
-  /// Notes the errors in the use of labels in one journal. Only the first journal with errors is
+  /// Records the errors in the use of labels in one journal. Only the first journal with errors is
   /// reported.
   mutating func noteLabels(_ journal: CrashJournal) {
     if labelMistakes.isEmpty { labelMistakes = journal.labelMistakes }

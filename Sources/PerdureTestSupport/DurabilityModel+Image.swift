@@ -85,8 +85,8 @@ struct DiskCutter {
 
   /// Builds the content of a directory. Files without a durable name are not on the disk.
   ///
-  /// - Parameter onTheWay: The directories that contain this one. They are used to detect a
-  ///   directory that renames, applied out of order, have moved into itself.
+  /// - Parameter onTheWay: The directories that contain this one. If renames are applied out of
+  ///   order, a directory can contain itself. The set detects this.
   private mutating func entries(
     of directory: UInt64, in directories: [UInt64: [String: UInt64]], _ fates: [Fate],
     _ onTheWay: inout Set<UInt64>, _ losses: inout Set<CrashLoss>

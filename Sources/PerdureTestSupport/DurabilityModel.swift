@@ -6,7 +6,7 @@ import PerdureFileIO
 // file, the durable entries of each directory, and a list of pending changes, oldest first. A power
 // cut keeps some of the pending changes and loses the others. The model builds the resulting disk.
 //
-// The rules, which guarantee no more than FileSystem and File guarantee:
+// The rules. They guarantee no more than the documentation of FileSystem and File:
 //   DM1  `sync(.full)` of a file makes its pending writes durable, but no names.
 //   DM2  `syncDirectory` makes the pending changes of that directory's entries durable, but no
 //        bytes.
@@ -231,7 +231,7 @@ extension DurabilityModel {
     }
   }
 
-  /// Keeps the bytes of a file without any durable or pending name. DM6
+  /// Adds the bytes of a file to `freed`, if the file has no durable or pending name (DM6).
   private mutating func free(_ node: NodeID) {
     guard let bytes = files[node], !bytes.bytes.isEmpty else { return }
     let isNamed = directories.values.contains { $0.values.contains(node) }
@@ -244,7 +244,7 @@ extension DurabilityModel {
     if freed.count > Self.freedMax { freed.removeFirst() }
   }
 
-  /// Forgets older pending changes of a name: they cannot replace a newer durable change.
+  /// Drops older pending changes of a name, because they cannot replace a newer durable change.
   private mutating func forgetOlderEntries(than change: PendingChange, _ durable: [PendingChange.Entry]) {
     for index in pending.indices where pending[index].number < change.number {
       guard case .entries(let older) = pending[index].body else { continue }
@@ -256,7 +256,8 @@ extension DurabilityModel {
     pending.removeAll { if case .entries(let entries) = $0.body { entries.isEmpty } else { false } }
   }
 
-  /// Forgets older forgotten writes: they cannot replace newer durable bytes.
+  /// Drops older writes that a failed sync has forgotten, because they cannot replace newer durable
+  /// bytes.
   private mutating func forgetOverwritten(by write: PendingChange.Write) {
     pending.removeAll { change in
       guard change.isForgotten, case .write(let forgotten) = change.body else { return false }

@@ -1,4 +1,4 @@
-/// Makes each file call of a program fail, in one run for each call and kind of failure.
+/// Makes each file call of a program fail, in two runs for each call and kind of failure.
 ///
 /// The check compares the result of the program with the disks that a power cut leaves after the
 /// failure. So it detects a failed sync that the program ignores. `Notes` is a store on Perdure

@@ -51,7 +51,7 @@ final class RunNotes: Sendable {
     }
   }
 
-  /// Notes the next step.
+  /// Writes the next step of a run into its line.
   func write(_ text: String, line: Int) {
     var bytes = Array(text.utf8.prefix(Self.lineLength - 1))
     bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: Self.lineLength - 1 - bytes.count))
@@ -88,7 +88,7 @@ final class RunNote {
     if let line { RunNotes.shared.end(line) }
   }
 
-  /// Notes the next step.
+  /// Writes the next step into the line.
   func say(_ text: @autoclosure () -> String) {
     guard let line else { return }
     RunNotes.shared.write("\(head): \(text())", line: line)

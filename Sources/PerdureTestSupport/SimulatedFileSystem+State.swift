@@ -25,7 +25,8 @@ extension SimulatedFileSystem.State {
     return (node, content)
   }
 
-  /// Releases a file without a name. Files that are still open remain usable.
+  /// Removes the content of a file without a name, and frees its space. Files that are still open
+  /// remain usable.
   mutating func discard(_ node: NameTree.NodeID) {
     guard let content = contents.removeValue(forKey: node) else { return }
     usedBytes -= min(usedBytes, UInt64(content.count))

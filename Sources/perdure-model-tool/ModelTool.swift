@@ -3,9 +3,9 @@
 //     perdure-model-tool MODEL FILE
 //
 // It generates the classes of a model into a file. The options are in the file `*.perdure.json`
-// beside the model. The tool parses its arguments by itself, because it is a part of the first
-// build of every package that uses the plugin. Findings have the format of compiler diagnostics, so
-// build systems show them at the lines of the model.
+// beside the model. The tool does not use swift-argument-parser, because every package that uses
+// the plugin builds the tool. Findings have the format of compiler diagnostics, so build systems
+// show them at the lines of the model.
 
 import PerdureFileIO
 import PerdureModelGenerating

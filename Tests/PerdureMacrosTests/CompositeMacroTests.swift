@@ -178,7 +178,7 @@ struct CompositeMacroTests {
     }
     #expect(
       complaints("@Attribute(.composite) var a: B")
-        == ["\"a\" is an element by its type, a composite or an attribute @ @Attribut"])
+        == ["The type of \"a\" decides whether it is a composite @ @Attribut"])
     #expect(complaints("@Attribute(.minimum(1)) @Attribute var a: Int").count == 1)
     #expect(complaints("@Attribute var a: Int { 1 }").count == 1)
     #expect(complaints("@Attribute(.minimum(1), originalName: \"b\") var a: Int") == [])

@@ -138,7 +138,7 @@ struct PropertiesExtensionTests {
     func complaints(_ source: String) -> [String] { expand("EntityBaseMacro", source).complaints }
     #expect(
       complaints("@EntityBase class A: B { @Relationship(inverse: \"x\") var a: C? }")
-        == ["\"a\" has an inverse, which leads to one entity, and each subclass has its own @ @Relatio"])
+        == ["\"a\" has an inverse for one entity, but each subclass has its own entity @ @Relatio"])
     #expect(
       complaints("@EntityBase class A: B { @FetchTemplate static func f() -> FetchRequest<A> }")
         == ["\"f\" fetches objects of one entity, but \"A\" has none @ f() -> F"])

@@ -13,7 +13,7 @@ struct CompositeElement: Hashable, Sendable {
   enum Verdict: Hashable, Sendable {
     /// The variable is an element.
     case element(CompositeElement)
-    /// The variable is not stored by Swift, so it is ignored.
+    /// The variable is computed or static, so it is ignored.
     case left
     /// The variable cannot be an element. The values are a message with the remedy, and an offset.
     case refused(String, Int)
@@ -121,7 +121,7 @@ struct CompositeElement: Hashable, Sendable {
     }
     if options.has(option: "composite") {
       return (
-        "\"\(name)\" is an element by its type, a composite or an attribute. Remove .composite.",
+        "The type of \"\(name)\" decides whether it is a composite. Remove .composite.",
         marker.offset
       )
     }

@@ -2,8 +2,8 @@
 /// the type `Decimal`. The compiler reads such a literal as a Double, which cannot represent 3.133
 /// exactly. The macro has the text of the literal, and generates a call with this text.
 ///
-/// A literal that no Decimal can represent is not changed: it has more than 38 digits, or is too
-/// large.
+/// A literal that no Decimal can represent is not changed: it has more than 38 digits, or an
+/// exponent outside -128...127.
 enum DecimalLiteral {
   /// The initial value of a variable. It becomes an exact expression if it is a literal and the
   /// type is written as `Decimal`.

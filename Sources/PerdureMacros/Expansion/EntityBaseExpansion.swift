@@ -1,9 +1,9 @@
 /// The members that `@EntityBase` adds to a class without an entity. The variables of the class are
 /// properties of the entities of its subclasses.
 ///
-/// The members are those of `@Entity`, without an entity: `_addProperties` adds the properties to
-/// the description of each entity below. Their slots follow those of the superclass, and the slots
-/// of the subclasses follow them.
+/// The members are those of `@Entity`, but `_addProperties` replaces the description of an entity.
+/// It adds the properties to the description of each entity below. Their slots follow those of the
+/// superclass, and the slots of the subclasses follow them.
 enum EntityBaseExpansion {
   static func members(_ request: Request.AttachedExpansion) -> Reply {
     let declaration = request.declaration
@@ -37,7 +37,7 @@ enum EntityBaseExpansion {
       MarkerArguments(marker.arguments ?? "").has(label: "inverse")
     else { return nil }
     return (
-      "\"\(property.name)\" has an inverse, which leads to one entity, and each subclass has its own. Declare it in "
+      "\"\(property.name)\" has an inverse for one entity, but each subclass has its own entity. Declare it in "
         + "the subclasses, or remove the inverse.", marker.offset
     )
   }

@@ -4,12 +4,13 @@
 //
 //   I1. The object is inserted first, with its defaults, and its hook `awakeFromInsert()` is
 //       called. Then the given values are set. An omitted value changes nothing, except for an
-//       optional property with an initial value: it is set to that value again, even if the hook
-//       changed it (I2).
-//   I2. An omitted value must differ from every given value. For a property that is not optional,
-//       the parameter is an optional, which is nil if omitted. For an optional property without an
-//       initial value, nil changes nothing. Only an optional property with an initial value needs
-//       that value as the parameter's default, because an explicit nil must set nil.
+//       optional property with an initial value. The initializer sets that property to its initial
+//       value again, even if the hook changed it (I2).
+//   I2. The initializer distinguishes an omitted value from every given value. For a property that
+//       is not optional, the parameter is an optional, which is nil if omitted. For an optional
+//       property without an initial value, nil changes nothing. Only an optional property with an
+//       initial value needs that value as the parameter's default, because an explicit nil must set
+//       nil.
 //   I3. The initializer has the access level of the class. Its parameters are the properties that
 //       are as visible as the class, because the types of other properties may be less visible.
 
@@ -85,7 +86,7 @@ extension ManagedProperty {
   /// The initial value of an optional property.
   fileprivate var optionalInitialValue: String? { isOptional && !isRequired ? defaultValue : nil }
 
-  /// The name of the declaration for that value.
+  /// The name of the declaration in `_Slot` that returns the initial value.
   fileprivate var defaultName: String { "_defaultOf_\(name)" }
 
   /// The type of the parameter, with its default.

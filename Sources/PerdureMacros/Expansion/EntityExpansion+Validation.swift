@@ -35,7 +35,8 @@ extension EntityExpansion {
   }
 
   /// The properties with a validation function, and the function's name. The macro does not see
-  /// inherited properties, so any function that takes `inout Any?` counts as the validation of one.
+  /// inherited properties, so any function that takes `inout Any?` counts as the validation of an
+  /// inherited property.
   private var validatedProperties: [(property: String, function: String)] {
     let own = Dictionary(
       properties.map { (Self.validationName($0.name), $0.name) }, uniquingKeysWith: { first, _ in first })

@@ -14,9 +14,12 @@
 ///     convenience init(context:email:…)                            a parameter for each property
 ///     func addToProjects(_:), removeFromProjects(_:)               for each to-many property
 ///
+/// A slot is the position of a property in an entity. The properties of the superclass come first,
+/// and a composite has a slot for each leaf.
+///
 /// The type of a variable determines the kind of property, and only the compiler knows types. So
-/// the description contains one overloaded call for each property. Each call is a separate
-/// statement, because type checking a list of them takes long.
+/// `_description` calls an overloaded function once for each property. Each call is a separate
+/// statement, because type checking a list of calls is slow.
 struct EntityExpansion {
   let type: TypeSyntax
   let superclass: String
@@ -96,8 +99,9 @@ struct EntityExpansion {
       """
   }
 
-  /// A composite has one slot for each leaf, and only its type knows their number. So the
-  /// properties after a composite count from its end, which is computed once.
+  /// The declarations of the slots. A composite has one slot for each leaf, but the macro does not
+  /// know the number of leaves. So the slots after a composite are relative to its end, a constant
+  /// that the program computes once.
   func constants(from base: String) -> [String] {
     var (origin, offset) = (base, 0)
     var lines: [String] = []
@@ -119,7 +123,8 @@ struct EntityExpansion {
     return lines + [line(hasExtension ? "_ownCount" : "_count")]
   }
 
-  /// The number of slots of a class with an extension, which is not known here.
+  /// The declaration of the number of slots, for a class with an extension. The macro does not see
+  /// the extension, so the extension's code counts the slots.
   private var extendedCount: [String] {
     hasExtension ? ["  \(access)static var _count: Int { \(type.name)._ExtensionSlot._count }"] : []
   }
@@ -220,7 +225,7 @@ struct EntityExpansion {
     ]
   }
 
-  /// Returns the hooks that the class has, so that other hooks cost nothing.
+  /// The override that lists the hooks of the class, so that other hooks cost nothing.
   var lifeCycleOverride: String {
     "\(overrideAccess)override class var _lifeCycle: Perdure._LifeCycle { \(lifeCycle) }"
   }

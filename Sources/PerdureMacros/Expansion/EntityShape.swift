@@ -40,7 +40,7 @@ extension TypeSyntax {
     return nil
   }
 
-  /// An initializer that would make an object without a context, and its offset.
+  /// The problem of an initializer that would make an object without a context.
   var initializerProblem: Problem? {
     let own = initializers.first { !$0.modifiers.contains("convenience") && $0.firstLabel != "_" }
     return own.map {
@@ -51,7 +51,8 @@ extension TypeSyntax {
     }
   }
 
-  /// The attributes that make this a class of managed objects, beginning with `@Entity`.
+  /// The attributes that make this a class of managed objects: first `@Entity`, then `@EntityBase`,
+  /// then `@Accessors`.
   var entityAttributes: [AttributeSyntax] {
     ["Entity", "EntityBase", "Accessors"].flatMap { name in attributes.filter { $0.name == name } }
   }
@@ -67,7 +68,8 @@ extension TypeSyntax {
     "Identifiable", "NSObject", "Observable", "ObservableObject", "Sendable",
   ]
 
-  /// An initializer that prevents the compiler's error about variables that were also rejected.
+  /// An initializer that is added if variables were rejected. It prevents a second error, by the
+  /// compiler, about the same variables.
   static let initializer = "required init(_ seed: Perdure.ObjectSeed) {}"
 }
 
@@ -80,7 +82,7 @@ extension Request.AttachedExpansion {
     DeclarationScanner.attribute(attribute.source).map { ($0.name, attribute.offset + $0.offset) }
   }
 
-  /// Whether the attribute is a repetition on the same declaration.
+  /// Whether the expanded attribute is one of `attributes`, but not the first.
   func isAgain(in attributes: [AttributeSyntax]) -> Bool {
     attributes.dropFirst().contains { declaration.offset + $0.offset == attributeSyntax?.offset }
   }

@@ -1,4 +1,4 @@
-/// The class of a macro that adds members, with its variables as properties. `@Entity`,
+/// A class to which a macro adds members, with its variables as properties. `@Entity`,
 /// `@EntityBase` and `@Accessors` share it, and each adds its own checks.
 struct ExpandedClass {
   let type: TypeSyntax
@@ -25,8 +25,8 @@ struct ExpandedClass {
 }
 
 extension Request.AttachedExpansion {
-  /// The reply for a class that has a problem as a whole; nil without a problem. The initializer is
-  /// added in any case, so that the compiler reports only this problem.
+  /// The reply for a class that has a problem as a whole; nil without a problem. The reply adds the
+  /// initializer to a class, so that the compiler reports only this problem.
   func reply(to problem: ManagedProperty.Problem?, of type: TypeSyntax) -> Reply? {
     guard let problem else { return nil }
     // If a class has several such attributes by mistake, only the first reports the error.

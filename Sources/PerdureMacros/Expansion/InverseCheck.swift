@@ -13,7 +13,8 @@ enum InverseCheck {
     return "private static func _inverseOf_\(property.name)() { _ = \(destination)._Slot.\(inverse) }"
   }
 
-  /// The class at the other end, if the type is written in one of the usual forms.
+  /// The class at the other end, if the type is written as `T`, `T?`, `ToMany<T>` or
+  /// `OrderedToMany<T>`.
   private static func destination(of type: String) -> String? {
     let object = type.hasSuffix("?") ? String(type.dropLast()) : type
     let destination = ManagedProperty.toManyElement(of: type) ?? object

@@ -1,5 +1,5 @@
-/// Recognizes initial values that are made for each object: the time and a UUID. Any other initial
-/// value is computed once, because the model contains it.
+/// Recognizes initial values that are computed for each new object: the current time and a new
+/// UUID. Any other initial value is computed once, because the model contains it.
 enum MadeDefault {
   /// The case of `DefaultValue` for an initial value; nil if the value is the same for all objects.
   static func of(_ value: String?, type: String) -> String? {

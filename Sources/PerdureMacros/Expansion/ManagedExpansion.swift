@@ -41,8 +41,8 @@ struct ManagedExpansion {
   /// The type as a further argument.
   private var type: String { binding.type.map { ", (\($0)).self" } ?? "" }
 
-  /// Accessors of a transient attribute. Its default is made at the first read, if the model does
-  /// not know its type or cannot contain one value for all objects.
+  /// Accessors of a transient attribute. Its default is computed at the first read, if the model
+  /// does not know its type or cannot contain one value for all objects.
   private var transientAccessors: String {
     let isMade = MadeDefault.of(binding.initializer, type: binding.type ?? "") != nil
     let label = isMade ? "made" : "default"
@@ -56,8 +56,8 @@ struct ManagedExpansion {
       """
   }
 
-  /// Whether the value is derived, so that there is no setter. If the source mentions a setter, as
-  /// in `private(set)`, Swift requires one; the object then rejects the new value.
+  /// Whether the variable gets no setter because its value is derived. If the source mentions a
+  /// setter, as in `private(set)`, Swift requires one; the object then rejects the new value.
   private static func isDerived(_ variable: VariableSyntax) -> Bool {
     ManagedProperty.isDerived(variable) && !variable.modifiers.contains { $0.hasSuffix("(set)") }
   }

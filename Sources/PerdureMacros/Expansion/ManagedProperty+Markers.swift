@@ -1,6 +1,6 @@
 // Finds markers and types that contradict each other, as far as the source text shows it. A macro
-// sees only the names of types: `Price` may be the type of values, and `Company` a class of
-// objects. So the compiler decides uncertain cases.
+// sees only the names of types. It cannot know that `Price` is a type of values, and `Company` a
+// class of objects. So the compiler decides uncertain cases.
 
 extension ManagedProperty {
   typealias Problem = (message: String, offset: Int)
@@ -19,7 +19,7 @@ extension ManagedProperty {
     )
   }
 
-  /// A repeated marker, one of which would be ignored.
+  /// The problem of a marker that is written twice. One of the two would be ignored.
   static func repeatedMarker(of variable: VariableSyntax) -> Problem? {
     for name in ["Attribute", "Relationship"] {
       let markers = variable.attributes.filter { $0.name == name }
@@ -132,7 +132,7 @@ extension ManagedProperty {
       + ".elementDefaults."
   }
 
-  /// Why a computed variable cannot have the accessors of its attribute; nil if it can.
+  /// Why a computed variable cannot implement the accessors of its attribute; nil if it can.
   private static func customProblem(_ name: String, _ variable: VariableSyntax) -> Problem? {
     guard isCustom(variable), isTransformed(variable) || isComposite(variable) || isDerived(variable),
       let marker = variable.attribute("Attribute")
@@ -143,7 +143,7 @@ extension ManagedProperty {
     )
   }
 
-  /// The first option that only the elements of a composite can have; nil if there is none.
+  /// The first option that a composite attribute cannot have; nil if there is none.
   private static func otherOption(_ options: String) -> String? {
     let options = MarkerArguments(options)
     if options.has(label: "derived") { return "\"derived\"" }

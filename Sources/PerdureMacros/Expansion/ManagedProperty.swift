@@ -37,8 +37,8 @@ struct ManagedProperty: Hashable, Sendable {
   enum Verdict: Hashable, Sendable {
     /// The variable is a property that Perdure manages.
     case managed(ManagedProperty)
-    /// The variable has no stored value: it is computed, static, lazy, or marked `@Transient` or
-    /// `@Fetched`.
+    /// Perdure does not manage the variable: it is computed, static, lazy, an override, or marked
+    /// `@Transient` or `@Fetched`.
     case left
     /// The variable cannot be managed. The values are a message with the remedy, and an offset.
     case refused(String, Int)
@@ -118,8 +118,7 @@ struct ManagedProperty: Hashable, Sendable {
       || !Set(variable.modifiers).isDisjoint(with: ["static", "class", "lazy", "override"])
   }
 
-  /// The remedy for a property with observers: accessors written by the program, if the property
-  /// may have them.
+  /// The remedy for a property with observers: custom accessors, if the property may have them.
   private static func insteadOfObservers(
     _ name: String, _ binding: BindingSyntax, _ variable: VariableSyntax
   ) -> String {
@@ -137,7 +136,7 @@ struct ManagedProperty: Hashable, Sendable {
       + "Or mark the property @Transient."
   }
 
-  /// Accessors of the program, as an example.
+  /// An example of custom accessors.
   private static func customForm(_ name: String, _ type: String) -> String {
     let primitive = primitiveName(name)
     return
@@ -145,7 +144,7 @@ struct ManagedProperty: Hashable, Sendable {
       + "\(primitive) = newValue; didChangeValue(forKey: \"\(name)\") } }"
   }
 
-  /// The name of the variable with the stored value of an attribute, for its accessors.
+  /// The name of the generated variable through which custom accessors use the stored value.
   static func primitiveName(_ name: String) -> String {
     "primitive" + name.prefix(1).uppercased() + name.dropFirst()
   }

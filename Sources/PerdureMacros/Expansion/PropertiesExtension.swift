@@ -10,11 +10,11 @@
 ///     func addToProjects(_:), removeFromProjects(_:)                for each to-many property
 ///
 /// The macro of a class does not see extensions of the class, and the macro of an extension does
-/// not see the class. So the code of each uses names of the other. The compiler reports a class or
-/// an extension without the other one.
+/// not see the class. So the generated code of each refers to names that the other macro generates.
+/// If the class or the extension lacks its macro, the compiler reports these names.
 ///
-/// An extension cannot override members. So the class declares validations, and properties whose
-/// accessors the program implements.
+/// An extension cannot override members. So validations, and properties with custom accessors, must
+/// be in the class.
 struct PropertiesExtension {
   /// The shared parts of the generated code. Its options and its superclass are not used.
   let entity: EntityExpansion
@@ -76,7 +76,7 @@ extension EntityExpansion {
   /// The label of the argument of `@Entity`.
   static let extensionLabel = "propertiesInExtension"
 
-  /// The type that the extension's code needs, if there is one.
+  /// The type that the extension's code needs; empty if the class has no such extension.
   var extensionBase: [String] {
     guard hasExtension else { return [] }
     return [
@@ -91,7 +91,7 @@ extension EntityExpansion {
 }
 
 extension TypeSyntax {
-  /// Whether it is an extension with properties.
+  /// Whether it is an extension with `@EntityProperties`.
   var isPropertiesExtension: Bool {
     keyword == "extension" && attributes.contains { $0.name == "EntityProperties" }
   }

@@ -2,7 +2,7 @@
 // list of templates of the class, and the bodies of these functions.
 
 extension TemplateFunctionSyntax {
-  /// The problem of the function.
+  /// The first problem of the function; nil if there is none.
   var problem: ManagedProperty.Problem? {
     if isConditional {
       return ("\"\(name)\" is inside #if, so the model would depend on the build. Move it out.", offset)
@@ -14,7 +14,7 @@ extension TemplateFunctionSyntax {
     return nil
   }
 
-  /// The constant of the template.
+  /// The name of the template's constant in `_Slot`.
   var constant: String { "_templateOf_\(name)" }
 
   /// The declaration of the constant in `_Slot`.

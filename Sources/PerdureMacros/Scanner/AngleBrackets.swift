@@ -1,6 +1,6 @@
-/// Finds the `<` that open generic arguments, judged by the tokens up to the matching `>`. There
-/// must be a `>`, and only tokens that a type can contain before it. In an expression, the token
-/// after the `>` also decides whether these are generic arguments.
+/// Finds each `<` that may open generic arguments: it has a matching `>`, and types can contain all
+/// tokens between the two. In an expression, the token after the `>` also decides whether these are
+/// generic arguments.
 ///
 /// One pass finds all of them and visits each token once, whatever the source.
 struct AngleBrackets {

@@ -68,7 +68,7 @@ extension DeclarationScanner {
 
   /// Whether the token after a `>` shows that it ends generic arguments and is not a comparison.
   private func endsArguments(_ end: Int) -> Bool {
-    // After `>?` and similar operators, the tokens belong to a type.
+    // An operator that continues after its last `>`, such as `>?`, always ends generic arguments.
     guard tokens[end].text.last == ">", end + 1 < tokens.count else { return true }
     let follower = tokens[end + 1]
     if follower.is("(") || follower.is("[") { return !follower.startsLine }
@@ -87,7 +87,8 @@ extension DeclarationScanner {
     }
   }
 
-  /// Skips `#if` to the position after its `#endif`, if it has members of the expression before it.
+  /// Skips an `#if` block if it contains members of the expression before it. Returns whether it
+  /// did.
   private mutating func skipPostfixConditions() -> Bool {
     let isPostfix = lookAhead { ahead in
       repeat { ahead.skipDirective() } while ahead.isNext("#if")

@@ -128,7 +128,8 @@ extension DeclarationScanner {
     return nil
   }
 
-  /// The label of the first parameter of the initializer before `position`, which is not changed.
+  /// The label of the first parameter of the initializer before `position`. `position` is not
+  /// changed.
   private mutating func firstLabel() -> String? {
     lookAhead { ahead in
       while ahead.isNext("?") || ahead.isNext("!") { ahead.position += 1 }

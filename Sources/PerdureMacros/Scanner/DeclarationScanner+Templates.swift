@@ -6,7 +6,7 @@ struct TemplateFunctionSyntax: Hashable, Sendable {
   let isStatic: Bool
   let hasBody: Bool
   let isConditional: Bool
-  /// The attribute.
+  /// The attribute `@FetchTemplate`.
   let marker: AttributeSyntax
   let offset: Int
 }

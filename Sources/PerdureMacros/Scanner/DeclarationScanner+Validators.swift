@@ -1,7 +1,7 @@
 extension DeclarationScanner {
   /// The function whose name is at `position`, if it can be the validation of a property. Its name
-  /// consists of `validate` and the property's name. It has one argument without a label, `throws`,
-  /// and has no result. `position` is not changed.
+  /// consists of `validate` and the property's name. The function takes one argument without a
+  /// label, throws, and returns nothing. `position` is not changed.
   mutating func validator() -> ValidatorSyntax? {
     lookAhead { ahead in
       guard let name = ahead.next?.text, name.hasPrefix("validate"), name.count > "validate".count else {

@@ -5,8 +5,8 @@
 /// 2. A declaration with a body ends after its braces.
 /// 3. A type or an expression ends at a `,` `;` or `=` or at a closing bracket. It also ends before
 ///    a line that begins with a token that cannot continue it, if the previous token can end it.
-/// 4. Angle brackets count inside types, where they cannot be operators. In an expression, they
-///    count if their content can be types and the next token cannot be an operand.
+/// 4. Inside a type, `<` and `>` are brackets, because they cannot be operators. In an expression,
+///    they are brackets if their content can be types and the next token cannot be an operand.
 ///
 /// `Scripts/ScannerComparison` compares it with SwiftParser.
 struct DeclarationScanner {
@@ -76,7 +76,7 @@ struct DeclarationScanner {
     } while depth > 0
   }
 
-  /// Calls `find`, and then restores `position`. The steps of `find` count.
+  /// Calls `find`, and then restores `position`. `steps` includes the steps of `find`.
   mutating func lookAhead<Finding>(_ find: (inout DeclarationScanner) -> Finding) -> Finding {
     let start = position
     let result = find(&self)

@@ -118,8 +118,8 @@ extension Lexer {
 
   /// Whether a `/` begins a regular expression.
   ///
-  /// An expression must be able to begin here, and no space follows the `/`. The line contains
-  /// another `/` without a space before it, before any unopened parenthesis is closed.
+  /// It does if an expression can begin here, and no space follows the `/`. Also, the next `/` of
+  /// the line has no space before it, and no unmatched `)` is between the two.
   mutating func startsRegex() -> Bool {
     guard byte(1) != 0x20, byte(1) != 0x09, byte(1) != UInt8(ascii: "/"), byte(1) != UInt8(ascii: "*") else {
       return false

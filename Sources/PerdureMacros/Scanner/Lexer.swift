@@ -1,7 +1,7 @@
 /// Splits Swift source into tokens.
 ///
-/// The source has passed the compiler's parser, so it is well formed. But any bytes give tokens: an
-/// unterminated comment or string ends with the source.
+/// The source has passed the compiler's parser, so it is well formed. But the lexer accepts any
+/// bytes: an unterminated comment or string ends with the source.
 struct Lexer {
   let bytes: [UInt8]
   var offset = 0

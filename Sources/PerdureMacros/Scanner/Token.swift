@@ -1,7 +1,7 @@
 /// A token of Swift source. Comments and white space are between tokens.
 struct Token: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
-    /// A word, even in backticks, whether it is a keyword or not; and `$0`.
+    /// A keyword or an identifier, with or without backticks; also `$0`.
     case word
     /// A word that follows `#`: a directive or a macro.
     case pound

@@ -4,7 +4,8 @@ struct JSONError: Error, Hashable {
   let offset: Int
 }
 
-/// Reads one JSON value that must fill all the bytes. Any bytes give a value or an error.
+/// Reads one JSON value that must fill all the bytes. It accepts any bytes, and returns a value or
+/// throws an error.
 struct JSONReader {
   /// The maximum nesting of arrays and objects. The compiler's messages have about six levels.
   private static let depthLimit = 100
@@ -133,13 +134,13 @@ extension JSONReader {
     let first = try codeUnit()
     if let scalar = Unicode.Scalar(first) { return scalar }
     guard (0xd800..<0xdc00).contains(first), next == UInt8(ascii: "\\") else {
-      throw fail("half a character")
+      throw fail("a surrogate without its pair")
     }
     offset += 1
-    guard next == UInt8(ascii: "u") else { throw fail("half a character") }
+    guard next == UInt8(ascii: "u") else { throw fail("a surrogate without its pair") }
     offset += 1
     let second = try codeUnit()
-    guard (0xdc00..<0xe000).contains(second) else { throw fail("half a character") }
+    guard (0xdc00..<0xe000).contains(second) else { throw fail("a surrogate without its pair") }
     let value = 0x10000 + (first - 0xd800) << 10 + (second - 0xdc00)
     guard let scalar = Unicode.Scalar(value) else { throw fail("no character") }
     return scalar

@@ -2,8 +2,8 @@
 //
 // RISK: this protocol is part of the Swift project, but it is not documented as stable. It was
 // observed with Swift 6.3 (protocol version 7). The plugin checks the version in the first message.
-// If it does not know the version, it answers every expansion with an error message at the
-// attribute. So a user never gets an obscure failure. Reading is tolerant: unneeded members are
+// If the compiler's version is newer, the plugin answers every expansion with an error message at
+// the attribute. So a user never gets an obscure failure. Reading is tolerant: unneeded members are
 // ignored.
 //
 //     compiler                                   plugin
@@ -15,8 +15,8 @@
 //       attributeSyntax, declSyntax,                  position: {fileName, offset},
 //       lexicalContext: [syntax], …}}                 highlights: [], notes: [], fixIts: []}]}}
 //
-// A syntax is {kind, source, location: {fileID, fileName, offset, line, column}}; the offset counts
-// UTF-8 bytes from the start of the file to the start of `source`.
+// A syntax is {kind, source, location: {fileID, fileName, offset, line, column}}. The offset is
+// that of `source` in the file, in UTF-8 bytes.
 
 /// A piece of the user's source, as the compiler sends it.
 struct SyntaxText: Hashable, Sendable {

@@ -24,10 +24,10 @@ struct CodePlanner {
     superentities = Set(model.entities.compactMap(\.superentityName))
   }
 
-  /// Entities without their own class have objects of the base class.
+  /// The class names of entities that have no class of their own.
   private static let baseClasses: Set<String> = ["ManagedObject", "NSManagedObject"]
 
-  /// The plan, as far as there is no problem.
+  /// Makes the plan. The plan is complete only if `problems` is empty.
   mutating func plan(named modelName: String) -> CodePlan {
     let sorted = model.entities.sorted { $0.name < $1.name }
     for entity in sorted { chooseClass(of: entity) }
@@ -143,7 +143,8 @@ struct CodePlanner {
       let collection = relationship.isOrdered ? "OrderedToMany" : "ToMany"
       return PlannedProperty(
         description: property,
-        // A required object is absent until it is set, and reading it would stop the program.
+        // The type is optional even if the relationship is required. A new object has no partner
+        // yet, and a property that is not optional would stop the program when it is read.
         type: relationship.isToMany ? "\(collection)<\(destination)>" : "\(destination)?", form: .plain,
         slot: slot, destination: destination)
     }
@@ -151,8 +152,8 @@ struct CodePlanner {
 
   /// The type of an attribute's values, and how they are read.
   ///
-  /// An attribute of a type that the model does not know may have no value, even if it is required.
-  /// The reason: no value is known for a new object.
+  /// If the model does not know the type of a transient or transformed attribute, the type is
+  /// optional even if the attribute is required. The reason: no value is known for a new object.
   private mutating func typeAndForm(
     of attribute: AttributeDescription, in entity: String
   ) -> (type: String, form: PlannedProperty.Form) {
@@ -170,8 +171,8 @@ struct CodePlanner {
     return (Self.optional(programType ?? "Data", if: mayBeNil(attribute)), .plain)
   }
 
-  /// Whether the property has an optional type. Xcode gives one to every object, because new
-  /// objects have no value.
+  /// Whether the property has an optional type. Xcode makes all types optional that are not scalar,
+  /// because new objects have no values.
   private func mayBeNil(_ attribute: AttributeDescription) -> Bool {
     attribute.isOptional || options.scalars == .file
   }
@@ -208,7 +209,7 @@ struct CodePlanner {
 
   // MARK: Composites
 
-  /// Plans the struct of a composite attribute, and gives its name.
+  /// Plans the struct of a composite attribute, and returns its name.
   private mutating func planComposite(
     _ composite: CompositeAttributeDescription, path: String, _ entity: String
   ) -> String {

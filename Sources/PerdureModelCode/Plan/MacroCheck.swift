@@ -59,7 +59,7 @@ struct MacroCheck {
       if property.form == .transient, property.type == "Any?" {
         return "The type of the values is not known."
       }
-      if !attribute.isOptional { return "The attribute is required, but its type has no first value." }
+      if !attribute.isOptional { return "The attribute is required, but its type has no initial value." }
       return attribute.defaultValue == nil ? nil : "The attribute has a default."
     case .plain where attribute.type == .transformable:
       return "No transformer reads the bytes of the transformable attribute."

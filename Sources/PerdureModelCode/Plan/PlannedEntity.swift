@@ -35,8 +35,8 @@ struct PlannedComposite: Hashable {
   let elements: [Element]
 }
 
-/// A model with everything that its code needs. Its order does not depend on that of the model,
-/// except for the properties of each entity, whose order is that of the slots.
+/// A model with everything that its code needs. Entities and composites are sorted by name. The
+/// properties of an entity are in the order of their slots.
 struct CodePlan {
   let modelName: String
   /// The model's name as an identifier.
@@ -49,7 +49,7 @@ struct CodePlan {
   let composites: [PlannedComposite]
   /// The modules of classes that are not generated, by the names of these classes.
   let importedModules: [String: String]
-  /// Whether attributes have types that may be the program's own.
+  /// Whether attributes have types that the program may declare.
   let hasProgramTypes: Bool
   /// The classes as they are written in code, by entity, without those of entities that have none.
   let classSpellings: [String: String]
@@ -61,7 +61,7 @@ extension CodePlan {
   }
 
   /// The variables of a template with the types of their parameters, in the order of names. A
-  /// parameter is optional if nil selects objects.
+  /// parameter is optional if the request compares the variable with a value that can be absent.
   func parameters(of template: FetchRequestTemplate) -> [(name: String, type: String)] {
     guard let request = model.templateRequests[template.name] else { return [] }
     return request.variables.sorted { $0.key < $1.key }.map { name, variable in

@@ -1,6 +1,6 @@
 import PerdurePredicates
 
-/// A property in the form of the accessors of a class.
+/// A property with everything that its accessors need.
 struct PlannedProperty {
   /// How a property is read and set.
   enum Form {
@@ -18,7 +18,7 @@ struct PlannedProperty {
   /// The type in Swift, with a question mark if the property may be nil.
   let type: String
   let form: Form
-  /// The first slot.
+  /// The first slot of the property.
   let slot: Int
   /// The class at the other end; nil for attributes.
   let destination: String?

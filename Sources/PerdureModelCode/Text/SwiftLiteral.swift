@@ -28,7 +28,6 @@ enum SwiftLiteral {
     return literal + "\""
   }
 
-  /// An array literal.
   static func array(_ elements: [String]) -> String { "[\(elements.joined(separator: ", "))]" }
 
   /// A dictionary literal, in the order of the keys.

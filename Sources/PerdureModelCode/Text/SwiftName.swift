@@ -14,7 +14,7 @@ enum SwiftName {
     "Any", "as", "await", "false", "is", "nil", "self", "Self", "super", "throws", "true", "try",
   ]
 
-  /// Names that no declaration can have, because a member with such a name is a part of Swift.
+  /// Names that no declaration can have, because Swift reserves them for its own members.
   static let impossible: Set<String> = ["Type", "Protocol", "self", "Self", "init", "Any", "_"]
 
   /// The name as Swift source: in backticks if it is a keyword.

@@ -35,7 +35,7 @@ struct CompositeWriter {
     return " = \(SwiftLiteral.plain(value))"
   }
 
-  /// The initializer that Swift makes is not visible in other modules.
+  /// Writes an initializer, because the one that Swift generates is not visible in other modules.
   private func writeInitializer(to lines: inout CodeLines) {
     let parameters = composite.elements.map { element in
       let value = initialValue(of: element)

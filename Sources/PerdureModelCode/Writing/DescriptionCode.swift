@@ -59,8 +59,8 @@ enum DescriptionCode {
       ])
   }
 
-  /// The name of a case of `AttributeType`, with a dot. The description is the same name, except
-  /// for `objectID`.
+  /// The name of a case of `AttributeType`, with a dot. The type's `description` is this name,
+  /// except for `objectID`.
   private static func caseName(of type: AttributeType) -> String {
     type == .objectID ? ".objectID" : ".\(type)"
   }

@@ -108,6 +108,6 @@ extension EntityDescription {
 }
 
 extension ModelCodeAccess {
-  /// The modifier with a space after it; empty for the level that needs none.
+  /// The modifier with a space after it; empty for `internal`.
   var modifier: String { self == .internal ? "" : "\(rawValue) " }
 }

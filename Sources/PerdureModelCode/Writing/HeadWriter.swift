@@ -26,8 +26,8 @@ struct HeadWriter {
 
   private var modules: [String] { Set(plan.importedModules.values).union(plan.options.imports).sorted() }
 
-  /// The access modifier of an import. A module whose types are in the generated declarations needs
-  /// their access. Swift warns if another import is public.
+  /// The access modifier of an import. An import needs the access level of the generated
+  /// declarations if they use its types. Swift warns about any other public import.
   private func access(isShown: Bool) -> String { isShown ? plan.options.access.modifier : "" }
 
   /// Whether the generated declarations use a module. The model does not name the module of an

@@ -1,7 +1,7 @@
 import PerdurePredicates
 
-/// Writes the declarations of a model as a whole: its classes, the model itself, and functions that
-/// make requests of its templates.
+/// Writes the declarations of a model as a whole: the list of its classes, the model itself, and
+/// functions that make requests from its templates.
 struct ModelWriter {
   let plan: CodePlan
 

@@ -79,7 +79,7 @@ struct CrossingReduction {
     }
   }
 
-  /// Exchanges neighbours of a layer if that removes crossings.
+  /// Exchanges adjacent nodes of a layer if that removes crossings.
   private mutating func exchangeNeighbours() {
     for _ in 0..<Self.exchangeCount {
       var hasChanged = false

@@ -73,7 +73,7 @@ extension LayoutGraph {
     case .relationship(_, .from): return true
     case .relationship: break
     }
-    // One object of the left end has many of the right end.
+    // If the ends differ, an end with one object is at the left, and an end with many at the right.
     if edge.from.head != edge.to.head { return edge.to.head == .one }
     return false
   }

@@ -1,8 +1,8 @@
 /// Removes small steps from lines, and places where two lines cover each other.
 ///
 /// `VerticalPositions` minimizes distances on average, so a long line may have a small step in
-/// every gutter. This step gives the bends of a line the same height, as far as their neighbours
-/// allow it.
+/// every gutter. `Straightening` gives the bends of a line the same height, as far as their
+/// neighbours allow it.
 struct Straightening {
   /// The least space between a box and the line or the box above or below it.
   private static let gapMin = 14

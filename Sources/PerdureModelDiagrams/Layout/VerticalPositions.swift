@@ -9,7 +9,7 @@ struct VerticalPositions {
   /// A link between two bends is part of a long line, which should be straight.
   private static let bendWeight = 6
 
-  /// The neighbours for which a sweep makes links horizontal.
+  /// The sides of a node whose links a sweep makes horizontal.
   private struct Sides: OptionSet {
     static let left = Sides(rawValue: 1)
     static let right = Sides(rawValue: 2)
@@ -80,7 +80,8 @@ struct VerticalPositions {
   }
 }
 
-/// Least squares under an order (the method of adjacent pools).
+/// Isotonic regression: least squares with ascending values (the pool-adjacent-violators
+/// algorithm).
 enum Monotone {
   /// A target value with a weight: the mean `sum / weight`.
   struct Target {

@@ -109,7 +109,7 @@ extension ModelElement {
     content.compactMap { if case .element(let child) = $0 { child } else { nil } }
   }
 
-  /// The elements of the content that have a name.
+  /// The elements of the content with the name `name`.
   public func children(_ name: String) -> [ModelElement] { children.filter { $0.name == name } }
 
   /// Inserts an element at the position at which Xcode writes it. Elements of earlier kinds come
@@ -119,7 +119,7 @@ extension ModelElement {
   public mutating func insert(_ child: ModelElement) {
     if content.isEmpty { layout.closing = nil }
     let order = Vocabulary.children[name] ?? []
-    // The elements of a composite have a separate order.
+    // The elements of a composite are not sorted by name.
     let isSorted = Vocabulary.sortedKinds.contains(child.name) && name != "composite"
     let siblings = content.indices.filter { index in
       if case .element(let sibling) = content[index] { sibling.name == child.name } else { false }

@@ -59,7 +59,7 @@ final class XMLTagReader: NSObject {
     return reader.tags
   }
 
-  /// Notes the first error.
+  /// Records the error, unless an earlier one is recorded.
   private func refuse(line: Int, _ message: String, _ remedy: String) {
     guard error == nil else { return }
     error = ModelFileError(.syntax, file: file, line: line, message, remedy)

@@ -50,7 +50,7 @@ extension ModelReader {
     return isDerived ? expression : nil
   }
 
-  /// The transformer that the file names. A stored transformable attribute without one has secure
+  /// The transformer that the file names. A stored transformable attribute without one uses secure
   /// archives, as in Core Data.
   private mutating func transformerName(
     _ element: ModelElement, _ attribute: AttributeDescription, _ place: String,

@@ -33,7 +33,7 @@ struct CompositeTable {
   var states: [String: State] = [:]
   /// The number of composites that are being read.
   var depth = 0
-  /// The elements of all uses of composites by entities.
+  /// The number of elements in all uses of composites by entities.
   var count = 0
 
   /// The maximum of `count`.

@@ -78,7 +78,7 @@ extension ElementMaker {
         predicateCount += 1
         info["\(ExtensionKey.predicate)\(predicateCount)"] = predicate.predicateFormat
         if !message.isEmpty { info["\(ExtensionKey.message)\(predicateCount)"] = message }
-      // Models of programs have no such rule.
+      // Only models that are read from a store have such a rule.
       case .unreadablePredicate: break
       }
     }

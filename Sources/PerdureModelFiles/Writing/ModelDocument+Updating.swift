@@ -6,10 +6,11 @@ extension ModelDocument {
   ///
   /// A model that is read from the file is equal, except for the order of entities, properties and
   /// rules. Parts that Core Data does not have are in the user info of attributes, with keys that
-  /// begin with `perdure.`. These are predicates of rules, defaults that are made for each object,
-  /// default bytes, and the absence of a value transformer. The format lacks some settings of fetch
-  /// requests. They are attributes whose names begin with `perdure.`: the order, the offset, the
-  /// paths to prefetch, and whether a fetched property is live. Xcode may remove these attributes.
+  /// begin with `perdure.`. These are predicates of rules, defaults that are computed for each
+  /// object, default bytes, and the absence of a value transformer. The format lacks some settings
+  /// of fetch requests. They are attributes whose names begin with `perdure.`: the order, the
+  /// offset, the paths to prefetch, and whether a fetched property is live. Xcode may remove these
+  /// attributes.
   ///
   /// - Parameter file: The path of the file, for messages.
   /// - Throws: `ModelFileError` with all parts that a file cannot express: several version
@@ -23,8 +24,8 @@ extension ModelDocument {
   /// change. Parts that a model cannot contain stay in the document: diagrams of remaining
   /// entities, settings of Core Data, comments and unknown elements.
   ///
-  /// An entity or property whose renaming identifier is its name in the document is renamed, and
-  /// keeps these parts.
+  /// If the renaming identifier of an entity or property is a name in the document, the element
+  /// with that name is renamed. It keeps these parts.
   ///
   /// - Throws: `ModelFileError` if the document does not describe a valid model, and in the same
   ///   cases as ``init(_:file:)``. The document is then unchanged.

@@ -1,18 +1,18 @@
 // Arithmetic on numbers of mixed kinds.
 //
 //   AR1. A null operand makes the result null. An operand that is not a number is an error.
-//   AR2. Truth values are 0 and 1. If one operand is decimal, the result is decimal. A real operand
-//        is then replaced by the decimal that represents it in comparisons (NumberOrder.swift). So
-//        `price * 1.1` is exact. Otherwise, if one operand is real, the result is real. Otherwise
-//        it is whole.
-//   AR3. A whole result that does not fit in 64 bits is a decimal (exact up to 38 digits). Nothing
-//        overflows or traps.
+//   AR2. Truth values are 0 and 1. If one operand is decimal, the result is decimal, except in the
+//        cases of AR4. A real operand is then replaced by the decimal that represents it in
+//        comparisons (NumberOrder.swift). So `price * 1.1` is exact. Otherwise, if one operand is
+//        real, the result is real. Otherwise it is whole.
+//   AR3. A whole result that does not fit in 64 bits is a decimal (exact up to 38 digits), or a
+//        real number if it is a power. Nothing overflows or traps.
 //   AR4. Products and quotients of decimals with exponents beyond 40 are computed as reals:
 //        Foundation's Decimal traps if the exponent of a result leaves its range. Their sums are
 //        exact (Sums.swift). Calculations with real numbers that no Decimal can represent use reals
-//        too.
-//   AR5. The result of a division by zero is null, and so is its remainder. A whole number divided
-//        by a whole number is whole if there is no remainder.
+//        too. So do powers and remainders of decimals.
+//   AR5. A division by zero gives null, for the quotient and for the remainder. A whole number
+//        divided by a whole number is whole if there is no remainder.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -73,8 +73,8 @@ enum Arithmetic {
 // MARK: By kind
 
 extension Arithmetic {
-  /// Products and quotients of two numbers with this exponent have exponents of at most 119 in
-  /// either direction. Decimal can represent exponents up to 127.
+  /// The limit of AR4 for the exponents of two operands, in either direction. Their products and
+  /// quotients then have exponents of at most 119. Decimal can represent exponents up to 127.
   private static let safeExponent = 40
 
   private static func whole(_ function: FetchFunction, _ a: Int64, _ b: Int64) -> Value {

@@ -82,7 +82,8 @@ enum Conversion {
     }
   }
 
-  /// The decimal rounded to a whole number, according to the rule.
+  /// Rounds a decimal to a whole number: down, up or toward zero. Any other rule rounds toward
+  /// zero.
   static func rounded(_ decimal: Decimal, _ rule: FloatingPointRoundingRule) -> Decimal {
     if decimal.isNaN || decimal.exponent >= 0 { return decimal }
     let whole = truncated(decimal)

@@ -1,4 +1,4 @@
-// The value of an expression during evaluation: plain values, objects, collections of both.
+// The value of an expression during evaluation: a plain value, an object, or a collection of both.
 
 indirect enum Operand {
   case value(Value)

@@ -1,6 +1,4 @@
-// The error of a predicate that cannot be evaluated for an object.
-
-/// A predicate could not be evaluated.
+/// The error of a predicate that cannot be evaluated for an object.
 public struct PredicateEvaluationError: Error, Sendable, CustomStringConvertible {
   /// The kind of a failure.
   public struct Code: Hashable, Sendable, CustomStringConvertible {

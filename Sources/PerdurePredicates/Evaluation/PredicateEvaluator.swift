@@ -17,8 +17,8 @@
 //        otherwise it is an error.
 //   EV7. Under ANY and ALL, a collection operator is applied to each group. If a path crosses
 //        several to-many relationships, each object that has the last of these relationships gives
-//        one group. For example, `ANY teams.members.@count > 1` has one group for each team. It
-//        requires a team with at least two members.
+//        one group. For example, `ANY teams.members.@count > 1` has one group for each team. The
+//        comparison is true if a team has at least two members.
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -75,7 +75,8 @@ public final class PredicateEvaluator {
   }
 }
 
-/// The values of `SELF`, of paths and of variables at a position in the tree.
+/// The value of `SELF`, where paths start, and the values of the variables, at a position in the
+/// tree.
 struct Scope {
   var root: Operand
   var variables: [String: Operand]

@@ -23,12 +23,18 @@ public protocol PropertySource {
   /// - Throws: an error, for example with code `sourceFailed`, that ends the evaluation.
   func value(of property: String) throws(PredicateEvaluationError) -> PropertyResult
 
-  /// Whether a path crosses a to-many relationship after its first step, a to-one relationship of
-  /// this object.
+  /// Whether a path from this object crosses a to-many relationship after its first step.
   ///
-  /// Called only if the to-one relationship has no object. If the result is true, the path gives an
-  /// empty collection instead of null. So `ANY company.employees.name == nil` is false for an
-  /// object without a company.
+  /// The evaluator calls this method if the first step is a to-one relationship without an object.
+  /// If the result is true, the path gives an empty collection instead of null. So
+  /// `ANY company.employees.name == nil` is false for an object without a company.
+  ///
+  /// The evaluator also calls this method to find the groups of a path with a collection operator
+  /// after ANY or ALL, such as `ANY teams.members.@count > 1`.
+  ///
+  /// - Parameters:
+  ///   - relationship: The property of the first step.
+  ///   - path: The names of the later steps.
   func reachesMany(through relationship: String, then path: ArraySlice<String>) -> Bool
 }
 

@@ -1,4 +1,4 @@
-// A predicate with the same results and less work.
+// Simplifies predicates: the results are the same, and the evaluation needs less work.
 //
 //   SI1. If the predicate has a result, the simplified one has the same result. Simplification may
 //        remove a part that would throw an error, but never adds an error.

@@ -1,4 +1,5 @@
-// Finds the folding data of one scalar in two lookups.
+// Finds the folding data of one scalar. Three array accesses give its page, its record number and
+// its record.
 //
 // The data is text (FoldingTableData.swift). Each process unpacks it once into pages of 128
 // scalars. Most scalars are on the same empty page. A page contains record numbers. Record 0 is a

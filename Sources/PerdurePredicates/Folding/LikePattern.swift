@@ -46,7 +46,8 @@ package enum LikePattern {
     }
   }
 
-  /// Advances over one character or byte of both texts. Returns nil if they differ.
+  /// Advances over one character or byte of the text and of the pattern. Returns nil if they
+  /// differ.
   private static func step(
     _ text: UnsafeRawBufferPointer, _ position: Int, _ pattern: UnsafeRawBufferPointer, _ mark: Int,
     lowers: Bool

@@ -10,8 +10,8 @@ extension FetchPredicate {
   /// takes text, and `%@` takes any value or nil. A specifier in quotes is plain text. Put user
   /// input into arguments, never into the text.
   ///
-  /// Words may be written in any case. The table lists the constructs. Each example is true for the
-  /// object Ada of the tests.
+  /// Words may be written in any case. The table lists the constructs. Each example is true for
+  /// Ada, an object in Perdure's tests.
   ///
   /// | form | meaning | example |
   /// |---|---|---|

@@ -7,7 +7,8 @@ package enum NearMisses {
   private static let lengthMax = 255
 
   /// Returns at most three known names, nearest first. Their distance is at most a third of the
-  /// name's characters. Names with the same distance are in ascending order. Case is ignored.
+  /// name's characters, or 1 for a name of two characters. Names with the same distance are in
+  /// ascending order. Case is ignored.
   ///
   /// - Complexity: O(k · m²) for k known names and a name of m characters.
   package static func of(_ name: String, in known: some Sequence<String>) -> [String] {

@@ -25,7 +25,7 @@ struct Token: Hashable, Sendable {
 
 struct PredicateLexer {
   let bytes: [UInt8]
-  /// The byte to read next.
+  /// The index of the next byte.
   var position = 0
 
   init(_ format: String) {

@@ -8,9 +8,9 @@
 //   comparison ::= [ANY | SOME | ALL | NONE] expression operator [options] expression
 //
 // Invariants
-//   PR1. After "(" it is not known whether a predicate or an expression follows. One function reads
-//        both and returns which one it was (`Part`). Nothing is read twice, so reading is linear in
-//        the length of the text.
+//   PR1. After "(" a predicate or an expression may follow. One function reads both forms, and
+//        returns the form that it found (`Part`). Only single tokens are read again (`acceptCall`),
+//        so reading is linear in the length of the text.
 //   PR2. Neither the recursion nor the height of the tree exceeds `depthLimit`. So no text
 //        overflows the stack in the parser or in code that traverses the tree. Loops (`1+1+1+…`)
 //        count too, because they grow trees to the left.

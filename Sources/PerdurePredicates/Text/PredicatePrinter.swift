@@ -1,9 +1,9 @@
 // Prints a tree as text that parses to the same tree.
 //
-// Parentheses enclose every AND and OR inside another node, and the operand of NOT. They also
-// enclose an operand that binds less tightly than its position requires. Trees in normal form are
-// parsed back as equal trees (see FetchExpression.swift; AND and OR have two or more parts). Other
-// trees are parsed back in normal form, with the same meaning.
+// Parentheses enclose an AND or OR that is a part of another AND or OR, and the operand of NOT.
+// They also enclose an operand that binds less tightly than its position requires. Trees in normal
+// form are parsed back as equal trees (see FetchExpression.swift; AND and OR have two or more
+// parts). Other trees are parsed back in normal form, with the same meaning.
 
 extension FetchPredicate: CustomStringConvertible {
   /// The predicate as text that can be parsed again. A value of a kind without a literal is written
@@ -73,8 +73,8 @@ extension FetchExpression: CustomStringConvertible {
 
   var printed: String { printed(atLeast: 1) }
 
-  /// The precedence of expressions that an index or a path can follow. See
-  /// PredicateParser+Expression.swift for the others.
+  /// The precedence of expressions that an index or a path can follow. The other precedences are 1
+  /// for set operations, 2 to 4 for `FetchFunction.infix`, and 5 for signs.
   private static let primary = 6
 
   func printed(atLeast minimum: Int) -> String {

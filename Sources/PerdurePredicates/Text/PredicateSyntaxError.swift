@@ -1,6 +1,4 @@
-// The error in the text of a predicate, its position, and the text to write instead.
-
-/// The text of a predicate could not be read. No predicate was made.
+/// The error in the text of a predicate, with its position and the remedy. No predicate was made.
 public struct PredicateSyntaxError: Error, Hashable, Sendable {
   /// The kind of a mistake.
   public struct Code: Hashable, Sendable, CustomStringConvertible {

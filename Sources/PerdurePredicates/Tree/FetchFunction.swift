@@ -25,9 +25,10 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case subtract = "from:subtract:"
   /// `a * b`
   case multiply = "multiply:by:"
-  /// `a / b`: a whole number if both are whole and there is no remainder, otherwise a real number.
+  /// `a / b`: a decimal number if one operand is decimal. Otherwise it is a whole number if both
+  /// operands are whole and there is no remainder, or else a real number.
   case divide = "divide:by:"
-  /// Remainder of the division of whole numbers, with the sign of the dividend.
+  /// Remainder of a division, with the sign of the dividend.
   case modulus = "modulus:by:"
   /// `a ** b`
   case raise = "raise:toPower:"
@@ -55,7 +56,7 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case lowercase = "lowercase:"
   /// Text with case and diacritics folded by ``StringFolding``.
   case canonical = "canonical:"
-  /// Number of characters of text, or of elements of a collection.
+  /// Number of characters of text, of bytes of data, or of elements of a collection.
   case length = "length:"
   /// The time of evaluation.
   case now = "now"
@@ -110,7 +111,7 @@ extension FetchFunction {
     }
   }
 
-  /// The operator with which this function is printed, and its precedence.
+  /// The operator with which this function is printed, and its precedence in the printer.
   package var infix: (symbol: String, precedence: Int)? {
     switch self {
     case .add: ("+", 2)

@@ -1,14 +1,15 @@
-// The edges in the tree of a predicate. Every traversal of a tree is recursive, and so are its
-// deallocation, comparison and hashing. So no tree may be deeper than `levelMax`. A part that would
-// exceed this depth is replaced by a fixed predicate, which every fetch rejects.
+// The parts of AND, OR and NOT, which are the edges in the tree of a predicate. Every traversal of
+// a tree is recursive, and so are its deallocation, comparison and hashing. So no tree may be
+// deeper than `levelMax`. A part that would exceed this depth is replaced by a fixed predicate,
+// which every fetch rejects.
 //
 //   PJ1. Parts and comparisons store the number of their levels. So joining costs O(1) for each
 //        part.
 //   PJ2. Above `plainMax` levels, AND in AND and OR in OR are flattened, into groups of `groupMax`
 //        parts. So a tree that a loop builds stays shallow. Each join copies at most `groupMax`
-//        parts of an operand, and rarely flattens more. In theory, `&&`, `||`, `.and(_:)` and
-//        `.or(_:)` in a loop are quadratic, with a small factor (60 copies a join at 10,000 joins,
-//        counted).
+//        parts of an operand, and rarely flattens more. A loop of `&&`, `||`, `.and(_:)` or
+//        `.or(_:)` takes quadratic time in theory, but the factor is small: at 10,000 joins, each
+//        join copied 60 parts (counted).
 
 /// The parts of an AND or OR, or the part of a NOT.
 public struct PredicateParts: Sendable {

@@ -75,7 +75,7 @@ extension FetchExpression {
     }
   }
 
-  /// Whether there is nothing below the expression.
+  /// Whether the expression has no children.
   package var isLeaf: Bool {
     switch self {
     case .constant, .keyPath, .variable, .evaluatedObject: true

@@ -7,7 +7,7 @@
 //   numbers    | by value; NaN == NaN         | by value; with NaN none    | NaN first, then value
 //   text       | canonically equivalent,      | by decomposed bytes, or    | by decomposed
 //              | or folded with [c] [d]       | folded: StringComparison   | bytes
-//   date       | by value                     | by time                    | by time
+//   date       | by value; NaN == NaN         | by time; with NaN none     | NaN first, then time
 //   uuid, data | same bytes                   | unsigned bytes             | unsigned bytes
 //   url        | same absolute string         | as its text, no options    | as its text
 //   reference  | same object                  | none                       | by number
