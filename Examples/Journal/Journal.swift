@@ -42,7 +42,7 @@ enum Program {
     }
   }
 
-  /// Prints a line at once. `print` would buffer several lines.
+  /// Prints a line immediately. `print` would buffer several lines.
   private static func report(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }

@@ -38,7 +38,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
-    // The tests need the program too: two tests start it and end it.
+    // The tests need the program too: `ProcessTests` starts it and ends it.
     .testTarget(
       name: "ShopTests",
       dependencies: [

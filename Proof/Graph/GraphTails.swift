@@ -24,7 +24,7 @@ package struct GraphTails: RotSubject {
     try examine(count, only: only, seed: seed, prefix: prefix, progress).result
   }
 
-  /// Like `run`, but also returns the outcomes. Damages with odd numbers affect bound records.
+  /// Like `run`, but also returns the outcomes. Cases with odd numbers affect bound records.
   package func examine(
     _ count: Int, only: Int?, seed: UInt64, prefix: String, _ progress: ProofProgress
   ) throws -> (result: RotResult, tally: TailTally) {
@@ -34,7 +34,7 @@ package struct GraphTails: RotSubject {
       return try Misplacement(TailedGraph(bindsRecords: binds, &random))
     }
     for index in 0..<(2 * count) where only == nil || only == index {
-      progress.advance(of: 2 * count, "records of graphs in other places")
+      progress.advance(of: 2 * count, "records of graphs at wrong offsets")
       var random = SeededGenerator(seed: seed).derived(UInt64(2 + index))
       let (store, isBound) = (stores[index % 2], index % 2 == 1)
       let (kind, segment) = store.damaged(&random)
@@ -47,7 +47,7 @@ package struct GraphTails: RotSubject {
         if result.findings.count >= RotCampaign.violationsMax { break }
       }
     }
-    result.report = tally.report("graphs under a tail")
+    result.report = tally.report("graphs with a log after the checkpoint")
     return (result, tally)
   }
 

@@ -1,7 +1,7 @@
 import PerdureProving
 import PerdureTestSupport
 
-/// The damages of a graph's segment before the checkpoint.
+/// Makes random damage to a graph's segment before the checkpoint.
 struct Misplacement {
   let graph: TailedGraph
   let file: String
@@ -25,7 +25,7 @@ struct Misplacement {
     versions = byKey.values.sorted { $0[0].offset < $1[0].offset }
   }
 
-  /// The segment after a random damage that changes it, and the kind of the damage.
+  /// The segment after random damage that changes it, and the kind of the damage.
   func damaged(_ random: inout SeededGenerator) -> (kind: String, segment: [UInt8]) {
     while true {
       let (kind, damage) = pick(&random)

@@ -7,7 +7,7 @@ import Testing
 /// records.
 @Suite("Misplaced records before a checkpoint of a graph's store")
 struct GraphTailTests {
-  /// The number of damages to each kind of store.
+  /// The number of cases of damage to each kind of store.
   private static let damageCount = 80
 
   @Test("Every answer by an index agrees with the rows, is an error, or shows an older version of the row")
@@ -53,14 +53,14 @@ struct GraphTailTests {
     #expect(right.findings.map(\.what) == [] && right.count == 1)
   }
 
-  @Test("A part of the campaign `rot` is one damage to a graph, and is counted as a mutation")
+  @Test("A part of the campaign `rot` is one case of damage to a graph, and is counted as a mutation")
   func part() async throws {
     let seed = SeededGenerator.forTest("a graph of the campaign rot").seed
     let campaign = RotCampaign(graphs: GraphTails())
     let result = try await campaign.run(ProofPlan(seed: seed, scale: 1, part: "0|graphs|4"), .silent)
     #expect(result.violations.map(\.what) == [])
     #expect(result.counts.mutations == 1)
-    #expect(result.report.contains { $0.hasPrefix("graphs under a tail, not bound") })
+    #expect(result.report.contains { $0.hasPrefix("graphs with a log after the checkpoint, not bound") })
     await #expect(throws: NoSuchPart.self) {
       try await RotCampaign().run(ProofPlan(seed: seed, scale: 1, part: "0|graphs|4"), .silent)
     }

@@ -91,12 +91,12 @@ package final class ProofDesk: @unchecked Sendable {
   }
 }
 
-/// The current step of one task: a part, in the form of `ProofPlan.part`. The place in the page is
+/// The current step of one task: a part, in the form of `ProofPlan.part`. The slot in the page is
 /// freed when the note is released.
 // Unchecked: only the task that requested the note writes it.
 package final class ProofNote: @unchecked Sendable {
   private let bytes: UnsafeMutableRawBufferPointer?
-  /// Frees the place in the page. It also retains the desk, which keeps the memory mapped.
+  /// Frees the slot in the page. It also retains the desk, which keeps the memory mapped.
   private let onEnd: () -> Void
 
   /// Makes a note that is not in the file.

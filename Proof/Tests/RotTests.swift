@@ -14,7 +14,7 @@ struct RotTests {
     return try await campaign.run(ProofPlan(seed: seed, scale: scale), .silent)
   }
 
-  @Test("Any flipped bit and any other damage causes an error that names its place, or has no effect")
+  @Test("Any flipped bit and any other damage causes an error that names the file and byte, or has no effect")
   func slice() async throws {
     let result = try await run(RotCampaign(), scale: 0.0015)
     #expect(result.violations.map(\.description) == [])
@@ -32,7 +32,7 @@ struct RotTests {
   /// Words of the violations that each deliberate error may cause.
   private static let reasons: [RotCanary: [String]] = [
     // Damaged compressed values can rarely be decompressed. A damaged reference to a blob file
-    // leads to another file. The resulting errors do not name the place of the damage.
+    // leads to another file. The resulting errors do not name the damaged byte.
     .uncheckedRecords: ["the damage is not detected", "a wrong value, or none", "the error "],
     // The record seems valid. Its frame is wrong, but is not checked.
     .repairedRecords: [
@@ -65,18 +65,18 @@ struct RotTests {
   func canaries(_ canary: RotCanary) async throws {
     let scale =
       switch canary {
-      // Reads detect most damages before these checks, and few files end in a tail.
+      // Reads detect most damage before these checks, and few files end in a tail.
       case .uncheckedDamage, .quietVerify, .unreadTails: 0.002
       case .wrongBesideErrors: 0.008
-      // Some damages leave no row that these canaries could change. So more damages are tried. The
-      // campaign ends with the first violation.
+      // In some cases, the damage leaves no row that these canaries could change. So more cases are
+      // tried. The campaign ends with the first violation.
       case .lossySalvage, .inventiveSalvage, .forgetfulSalvage: 0.01
       case .agelessReport: 0.01
       case .unboundRecords, .uncomparedRecords, .uncomparedReads: 0.01
       default: 0.0005
       }
     var (share, result) = (scale, try await run(RotCampaign(canary: canary), scale: scale))
-    // Perhaps no read reaches the error with this seed. Then more damages are tried.
+    // Perhaps no read reaches the error with this seed. Then more cases are tried.
     while result.violations.isEmpty && share < 0.05 {
       share *= 4
       result = try await run(RotCampaign(canary: canary), scale: share)

@@ -46,7 +46,7 @@ enum AlbumWriter {
     }
     try insert(AlbumContent(number: number, isChanged: false), context)
     try context.save()
-    // The context does not keep the large values.
+    // Evicts the large values from the context.
     context.reset()
   }
 

@@ -72,7 +72,7 @@ private class ByHand: ManagedObject {
   var age: Int64 { _get(1) }
 }
 
-/// A class with a macro whose superclass describes its entity without one.
+/// A class with a macro. Its superclass describes its entity without a macro.
 @Entity private final class Below: ByHand { var other: String }
 
 @Suite("Classes with @Accessors")
@@ -163,7 +163,7 @@ struct AccessorClassTests {
     #expect(refusals(context) == [] && hand.seen == 2)
   }
 
-  @Test("A variable of the type TimeInterval has the seconds of a date since the reference date")
+  @Test("A variable of the type TimeInterval reads a date as seconds since the reference date")
   func seconds() throws {
     let context = try context()
     let hand = Hand(context: context)
@@ -192,7 +192,7 @@ struct AccessorClassTests {
     #expect(error?.message.contains("lastName") == true)
   }
 
-  @Test("Accessors with types that do not suit their properties are refused together")
+  @Test("One error names all accessors whose types do not match their properties")
   func mistyped() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -260,7 +260,7 @@ struct AccessorClassTests {
     }
   #endif
 
-  @Test("One class with @Accessors serves several entities with different slots")
+  @Test("One class with @Accessors serves several entities whose slots differ")
   func several() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Town", className: "Labelled", properties: [.string("label")]),

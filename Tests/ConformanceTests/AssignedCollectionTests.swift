@@ -26,7 +26,7 @@ struct AssignedCollectionTests {
     (a, b, c) = (Letter(context: context), Letter(context: context), Letter(context: context))
   }
 
-  @Test("A literal connects exactly its objects, each once, and saves them")
+  @Test("Assigning an array literal connects exactly its objects, each once, and a save stores the links")
   func literal() throws {
     sender.messages = [a, b, a]
     #expect(Set(sender.messages) == [a, b] && sender.messages.count == 2 && a.sender === sender)

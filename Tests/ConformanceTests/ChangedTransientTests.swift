@@ -14,7 +14,7 @@ private final class Tool {}
   @Attribute(.transient) var held: Tool?
 }
 
-/// T1 and X2 of the reference: transient attributes among the changed values.
+/// Behaviours T1 and X2 of Core Data (README.md): transient attributes among the changed values.
 @Suite("Changes of transient attributes")
 struct ChangedTransientTests {
   private func desk() throws -> (ManagedObjectContext, Desk) {

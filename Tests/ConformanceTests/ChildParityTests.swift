@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Rows X15, Q5 and Q6 of contexts: child contexts.
+// Behaviours X15, Q5 and Q6 of Core Data (README.md): child contexts.
 
 @Entity private final class Shelf: ManagedObject {
   var label: String?

@@ -31,7 +31,7 @@ private final class Named: ManagedObject {
 private enum Zoo { final class Keeper: ManagedObject {} }
 private enum Bank { final class Keeper: ManagedObject {} }
 
-/// M2, M5, M6 and M7 of the reference.
+/// Behaviours M2, M5, M6 and M7 of Core Data (README.md).
 @Suite("Classes and entities")
 struct ClassMappingTests {
   private func save(_ context: ManagedObjectContext, _ names: String...) throws {

@@ -38,7 +38,7 @@ import Testing
   var number: Int?
 }
 
-/// A7 of the reference: composite attributes.
+/// Behaviour A7 of Core Data (README.md): composite attributes.
 @Suite("Composite attributes")
 struct CompositeAttributeTests {
   private func context() throws -> ManagedObjectContext {

@@ -3,7 +3,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// A7 of the reference: uses of the elements of composite attributes, in models without classes.
+/// Behaviour A7 of Core Data (README.md): uses of the elements of composite attributes, in models
+/// without classes.
 @Suite("Elements of composite attributes")
 struct CompositePartTests {
   private let address = PropertyDescription.composite(

@@ -75,7 +75,7 @@ private struct Span: CompositeAttributeValue, Equatable {
   }
 }
 
-/// A7 of the reference: composite attributes as structs.
+/// Behaviour A7 of Core Data (README.md): composite attributes as structs.
 @Suite("Structs of composite attributes")
 struct CompositeTypeTests {
   private func context() throws -> ManagedObjectContext { try Sandbox(Ware.self).container.newContext() }

@@ -45,7 +45,7 @@ private struct Note: CodableAttributeValue, Equatable {
   var height: Int = 2
 }
 
-/// A type whose description differs from its raw values.
+/// A type whose content names an element that its description does not have.
 private struct Odd: CompositeAttributeValue {
   var from = 0
 
@@ -92,7 +92,8 @@ private struct Sign: CompositeAttributeValue {
   }
 }
 
-/// A7 of the reference: stored values that a struct cannot read, and initial values.
+/// Behaviour A7 of Core Data (README.md): stored values that a struct cannot read, and initial
+/// values.
 @Suite("Structs of composite attributes and stored values")
 struct CompositeVersionTests {
   private func context() throws -> ManagedObjectContext { try Sandbox(Shop.self).container.newContext() }

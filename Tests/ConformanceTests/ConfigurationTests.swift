@@ -10,7 +10,7 @@ import Testing
   var name: String?
 }
 
-/// M8 of the reference.
+/// Behaviour M8 of Core Data (README.md).
 @Suite("Configurations of stores")
 struct ConfigurationTests {
   private func container(_ configuration: String?, at path: String) throws -> PersistentContainer {

@@ -2,8 +2,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-// Rows X10, X11 and X16: the events of a context that was unobserved for a while, partly refreshed,
-// or pinned.
+// Behaviours X10, X11 and X16 of Core Data (README.md): the events of a context that had no
+// observer for a while, was partly refreshed, or was pinned.
 
 @Entity private final class Letter: ManagedObject {
   var text: String?

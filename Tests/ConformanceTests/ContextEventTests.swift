@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Rows X10 and X11: the events of a context.
+// Behaviours X10 and X11 of Core Data (README.md): the events of a context.
 
 @Entity private final class Playlist: ManagedObject {
   var title: String?

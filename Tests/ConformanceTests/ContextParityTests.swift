@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Rows X1, X3, X4 and X12 of contexts.
+// Behaviours X1, X3, X4 and X12 of Core Data (README.md): contexts.
 
 @Entity private final class Shelf: ManagedObject {
   var label: String?

@@ -21,7 +21,8 @@ import Testing
   @Relationship(inverse: "box", deleteRule: .deny) var items: ToMany<Item>
 }
 
-/// V1 to V5 of the reference, and the codes of its section 1.5, for rules of the model.
+/// Behaviours V1 to V5 of Core Data, and the error codes of section 1.5 (README.md), for rules of
+/// the model.
 @Suite("Validation: rules of the model")
 struct DeclaredRuleTests {
   private func item(_ context: ManagedObjectContext) -> Item {

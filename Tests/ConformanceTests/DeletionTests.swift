@@ -1,7 +1,8 @@
 import Perdure
 import Testing
 
-// The deletion state of an object, and the rules that deny a deletion: rows X2 and V5.
+// The deletion state of an object, and the rules that deny a deletion: behaviours X2 and V5 of Core
+// Data (README.md).
 
 @Entity private final class Landlord: ManagedObject {
   @Relationship(inverse: "landlord", deleteRule: .deny) var flats: ToMany<Flat>

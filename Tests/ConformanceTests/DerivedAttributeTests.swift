@@ -35,7 +35,7 @@ import Testing
   @Attribute(derived: "name") var alias: String?
 }
 
-/// D1 to D7 of the reference.
+/// Behaviours D1 to D7 of Core Data (README.md).
 @Suite("Derived attributes")
 struct DerivedAttributeTests {
   private func sandbox() throws -> Sandbox { try Sandbox(Owner.self, Firm.self, Hand.self) }

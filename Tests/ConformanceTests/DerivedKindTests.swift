@@ -33,7 +33,8 @@ private struct InkTransformer: ValueTransformer {
   @Attribute(derived: "sheet.look") var look: Look?
 }
 
-/// D1 of the reference, for attributes whose values are converted from the values in rows.
+/// Behaviour D1 of Core Data (README.md), for attributes whose values are converted from the values
+/// in rows.
 @Suite("Derived attributes of ids and of transformed values")
 struct DerivedKindTests {
   private func note() throws -> (Note, ManagedObjectContext) {

@@ -3,7 +3,7 @@
 import Perdure
 import Testing
 
-/// The hooks called for the objects of one context, in order.
+/// The calls of hooks in one test, in order.
 final class Diary {
   private(set) var lines: [String] = []
   /// Additional operations of a hook, by "Name.hook". Each operation runs at most `times` times.

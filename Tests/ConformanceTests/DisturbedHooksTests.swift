@@ -1,8 +1,8 @@
 import Perdure
 import Testing
 
-// Hooks that roll back, refresh or reset the objects of the operation in progress: rows X6, X7, X8
-// and X12.
+// Hooks that roll back, refresh or reset the objects of the operation in progress: behaviours X6,
+// X7, X8 and X12 of Core Data (README.md).
 
 @Suite("Hooks that interfere with their callers")
 struct DisturbedHooksTests {

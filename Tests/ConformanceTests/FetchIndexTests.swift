@@ -3,7 +3,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// M10 of the reference: indexes.
+/// Behaviour M10 of Core Data (README.md): indexes.
 @Suite("Indexes of models")
 struct FetchIndexTests {
   private static func model(_ indexes: [FetchIndexDescription]) throws -> ManagedObjectModel {

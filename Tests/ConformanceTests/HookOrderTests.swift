@@ -1,7 +1,8 @@
 import Perdure
 import Testing
 
-// The calls of hooks, their order, and the effect of their changes: rows V1, X6, X7, X8 and X9.
+// The calls of hooks, their order, and the effect of their changes: behaviours V1, X6, X7, X8 and
+// X9 of Core Data (README.md).
 
 @Entity private final class Invoice: ManagedObject {
   var total: Int = 0

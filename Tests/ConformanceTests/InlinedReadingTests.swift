@@ -65,7 +65,7 @@ import Testing
     UUID(uuid: (UInt8(n), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(n)))
   }
 
-  /// What `values` should be after `set(_:)`.
+  /// The expected `values` after `set(_:)`.
   static func values(_ number: Int?) -> [AnyHashable?] {
     let n = number ?? 0
     let required: [AnyHashable?] = [
@@ -180,7 +180,9 @@ struct InlinedReadingTests {
     #expect(gauges[0].isFault && sum(gauges) == 6)
   }
 
-  @Test("A loop reads what another context has saved, after a merge or a refresh", arguments: [true, false])
+  @Test(
+    "After a merge or a refresh, a loop reads the values that another context has saved",
+    arguments: [true, false])
   func others(isMerged: Bool) throws {
     let (sandbox, context, gauges) = try scene()
     context.automaticallyMergesChangesFromParent = isMerged

@@ -39,7 +39,7 @@ struct LaterSaveTests {
     #expect(stored?.customer?.objectID == ids[1])
   }
 
-  @Test("In an automatically merging child of such a context, object(with:) does the same")
+  @Test("In a child that merges automatically, object(with:) returns an instance that can be read and linked")
   func childContext() async throws {
     let parent = container.newContext()
     parent.automaticallyMergesChangesFromParent = true

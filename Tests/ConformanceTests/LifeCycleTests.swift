@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// The order of hooks outside of saves: rows X5, X6, X7, X8 and X12.
+// The order of hooks outside of saves: behaviours X5, X6, X7, X8 and X12 of Core Data (README.md).
 
 @Suite("Life-cycle hooks of objects")
 struct LifeCycleTests {

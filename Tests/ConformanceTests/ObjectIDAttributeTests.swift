@@ -13,7 +13,7 @@ import Testing
   var name: String?
 }
 
-/// A2 of the reference: attributes of the type object id (2000).
+/// Behaviour A2 of Core Data (README.md): attributes of the type object id (type 2000).
 @Suite("Attributes of the type object id")
 struct ObjectIDAttributeTests {
   private func context() throws -> ManagedObjectContext {

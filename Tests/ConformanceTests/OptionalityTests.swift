@@ -16,7 +16,7 @@ private struct Plain: Perdure.ValueTransformer {
   func value(from data: Data) throws -> Any { String(decoding: data, as: UTF8.self) }
 }
 
-/// A2 and A3 of the reference.
+/// Behaviours A2 and A3 of Core Data (README.md).
 @Suite(
   "Optional attributes with variables that are not optional, and required attributes with optional variables")
 struct OptionalityTests {

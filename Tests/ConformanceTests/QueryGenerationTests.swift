@@ -1,7 +1,8 @@
 import Perdure
 import Testing
 
-// Rows X16 and X17: contexts that are pinned to a state, and contexts that merge other saves.
+// Behaviours X16 and X17 of Core Data (README.md): contexts that are pinned to a state, and
+// contexts that merge other saves.
 
 @Entity private final class Account: ManagedObject {
   var owner: String?

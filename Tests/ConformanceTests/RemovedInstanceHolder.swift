@@ -21,8 +21,8 @@ import Testing
   @Relationship(inverse: "likes") var fans: ToMany<Buyer>
 }
 
-/// A context, and all instances that a random test has created or fetched in it. Counts the changes
-/// that the context refuses.
+/// A context, and all instances that a random test has created or fetched in it. Records the
+/// changes that the context refuses.
 final class RemovedInstanceHolder {
   let context: ManagedObjectContext
   var buyers: [Buyer] = []
@@ -30,12 +30,13 @@ final class RemovedInstanceHolder {
   var stamps: [Stamp] = []
   /// The name that the test last read from each instance.
   var names: [ObjectIdentifier: String?] = [:]
-  /// The instances of which the test knows that their objects are deleted.
+  /// The instances whose objects are deleted, as far as the test knows.
   var gone: Set<ObjectIdentifier> = []
   /// The changes that were refused since the last save.
   var refused: [String] = []
-  /// Whether the context may have refused a change without an effect, or of an object that the next
-  /// save deletes. The test cannot know this if another context has removed the object.
+  /// Whether the context may have refused a change that has no effect, or a change of an object
+  /// that the next save deletes. If another context has removed the object, the test cannot know
+  /// this.
   var mayHaveRefused = false
   /// The instances that accepted a name since the last save.
   var named: Set<Buyer> = []
@@ -78,7 +79,7 @@ final class RemovedInstanceHolder {
     (named, names) = ([], [:])
   }
 
-  /// Sets a primitive value. It is reported only if it is refused.
+  /// Sets a primitive value. The next save reports it only if the context has refused it.
   func number(_ buyer: Buyer, _ number: Int) {
     let isRefused = refusesChanges(buyer)
     buyer.setPrimitiveValue(number, forKey: "number")
@@ -104,7 +105,7 @@ extension RemovedInstanceHolder {
     case remove(Stamp)
     case set([Stamp])
 
-    /// The stamps that are connected if they were not.
+    /// The stamps that the change connects.
     var stamps: [Stamp] {
       switch self {
       case .append(let stamp), .insert(let stamp, _): [stamp]
@@ -151,7 +152,8 @@ extension RemovedInstanceHolder {
     note(change, of: buyer, "stamps", isRefused: isKnown, before, Array(buyer.stamps), isOrdered: true)
   }
 
-  /// Changes the unordered relationship of a buyer in the same way. Positions have no effect.
+  /// Changes the unordered relationship of a buyer, as `order` changes the ordered one. Positions
+  /// have no effect.
   func like(_ buyer: Buyer, _ change: LinkChange, _ access: Access) {
     let before = Array(buyer.likes)
     let isRefused = refuses(change, of: buyer, access)
@@ -232,8 +234,8 @@ extension RemovedInstanceHolder {
 }
 
 extension RemovedInstanceHolder.PendingLinks {
-  /// Checks after a save that a new context shows each changed link. An object that the save has
-  /// merged counts as the object that stays.
+  /// Checks after a save that a new context shows each changed link. If the save has merged an
+  /// object into another one, the check uses the other one.
   func check(
     _ holder: RemovedInstanceHolder, _ fresh: ManagedObjectContext, _ place: Comment
   ) throws {
@@ -242,7 +244,8 @@ extension RemovedInstanceHolder.PendingLinks {
     for (stamp, owner) in owners where owner != nil || stamp.managedObjectContext != nil {
       let stored = try fresh.existingObject(with: stamp.objectID) as? Stamp
       let shown = stored?.owner?.objectID
-      // The save inserts a changed object again that another context has deleted, with its links.
+      // If another context has deleted a changed object, the save inserts the object again, with
+      // its links.
       let isBack = owner == nil && shown.map(present.contains) == false
       #expect(
         isBack || shown == owner.map(survivor),
@@ -252,7 +255,7 @@ extension RemovedInstanceHolder.PendingLinks {
       let stored = try fresh.existingObject(with: survivor(buyer)) as? Buyer
       let links = Set(stored?.likes.objectIDs ?? [])
       #expect(links.isSuperset(of: added.map(\.objectID)), "\(place): links of \(buyer.objectID)")
-      // The object that stays has the links of all objects that were merged into it.
+      // The remaining object has the links of all objects that were merged into it.
       let isMerged = survivor(buyer) != buyer.objectID || merged.values.contains(buyer.objectID)
       #expect(isMerged || links.isDisjoint(with: removed.map(\.objectID)), "\(place): \(buyer.objectID)")
     }

@@ -8,7 +8,7 @@ import Testing
 struct RemovedInstanceRandomTests {
   private typealias Holder = RemovedInstanceHolder
 
-  /// The destination of the saves of a history's contexts.
+  /// The contexts of a random history, and the stores or parents that they save into.
   enum Setting: CaseIterable, Sendable {
     /// Two contexts of one store.
     case oneStore
@@ -147,7 +147,8 @@ struct RemovedInstanceRandomTests {
   private func save(_ holder: Holder, _ container: PersistentContainer, _ place: Comment) throws {
     let context = holder.context
 
-    // The count is exact, because setting a property detects every save that a fetch would merge.
+    // The list of refused changes is exact, because setting a property detects every save that a
+    // fetch would merge.
     let (refused, mayHaveRefused) = (holder.refused, holder.mayHaveRefused)
     (holder.refused, holder.mayHaveRefused) = ([], false)
     context.processPendingChanges()

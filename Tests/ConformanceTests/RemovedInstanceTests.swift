@@ -97,7 +97,7 @@ struct RemovedInstanceTests {
     try container.newContext().fetch(Customer.fetchRequest { $0.key == key }).first
   }
 
-  /// The refused changes that the next save reports. The save after it succeeds.
+  /// The refused changes that the next save reports. Empty if the save succeeds.
   private func refused(_ context: ManagedObjectContext) -> [String] {
     #expect(context.hasChanges)
     do throws(PerdureError) {

@@ -1,8 +1,8 @@
 import Perdure
 import Testing
 
-// The hooks of a save and their order (rows X8, X9 and X10), and validation methods (rows V1 to
-// V6).
+// The hooks of a save and their order, and validation methods: behaviours X8, X9, X10 and V1 to V6
+// of Core Data (README.md).
 
 @Suite("Hooks of a save")
 struct SaveHooksTests {

@@ -3,7 +3,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// M8 of the reference and its section 1.13: several stores in a container, one for each
+/// Behaviours M8 and 1.13 of Core Data (README.md): several stores in a container, one for each
 /// configuration.
 @Suite("Containers with several stores")
 struct SeveralStoresTests {

@@ -3,7 +3,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// Section 1.13 and Q16 of the reference: entities that are in several stores.
+/// Behaviours 1.13 and Q16 of Core Data (README.md): entities that are in several stores.
 @Suite("Entities in several stores")
 struct SpreadEntityTests {
   /// Two stores of books. The first store has the titles `left`, and the second store has the

@@ -7,7 +7,8 @@ import Testing
   var title: String
 }
 
-/// Copying, replacing and destroying stores, metadata without opening, and M12 of the reference.
+/// Copying, replacing and destroying stores, metadata without opening, and behaviour M12 of Core
+/// Data (README.md).
 @Suite("Copying, replacing and destroying stores")
 struct StoreManagementTests {
   private func open(_ path: String) throws -> PersistentContainer {

@@ -135,8 +135,8 @@ private final class VaryingTransformer: ValueTransformer {
   var draft: Preferences?
 }
 
-/// A6 and T1 of the reference: transformable attributes (1800), with registered transformers and
-/// with Codable.
+/// Behaviours A6 and T1 of Core Data (README.md): transformable attributes (type 1800), with
+/// registered transformers and with Codable.
 @Suite("Transformable attributes")
 struct TransformableTests {
   private func container() throws -> PersistentContainer {

@@ -20,7 +20,7 @@ private struct Colour: Equatable { var red = 0 }
   @Attribute(.transient) var mark: Colour = Colour(red: 7)
 }
 
-/// T1 to T5 of the reference.
+/// Behaviours T1 to T5 of Core Data (README.md).
 @Suite("Transient attributes")
 struct TransientAttributeTests {
   private func stored(_ context: ManagedObjectContext) throws -> Sketch {

@@ -21,7 +21,7 @@ private final class Cache { var entries: [Int] = [] }
   @Attribute(.transient) var notes: [String] = ["new"]
 }
 
-/// T2 of the reference: values of transient attributes are released.
+/// Behaviour T2 of Core Data (README.md): values of transient attributes are released.
 @Suite("Release of transient values")
 struct TransientLifetimeTests {
   private func pair(_ context: ManagedObjectContext) throws -> (Node, Node) {

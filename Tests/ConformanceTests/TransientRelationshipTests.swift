@@ -15,7 +15,7 @@ import Testing
   @Relationship(deleteRule: .deny, maxCount: 2, transient: true) var queue: ToMany<Track>
 }
 
-/// T2, T3, T5, R3, R4, R8 and R10 of the reference: transient relationships.
+/// Behaviours T2, T3, T5, R3, R4, R8 and R10 of Core Data (README.md): transient relationships.
 @Suite("Transient relationships")
 struct TransientRelationshipTests {
   private func context() throws -> ManagedObjectContext {

@@ -20,8 +20,8 @@ private typealias Tint = Colour?
   @Attribute(.transient) var make: () -> Int? = { 7 }
 }
 
-/// T1 of the reference: the type of a transient attribute, in any spelling, determines whether the
-/// attribute may be nil.
+/// Behaviour T1 of Core Data (README.md): the type of a transient attribute determines whether the
+/// attribute may be nil, in any spelling of the type.
 @Suite("Types of transient attributes")
 struct TransientTypeTests {
   private func palette() throws -> Palette {

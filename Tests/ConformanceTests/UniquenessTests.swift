@@ -3,7 +3,7 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-/// M11, C11 and C12 of the reference: uniqueness constraints.
+/// Behaviours M11, C11 and C12 of Core Data (README.md): uniqueness constraints.
 @Suite("Uniqueness constraints of models")
 struct UniquenessTests {
   /// A person has a unique number, and a name that is unique in a town. A member also has a unique

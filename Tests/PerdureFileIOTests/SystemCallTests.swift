@@ -45,7 +45,7 @@ struct SystemCallTests {
       for call in calls {
         do {
           try call()
-          fatalError("It was done")
+          fatalError("The call beyond the limit succeeded")
         } catch let error as FileIOError {
           guard error.code == .fileTooLarge else { fatalError("\(error)") }
         }
@@ -70,7 +70,7 @@ struct SystemCallTests {
       let bytes = (0..<3000).map { UInt8(truncatingIfNeeded: $0 / 10) }
       do {
         try file.write(bytes, at: 0)
-        fatalError("It was written")
+        fatalError("The write beyond the limit succeeded")
       } catch let error as FileIOError {
         guard error.code == .fileTooLarge, error.offset == 1000 else { fatalError("\(error)") }
       }

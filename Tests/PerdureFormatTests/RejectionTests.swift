@@ -165,9 +165,9 @@ struct Rejection: Sendable, CustomTestStringConvertible {
     field(.groupEntry, "an empty group", 4, 0 as UInt32, .illegalField),
     field(.groupEntry, "a group that is too long", 4, UInt32(FormatLimits.groupLengthMax + 8), .illegalField),
     field(.groupEntry, "a length that is not a multiple of 8", 4, 0x1_2341 as UInt32, .illegalField),
-    field(.groupEntry, "a place in the header of the file", 8, 64 as UInt32, .illegalField),
-    field(.groupEntry, "a place not at a multiple of 8", 8, 0x12_345C as UInt32, .illegalField),
-    field(.groupEntry, "a group that has grown", 8, 0x98_7658 as UInt32, .illegalField),
+    field(.groupEntry, "a file offset in the header of the file", 8, 64 as UInt32, .illegalField),
+    field(.groupEntry, "a file offset not at a multiple of 8", 8, 0x12_345C as UInt32, .illegalField),
+    field(.groupEntry, "a file offset beyond the offset of the group", 8, 0x98_7658 as UInt32, .illegalField),
     field(.groupEntry, "nothing stored", 12, 0 as UInt32, .illegalField),
     field(.groupEntry, "a stored group longer than the unpacked one", 12, 0x1_2348 as UInt32, .illegalField),
   ]

@@ -37,7 +37,8 @@ struct Structure: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// `withUnsafeBytes` that keeps the type of the error, on an aligned copy.
+/// Calls `body` with an aligned copy of the bytes. Unlike `withUnsafeBytes`, it keeps the type of
+/// the error.
 func withBytes<R>(
   _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(FormatError) -> R
 ) throws(FormatError) -> R {

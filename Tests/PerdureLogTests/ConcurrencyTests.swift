@@ -48,7 +48,7 @@ struct ConcurrencyTests {
         return true
       }
       guard values.count == 1, snapshot.count(in: names) == 20, try snapshot.count(in: index) == 20 else {
-        throw Violation("a snapshot mixes \(values)")
+        throw Violation("a snapshot has values of several commits: \(values)")
       }
     }
     try fill(0)
@@ -213,7 +213,7 @@ struct ConcurrencyTests {
         // Takes more pins than one chunk has.
         let many = (0..<20).map { _ in store.snapshot() }
         for snapshot in many {
-          guard snapshot.sequence >= last else { throw Violation("time runs backwards") }
+          guard snapshot.sequence >= last else { throw Violation("a snapshot is older than an earlier one") }
           last = snapshot.sequence
           for id in 0..<7 as Range<UInt64> { _ = try snapshot.value(id: id, in: rows) }
         }

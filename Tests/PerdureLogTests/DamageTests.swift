@@ -110,7 +110,7 @@ struct DamageTests {
       damaged[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
       guard let sequence = try store.outcome(store.withFile(file, damaged)) else { continue }
       guard sequence == store.last - 1 else {
-        Issue.record("byte \(place): the store went back to commit \(sequence) of \(store.last)")
+        Issue.record("byte \(place): the store has lost commits: it opened at \(sequence) of \(store.last)")
         return
       }
       lost += 1

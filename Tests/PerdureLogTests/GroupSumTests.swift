@@ -28,8 +28,8 @@ private enum Numbers {
 /// An extractor that returns the numbers in values and counts its calls.
 private final class NumberExtractor: IndexExtractorFactory, IndexExtractor {
   private let calls = Mutex(0)
-  /// Whether the extractor returns the numbers of a record only at its first call. Then no number
-  /// is ever removed from a sum.
+  /// Whether the extractor returns the numbers of a record only the first time that it gets the
+  /// record. Then no number is ever removed from a sum.
   private let forgets: Bool
   private let seen = Mutex<Set<[UInt8]>>([])
 

@@ -55,13 +55,13 @@ struct ManyKeyspacesTests {
         try store.write { try $0.put([UInt8(i % 5)], id: UInt64(i), in: all[i * 7 % 3000]) }
       }
     }
-    // New roots are copied only once.
+    // The first commits copy whole roots. Later commits reuse these roots (RootPool).
     try commit(64)
     let alone = try copies(in: store) { try commit(500) }
     #expect(alone <= 500 * 20, "\(alone) entries copied")
     let snapshot = store.snapshot()
     let beside = try copies(in: store) { try commit(500) }
-    // The held root is replaced by a new one.
+    // The snapshot retains one root, so the pool copies one whole root to replace it.
     #expect(beside <= 500 * 20 + 3004, "\(beside) entries copied")
     #expect(snapshot.count(in: all[7]) == 1)
     #expect(try store.verify().findings.map(\.description) == [])

@@ -9,12 +9,13 @@ import Testing
 /// A file system that counts the costs of creating segments for the watched thread.
 private final class WatchedFileSystem: ForwardingFileSystem {
   struct Counts {
-    /// The number of written bytes, and the number of synced bytes, of each segment.
+    /// The number of written bytes of each segment.
     var written: [String: UInt64] = [:]
+    /// The number of synced bytes of each segment.
     var synced: [String: UInt64] = [:]
-    /// The largest number of unsynced bytes before a sync of a segment: on the watched thread, and
-    /// on other threads.
+    /// The largest number of unsynced bytes before a sync of a segment on the watched thread.
     var longestSync: UInt64 = 0
+    /// The same number for all other threads.
     var longestSyncElsewhere: UInt64 = 0
     var segmentsMade = 0
     var directorySyncs = 0
@@ -356,7 +357,7 @@ struct SegmentPreparationTests {
     let store = try store(disk, .powerLoss)
     let rows = try store.keyspace("rows", .dense)
     let next = try store.engine.looking { $0.nextSegment }
-    // In the commit's second segment the zeros are written, but the write of the header or of the
+    // In the segment after `next`, the zeros are written, but the write of the header or of the
     // first frame fails.
     disk.inject(
       InjectedFailure(

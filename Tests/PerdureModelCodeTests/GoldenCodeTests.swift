@@ -55,7 +55,7 @@ struct GoldenCodeTests {
     try Golden.check(file.text, "PerdureModelCodeTests/Golden/\(name).txt")
   }
 
-  @Test("A class does not list the properties of a superentity without a class, which it does not have")
+  @Test("A class lists inherited properties only if its superentity has a class")
   func superentityWithoutClass() throws {
     let model = try ManagedObjectModel([
       EntityDescription("Base", className: "NSManagedObject", properties: [.string("inherited")]),

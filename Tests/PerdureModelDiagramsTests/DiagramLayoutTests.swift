@@ -105,7 +105,7 @@ struct DiagramLayoutTests {
     #expect(SVGWriter.text(layout, title: "Empty").hasSuffix("</svg>\n"))
   }
 
-  @Test("The computed ascending values are the nearest to the target values among all in a small range")
+  @Test("No ascending values in a small range are nearer to the targets than the computed ones")
   func nearestValues() {
     var random = SeededGenerator.forTest("nearest ascending values")
     for _ in 0..<200 {

@@ -98,7 +98,7 @@ struct ModelWritingTests {
     }
   }
 
-  @Test("Random model files are equal after a store kept their model")
+  @Test("Random model files are equal after their models were stored and decoded")
   func throughStores() throws {
     var models = RandomModels(random: SeededGenerator.forTest("model files through stores"))
     for number in 0..<500 {

@@ -101,7 +101,7 @@ struct MutatedModelTests {
       || scalar.properties.generalCategory == .paragraphSeparator
   }
 
-  /// The bytes of the tree give the same tree.
+  /// Checks that a document is unchanged after it is written and read.
   private func checkBytes(of document: ModelDocument, _ place: Comment) throws {
     // The writer refuses control characters, which XML cannot contain.
     guard let bytes = try? document.bytes() else { return }

@@ -4,7 +4,7 @@ import PerdureTestSupport
 import Testing
 
 @Suite("Order of numbers of all types") struct NumberOrderTests {
-  @Test("Every pair of numbers is ordered by their exact decimal values")
+  @Test("Every pair of numbers is ordered by their decimal values, with shortest decimals for small doubles")
   func places() throws {
     var random = SeededGenerator.forTest("places of numbers")
     for _ in 0..<60 {
@@ -150,7 +150,8 @@ private struct Nobody: PropertySource {
   func value(of property: String) -> PropertyResult { .unknown }
 }
 
-/// The exact position of a number, as a sign and decimal digits.
+/// The position of a number in the order of all numbers, as a sign and decimal digits. A double
+/// below 2^53 has the position of its shortest decimal.
 struct DecimalPlace {
   private var isNegative: Bool
   /// The digits before the point, without leading zeros.

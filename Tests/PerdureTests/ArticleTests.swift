@@ -1,5 +1,6 @@
-// The code blocks of six articles in Perdure.docc: the lines between two marks equal the block with
-// the same number. Change the article and this file together.
+// The code blocks of six articles in Perdure.docc. The lines between two marks, such as
+// `// Modelling 2` and `// end`, equal the block of that article with that number. Change the
+// article and this file together.
 
 import Foundation
 import Perdure
@@ -229,7 +230,7 @@ private enum Modelling {
     // end
     #expect(city["streetCount"] as? Int == 0 && model.warnings.isEmpty)
 
-    // The problem of a model that the article shows.
+    // The model error that the article shows.
     let street = EntityDescription("Street", properties: [.toOne("city", "Town", inverse: "streets")])
     let error = #expect(throws: ModelError.self) { try ManagedObjectModel([street]) }
     #expect(
@@ -332,7 +333,7 @@ private enum Modelling {
     try context.save()
     #expect(river.length == 0 && river.value(forKey: "name") as? String == "Seine")
 
-    // The problem of a class that the article shows.
+    // The error about an accessor that the article shows.
     @Accessors final class Brook: ManagedObject { var length: String }
     let model = try ManagedObjectModel([
       EntityDescription("River", className: "Brook", properties: [.double("length")])

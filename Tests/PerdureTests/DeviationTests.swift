@@ -38,7 +38,7 @@ struct DeviationTests {
     return try context.fetch(request).map { $0.value(forKey: "text") as? String ?? "-" }
   }
 
-  @Test("Access by name returns the stored value, independent of accessors")
+  @Test("In a class without macros, access by name returns the stored value and calls no accessor")
   func accessors() throws {
     let word = Word(context: try context())
     word.text = "low"

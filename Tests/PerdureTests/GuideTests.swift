@@ -1,6 +1,6 @@
-// The examples of GUIDE.md: the lines between the marks equal the code block with the same number.
-// Change the document and this file together. The examples run in their own process and folder,
-// because their stores have relative paths.
+// The examples of GUIDE.md. The lines between two marks, such as `// GUIDE 2` and `// end`, equal
+// the code block with that number. Change the document and this file together. The examples run in
+// their own process and folder, because their stores have relative paths.
 
 import Foundation
 import Perdure

@@ -1,5 +1,6 @@
-// The examples of the articles about operation in Perdure.docc: the lines between the marks equal
-// the code block of that article and number. Change the article and this file together.
+// The code blocks of the articles about operation in Perdure.docc. The lines between two marks,
+// such as `// OnAServer 2` and `// end`, equal the block of that article with that number. Change
+// the article and this file together.
 
 import Foundation
 import Perdure

@@ -1,6 +1,6 @@
-// Runs the examples of README.md. The lines between the marks equal the code block with the same
-// number, without its imports. Change the document and this file together. Each example runs in its
-// own process and folder, because its store has a relative path.
+// Runs the examples of README.md. The lines between two marks, such as `// README 1` and `// end`,
+// equal the code block with that number, without its imports. Change the document and this file
+// together. Each example runs in its own process and folder, because its store has a relative path.
 
 import Foundation
 import Perdure

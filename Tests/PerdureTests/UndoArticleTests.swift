@@ -1,5 +1,6 @@
-// The code blocks of the article UndoAndRedo in Perdure.docc: the lines between two marks equal the
-// block with the same number. Change the article and this file together.
+// The code blocks of the article UndoAndRedo in Perdure.docc. The lines between two marks, such as
+// `// UndoAndRedo 2` and `// end`, equal the block with that number. Change the article and this
+// file together.
 
 import Foundation
 import Perdure

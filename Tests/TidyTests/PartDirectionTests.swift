@@ -7,7 +7,7 @@ struct PartDirectionTests {
   private static let state = [
     "ObjectRegistry", "ViewState", "PendingChanges", "TransientState", "ContextActivity", "EventHub",
   ]
-  /// What no part may name: the type that connects the parts.
+  /// The type that connects the parts. No part may name it.
   private static let composition = "ContextCore"
 
   /// The parts of the groups, lowest first.
@@ -21,7 +21,7 @@ struct PartDirectionTests {
     return groups
   }
 
-  /// A line of code without its comment.
+  /// The text without the lines that contain only a comment.
   private func code(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false)
       .filter { !$0.drop(while: { $0 == " " }).hasPrefix("//") }.joined(separator: "\n")
@@ -53,7 +53,7 @@ struct PartDirectionTests {
     }
   }
 
-  @Test("A part takes a whole group below only if it uses more than three of its parts, or passes it on")
+  @Test("A part stores a whole lower group only if it uses more than three parts of it, or passes it on")
   func wholeGroups() throws {
     let groups = try groups().dropFirst()
     for (position, group) in groups.enumerated() {

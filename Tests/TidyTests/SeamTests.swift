@@ -5,7 +5,7 @@ struct SeamTests {
   /// Below the seam, a store decodes the rows that it keeps itself.
   private static let below = ["Sources/Perdure/Coordination/", "Sources/Perdure/Container/"]
 
-  @Test("Above the seam, no row is decoded by the schema of a store instead of that of its view")
+  @Test("Above the seam, every row is decoded by the schema of its view, not by that of a store")
   func decoding() throws {
     var files = 0
     for file in try Repository.swiftFiles(in: "Sources/Perdure")

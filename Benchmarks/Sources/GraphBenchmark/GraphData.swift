@@ -52,7 +52,7 @@ struct GraphData {
     return place == 0 ? nil : number - place + (place - 1) / Self.reportsPerManager
   }
 
-  /// Whether a worker has no reports, which is true for more than seven eighths of all workers.
+  /// Whether a worker has no reports, which is true for seven eighths of all workers.
   static func isWithoutReports(_ number: Int) -> Bool {
     number % companySize * reportsPerManager + 1 >= companySize
   }

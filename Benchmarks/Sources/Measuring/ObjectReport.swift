@@ -4,7 +4,7 @@ package import Foundation
 package struct ObjectFigure: Codable {
   package var name: String
   package var unit: String
-  /// 0 if there is no such measurement.
+  /// The figure of the plain class; 0 if it was not measured.
   package var plain: Double
   package var perdure: Double
   /// The maximum for `perdure`; nil without a goal.

@@ -3,8 +3,9 @@ import Foundation
 import Measuring
 
 enum Measuring {
-  /// Measures the medians of several rounds, as processor time of this thread in nanoseconds for
-  /// each of `count` steps. Both alternate, because the speed of the machine varies.
+  /// Measures `plain` and `perdure`. Each result is the median of the rounds. It is the processor
+  /// time of this thread for one of `count` steps, in nanoseconds. The two alternate, because the
+  /// speed of the machine varies.
   static func pair(
     _ name: String, count: Int, rounds: Int, within: Double? = nil, plain: () -> Void, perdure: () -> Void
   ) -> ObjectFigure {

@@ -50,7 +50,7 @@ enum Program {
     try dissolve(container, context, company)
   }
 
-  /// Setting either side of a relationship updates both sides at once.
+  /// Setting either end of a relationship changes both ends immediately.
   private static func found(_ context: ManagedObjectContext) throws -> Company {
     let company = Company(context: context)
     company.name = "Acme"
@@ -84,7 +84,7 @@ enum Program {
     print("\(company.workerCount) workers after the rollback")
   }
 
-  /// The workers are deleted with their company. The kept copy remains, because it is a value.
+  /// The workers are deleted with their company. The snapshot remains, because it is a value.
   private static func dissolve(
     _ container: PersistentContainer, _ context: ManagedObjectContext, _ company: Company
   ) throws {

@@ -89,7 +89,7 @@ struct ArchiveReport {
     stopwatch.lap("search in summaries")
   }
 
-  /// Deletes in a separate context that is never saved.
+  /// Deletes a maintainer to count the deleted objects, and rolls the context back.
   private func printCascade(_ questions: ArchiveQuestions, _ context: ManagedObjectContext) throws {
     guard let maintainer = try questions.busiestMaintainers(1).first else { return }
     print("\nDeleting \(maintainer.name) would delete")

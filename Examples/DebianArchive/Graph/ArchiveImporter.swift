@@ -47,7 +47,7 @@ public final class ArchiveImporter {
     }
   }
 
-  /// The progress of the index with this label. It marks the import of the index as begun.
+  /// The progress of the index with this label. Inserts it if the index was never imported.
   public func progress(ofIndex label: String) throws -> ImportedIndex {
     let request = FetchRequest<ImportedIndex> { $0.label == label }
     if let found = try context.fetch(request).first { return found }

@@ -11,7 +11,8 @@ final class FrameStream {
 
   #if canImport(CLZ4)
     private static let inputCapacity = 1 << 16
-    /// The length of the shortest blocks, so that output before a damaged block is not lost.
+    /// The smallest block size of LZ4 frames. With longer pieces, output before a damaged block
+    /// would be lost.
     private static let pieceCapacity = 1 << 16
 
     private let source: Source

@@ -42,7 +42,7 @@ struct IndexText: ~Copyable {
   /// The number of bytes of the stored file that were read.
   var storedBytesRead: Int { input.bytesRead }
 
-  /// Replaces `piece` by the next part of the text, at most 4 MiB. Returns false at the end.
+  /// Replaces `piece` by the next part of the text, at most 64 KiB. Returns false at the end.
   mutating func nextPiece(_ piece: inout [UInt8]) throws(ArchiveReadError) -> Bool {
     piece.removeAll(keepingCapacity: true)
     guard let frames else { return try input.appendPiece(to: &piece) }

@@ -24,7 +24,8 @@ public struct PackageRecord: Sendable {
   public var size: Int?
   /// The tags of the package, each once.
   public var tags: [String]
-  /// The dependencies of the package, in the order of `DependencyKind`, and then of the fields.
+  /// The dependencies of the package: by kind, in the order of `DependencyKind`, and for each kind
+  /// in the order of its field.
   public var dependencies: [Dependency]
   /// The position of the package's stanza.
   public var place: SourcePlace

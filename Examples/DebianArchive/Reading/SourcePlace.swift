@@ -41,7 +41,7 @@ public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
 public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
   /// The kind of a failure.
   public enum Code: Sendable {
-    /// The file does not exist, or apt could not be run.
+    /// The path has no index. Without a path: neither apt nor dpkg has one.
     case notFound
     /// The file could not be read.
     case unreadable
@@ -49,7 +49,7 @@ public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
     case truncated
     /// The compressed data is damaged: fetch it again.
     case damaged
-    /// The index is compressed, but not with LZ4.
+    /// The index has a compression that this build cannot read.
     case unsupported
   }
 

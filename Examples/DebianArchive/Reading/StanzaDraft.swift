@@ -66,7 +66,7 @@ struct StanzaDraft {
 }
 
 extension Stanza {
-  /// Drops the positions of ignored lines, and of repeated fields except the first.
+  /// Drops the entries of ignored lines, and of repeated fields except the first.
   fileprivate mutating func dropUnusableFields(_ report: (ArchiveProblem) -> Void) {
     var kept: [Field] = []
     kept.reserveCapacity(fields.count)

@@ -10,8 +10,8 @@
 //   text that ends within a line. They end the reading with an error. The damaged stanza is not
 //   returned.
 //
-// Memory use is at most one stanza (at most `stanzaSizeLimit`) and one piece of text (at most 4
-// MiB).
+// Memory use is at most one stanza (at most `stanzaSizeLimit`), one piece of text (at most 64 KiB)
+// and the memory of the decompressor (see FrameStream).
 
 /// Reads the stanzas of one index one by one.
 public struct StanzaReader: ~Copyable {

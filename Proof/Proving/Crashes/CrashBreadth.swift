@@ -26,7 +26,7 @@ package enum CrashBreadth {
       found.append("no disk has lost: \(loss.rawValue)")
     }
     if sum.shared.inPrograms == 0 || sum.shared.afterCuts == 0 {
-      found.append("no backup shared a file with an earlier one")
+      found.append("no backup shared a file with an earlier one, in programs or after cuts")
     }
     for sector in tornSectors where sum.tornBySector[sector] ?? 0 == 0 {
       found.append("no write was torn at sectors of \(sector) bytes")

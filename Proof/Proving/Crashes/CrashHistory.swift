@@ -17,9 +17,9 @@ package final class CrashHistory: Sendable {
     /// The definitions with unknown sequence numbers, in order.
     var unnumbered: [CrashDefinition] = []
     var compactions = 0
-    /// The number of commits that have begun but not ended, and the number of commits that began
-    /// during another commit.
+    /// The number of commits that have begun but not ended.
     var openCount = 0
+    /// The number of commits that began during another commit.
     var overlapCount = 0
   }
 

@@ -91,7 +91,7 @@ struct CrashWriter {
     }
   }
 
-  /// Compacts like the background compactor after each commit. Sometimes retains a snapshot, which
+  /// Compacts if the background compactor would do so now. Sometimes retains a snapshot, which
   /// preserves garbage.
   private mutating func compactIfDue() throws {
     guard let compactor else { return }

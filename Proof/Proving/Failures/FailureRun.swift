@@ -37,9 +37,9 @@ final class FailureRun {
   private let fileSystem: any FileSystem
   let options: StoreOptions
   let history = CrashHistory()
-  /// The last commit that must exist after a power cut, and the last commit that must exist after
-  /// the end of the process.
+  /// The last commit that must exist after a power cut.
   private(set) var promised: UInt64 = 0
+  /// The last commit that must exist after the end of the process.
   private(set) var acknowledged: UInt64 = 0
   private var last: UInt64 = 0
   /// The last commit that may exist. It is `last` + 1 if the store was poisoned during a commit.

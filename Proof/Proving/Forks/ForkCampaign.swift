@@ -3,8 +3,8 @@ import PerdureLog
 import PerdureTestSupport
 
 /// Forks processes with an open store at random moments, while their threads read, commit, write
-/// checkpoints and compact. The children make every call with the inherited store, and end in
-/// different ways.
+/// checkpoints and compact. The children make random calls of all kinds with the inherited store,
+/// and end in different ways.
 package struct ForkCampaign: Campaign {
   package let name = "forks"
   package let summary =
@@ -18,8 +18,9 @@ package struct ForkCampaign: Campaign {
 
   package init() {}
 
-  /// The number of children in a full proof, and the maximum in one history.
+  /// The number of children in a full proof.
   private static let fullCount = 6000
+  /// The maximum number of children in one history.
   private static let childrenMax = 40
 
   package func run(_ plan: ProofPlan, _ progress: ProofProgress) async throws -> CampaignResult {

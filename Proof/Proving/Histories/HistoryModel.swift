@@ -127,7 +127,8 @@ extension HistoryContent {
 }
 
 extension HistoryContent {
-  /// For each group of rows: the sum of their serial numbers, and the number of rows.
+  /// For each group: the sum of the serial numbers of its rows, and the number of its rows with a
+  /// serial number.
   var serialSums: [UInt64: (sum: Int, count: Int)] {
     rows.reduce(into: [:]) { sums, row in
       guard row.isThere, row.value.hasSerial else { return }

@@ -35,8 +35,9 @@ package struct HistoryRange: Hashable, Sendable {
 /// All keys that a history may use, in order. The model is an array with an entry for each key.
 package struct HistoryUniverse: Hashable, Sendable {
   package var seed: UInt64
-  /// The numbers of ids and of names.
+  /// The number of ids.
   package var ids: Int
+  /// The number of names.
   package var names: Int
   /// A link is a pair of numbers. Both are less than this.
   package var side: Int

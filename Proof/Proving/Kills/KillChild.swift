@@ -122,7 +122,7 @@ enum ChildMark: String, CaseIterable {
 }
 
 /// The last acknowledged step, in a file that remains after the process has ended. A note can be
-/// interrupted like any other write. So notes alternate between two places. The complement after
+/// interrupted like any other write. So notes alternate between two slots. The complement after
 /// the number shows that a note is complete.
 package struct AcknowledgedStep {
   private static let slotLength = 16

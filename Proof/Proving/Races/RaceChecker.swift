@@ -102,13 +102,13 @@ package struct RaceChecker {
     return count == 0 ? nil : versions[key]?[count - 1]
   }
 
-  /// The first value of a key after a later commit; nil if there is none.
+  /// The first value that a key got in a commit later than this one; nil if there is none.
   private func version(_ key: Int, after commit: UInt64) -> Version? {
     let count = count(key, upTo: commit)
     return versions[key].flatMap { count < $0.count ? $0[count] : nil }
   }
 
-  /// The number of values of a key up to a commit.
+  /// The number of commits up to this one that wrote the key.
   private func count(_ key: Int, upTo commit: UInt64) -> Int {
     guard let all = versions[key] else { return 0 }
     var (low, high) = (0, all.count)

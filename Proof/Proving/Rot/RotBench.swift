@@ -35,11 +35,11 @@ package enum RotCanary: Sendable, CaseIterable {
   case resealedDamage
   /// Records are not bound to their addresses, but the checks expect that they are.
   case unboundRecords
-  /// Under a tail, the entries of the record at an address are removed from the indexes, although
-  /// the record may have another keyspace or key.
+  /// An opening removes the index entries of each record that the log after the checkpoint
+  /// replaced. It does not check the keyspace and the key of the record at the address.
   case uncomparedRecords
-  /// Under a tail, reads accept the record at an address, although it may have another keyspace or
-  /// key.
+  /// In a store with a log after the checkpoint, reads accept the record at an address, although
+  /// it may have another keyspace or key.
   case uncomparedReads
   /// A salvaged store lacks a row.
   case lossySalvage
@@ -65,7 +65,7 @@ package enum RotCanary: Sendable, CaseIterable {
     [.unreadTails, .uncheckedDamage, .quietVerify, .wrongBesideErrors, .resealedDamage].contains(self)
   }
 
-  /// Whether records in other places, under a tail, must reveal it.
+  /// Whether records at wrong offsets, in stores with a log after the checkpoint, must reveal it.
   var isOfTails: Bool { [.unboundRecords, .uncomparedRecords, .uncomparedReads].contains(self) }
 
   var isOfSalvage: Bool {
@@ -77,7 +77,7 @@ package enum RotCanary: Sendable, CaseIterable {
 final class RotBench {
   enum Outcome: Equatable {
     case right, namedError
-    /// The check of one structure detected the damage. Such checks name no place.
+    /// The check of one structure detected the damage. Such checks name no file and no byte.
     case refused
   }
 
@@ -167,8 +167,8 @@ final class RotBench {
     return .right
   }
 
-  /// Checks that every read of the value throws an error that names the place. Even the right value
-  /// would be an error of the store, because a checksum covers all of these bytes.
+  /// Checks that every read of the value throws an error that names the file and a damaged byte. A
+  /// read must not return even the right value, because a checksum covers all of these bytes.
   private func lookAtRecord(_ part: RotPart) throws -> Outcome {
     guard let key = part.key, let keyspace = keyspaces[key.keyspace] else { throw Violation("no key") }
     let snapshot = opened.snapshot()

@@ -128,6 +128,6 @@ package struct RotCampaign: Campaign {
 
   /// The number of salvages in a full proof.
   private static let salvageCount = 2000
-  /// The number of damages per kind of store in a full proof.
+  /// The number of cases of damage to each kind of store in a full proof.
   private static let tailCount = 10_000
 }

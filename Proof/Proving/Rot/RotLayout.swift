@@ -116,7 +116,7 @@ package struct RotLayout: Sendable {
     return (range, try bytes.withUnsafeBytes { try CheckpointRoot(reading: .init(rebasing: $0[range])) })
   }
 
-  /// Sets the key of parts that no key owns: a key whose lookup reads them.
+  /// Gives each part without its own record a key whose lookup reads that part.
   private mutating func addKeys() {
     for (key, part) in newest { parts[part].key = key }
     var ofFile: [String: CrashKey] = [:]

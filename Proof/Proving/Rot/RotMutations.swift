@@ -4,7 +4,7 @@ import PerdureTestSupport
 
 /// Damages the files of a store by more than one bit, and opens the store after each damage.
 struct RotMutations: Sendable {
-  /// Damage to one file. Without damage, the file is removed.
+  /// Damage to one file. If `damage` is nil, the file is removed.
   struct Mutation: Sendable, CustomStringConvertible {
     var file: String
     var damage: Damage?
@@ -304,7 +304,7 @@ struct RotMutations: Sendable {
 }
 
 extension Damage {
-  /// The name of a damage to a sector in the report.
+  /// The kind of damage to a sector, as the report names it.
   fileprivate var kindOfSector: String {
     switch self {
     case .zeros: "zeroed"

@@ -1,7 +1,7 @@
 import PerdureLog
 import PerdureTestSupport
 
-/// The places that errors about damage to one file may name.
+/// The file and the byte offsets that errors about damage to one file may name.
 struct RotPlaces {
   let file: String
   /// The damaged bytes and all bytes under the same checksums; nil: the file was removed.

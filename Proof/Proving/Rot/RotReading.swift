@@ -103,8 +103,8 @@ extension RotPart {
     if case .segment(let number)? = StoreFileName(file) { number } else { 0 }
   }
 
-  /// Whether every opening of the store reads the part, and must detect damage in it. After a mark,
-  /// the log has no records.
+  /// Whether every opening of the store reads the part, and must detect damage in it. False for the
+  /// mark, because it is the last frame: a damaged one looks like a torn tail.
   var isReadByOpening: Bool { isTail && kind != .mark }
 
   /// Whether a verification must detect damage in it.

@@ -102,8 +102,8 @@ struct RotSalvage: Sendable {
     return result
   }
 
-  /// Makes one to three damages. Repeats this if nothing changed, for example because exchanged
-  /// sectors are equal.
+  /// The store after one to three cases of damage. Tries again if nothing changed, for example
+  /// because exchanged sectors are equal.
   private func damagedStore(_ random: inout SeededGenerator) -> Case {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
     var damaged = Case(damages: [], files: store.files)

@@ -10,8 +10,8 @@ import PerdureTestSupport
 /// segments. It has commits over several segments, and removals. Values are uncompressed,
 /// compressed with either of two dictionaries, or in blob files. The index file has tables and
 /// trees, long keys and free units, and the log continues after its checkpoint. The store has
-/// plain, unique and counting indexes. A seed determines all bytes of the log, and the lengths of
-/// the other files.
+/// plain, unique and counting indexes, sums and their order. A seed determines all bytes of the
+/// log, and the lengths of the other files.
 package struct RotStore: Sendable {
   /// An entry of a derived index.
   package struct Entry: Hashable, Sendable {

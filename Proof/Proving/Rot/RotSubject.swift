@@ -1,17 +1,17 @@
-/// Damages to stores that programs above the engine wrote. The campaign `rot` tries them after its
-/// own.
+/// Damage to stores that programs above the engine wrote. The campaign `rot` tries these cases
+/// after its own.
 package protocol RotSubject: Sendable {
-  /// The number of damages to each kind of store in a full proof.
+  /// The number of cases of damage to each kind of store in a full proof.
   var fullCount: Int { get }
 
   /// Damages stores, and checks the data that is read from them. Ends early after
   /// `RotCampaign.violationsMax` violations.
   ///
   /// - Parameters:
-  ///   - count: The number of damages to each kind of store.
+  ///   - count: The number of cases of damage to each kind of store.
   ///   - only: The number of the only damage to try; nil: all.
-  ///   - seed: The seed of the stores and the damages.
-  ///   - prefix: The words before the number of a damage in `RotFinding.part`.
+  ///   - seed: The seed of the stores and of the damage.
+  ///   - prefix: The words before the number of a case in `RotFinding.part`.
   func run(
     _ count: Int, only: Int?, seed: UInt64, prefix: String, _ progress: ProofProgress
   ) throws -> RotResult

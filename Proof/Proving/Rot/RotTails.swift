@@ -38,12 +38,12 @@ struct RotTails: Sendable {
     }
   }
 
-  /// - Parameter count: The number of damages to try on each store.
+  /// - Parameter count: The number of cases of damage to try on each store.
   func run(_ count: Int, _ progress: ProofProgress) throws -> RotResult {
     var result = RotResult()
     var tally = TailTally()
     for index in 0..<(2 * count) where only == nil || only == index {
-      progress.advance(of: 2 * count, "records in other places")
+      progress.advance(of: 2 * count, "records at wrong offsets")
       var random = SeededGenerator(seed: seed).derived(UInt64(index))
       let (store, isBound) = (stores[index % 2], index % 2 == 1)
       guard let damaged = Self.pick(of: store, &random) else { continue }
@@ -57,7 +57,7 @@ struct RotTails: Sendable {
         if result.findings.count >= RotCampaign.violationsMax { break }
       }
     }
-    result.report = tally.report("under a tail")
+    result.report = tally.report("stores with a log after the checkpoint")
     return result
   }
 

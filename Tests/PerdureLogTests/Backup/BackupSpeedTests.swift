@@ -43,7 +43,7 @@ struct BackupSpeedTests {
     for number in 1...400 as ClosedRange<UInt64> { try subject.commit(number) }
   }
 
-  /// Makes a backup, with `step` before each wait.
+  /// Makes a backup whose progress handler calls `step`.
   private func backup(
     _ form: Form, of store: Store, _ time: SteppedTime, bytesPerSecond: Int? = 65_536,
     _ step: () throws -> Void = {}

@@ -96,7 +96,7 @@ struct CheckpointBesideWritersTests {
     #expect(call > 4)
   }
 
-  @Test("A commit completes while a checkpoint pauses at any call, and is in it only before its turn")
+  @Test("A commit completes while a checkpoint pauses; the checkpoint has it if the pause precedes its turn")
   func commits() throws {
     var call = 0
     var isThrough = false

@@ -1,7 +1,7 @@
 import PerdureLog
 
-/// The commits of every golden store. They never change, because existing stores have these values.
-/// A store of another kind has its own history.
+/// The commits of every golden store of the engine. They never change, because existing stores have
+/// these values. A new kind of store that needs other commits must have its own history.
 struct GoldenHistory {
   /// The operation on one key.
   enum Change {

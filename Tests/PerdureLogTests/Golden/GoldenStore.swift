@@ -77,7 +77,7 @@ struct GoldenStore: Hashable, CustomStringConvertible {
       if try fileSystem.kind(of: path) == nil { try fileSystem.createDirectory(path) }
     }
     for (name, bytes) in files {
-      guard try fileSystem.kind(of: folder + "/" + name) == nil else { throw Violation("\(folder) is there") }
+      guard try fileSystem.kind(of: folder + "/" + name) == nil else { throw Violation("\(folder) exists") }
       try fileSystem.open(folder + "/" + name, .create).write(bytes, at: 0)
     }
   }
@@ -173,7 +173,7 @@ struct GoldenGenerator {
 
   private static func train(_ store: Store) throws {
     guard try store.trainDictionary(for: store.keyspace("rows", .dense)) != nil else {
-      throw Violation("the values have nothing in common")
+      throw Violation("training made no dictionary")
     }
   }
 

@@ -17,11 +17,12 @@ private struct BusyStore {
   let filled: FilledStore
   private var held: Snapshot?
 
-  /// - Parameter canary: An error of the old store only.
+  /// - Parameter canary: A deliberate error of this store. Other stores on `ground` do not have it.
   init(_ work: Work, on ground: Ground, _ canary: FoldersCanary? = nil) throws {
     self.work = work
     var options = ground.options()
-    // Compaction needs several segments. Otherwise one segment has space for the last commit.
+    // For a checkpoint or a new segment, one long segment has space for all commits. Compaction
+    // needs several segments, so it uses the short ones of `ground`.
     if work == .checkpoint || work == .segment { options.segmentCapacityBytes = 64 << 10 }
     do {
       let made = try FilledStore(Store(at: ground.path("s"), options: options))
@@ -118,7 +119,8 @@ struct FolderBackgroundTests {
     try new.put(0..<40, round: 9)
     let files = try ground.files("s")
     old.startInReplacedFolder()
-    // The store is poisoned before the next call: the work itself has met the check.
+    // The background work has failed the folder check, so the store is poisoned before the next
+    // call.
     #expect(old.filled.store.engine.gate.poison?.message.contains("removed or replaced") == true)
     expectReplaced("commit") { try old.filled.put(0..<1, round: 3) }
     expectReplaced("close") { try old.filled.store.close() }

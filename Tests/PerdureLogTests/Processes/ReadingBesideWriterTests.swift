@@ -66,8 +66,8 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  /// Runs `body` once for each of its calls, with the writer's work before that call, in four
-  /// rounds.
+  /// Runs `body` once for each of its calls, with the writer's work before that call. Does this in
+  /// two rounds, or in four in a long run.
   ///
   /// - Returns: The number of calls in each round.
   @discardableResult

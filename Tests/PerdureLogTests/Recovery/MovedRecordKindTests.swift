@@ -73,7 +73,7 @@ struct KindStore {
     get throws { try fileSystem.open(Self.path + "/" + StoreFileName.segment(1).string, .readWrite) }
   }
 
-  /// The place and header of a key's first record.
+  /// The offset and header of a key's first record.
   private func record(of id: UInt64) throws -> (offset: Int, header: RecordHeader) {
     let bytes = try segment.read(Int(segment.size()), at: 0)
     let stored = key(id).bytesInRecord

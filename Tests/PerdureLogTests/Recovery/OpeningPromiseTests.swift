@@ -13,7 +13,7 @@ struct OpeningPromiseTests {
   private struct Lost: Error {}
   private struct Surplus: Error {}
 
-  /// What the first change after an opening is.
+  /// The kind of the first change after an opening.
   enum FirstChange: CaseIterable {
     case commit, checkpoint, compaction, longValue, blobWriter
 
@@ -133,7 +133,8 @@ struct OpeningPromiseTests {
     #expect(!store.engine.promise.isPending && !store.recoveryReport.wasClosed)
   }
 
-  /// The close in the second round is one whose process ends before the sync of the superblock.
+  /// In the second round, the close does not sync the superblock, as if the process ended before
+  /// that sync.
   @Test(
     "Power cuts around openings without a sync, and around their first changes, lose no commit",
     arguments: FirstChange.allCases, [0, Int.max])
@@ -173,7 +174,8 @@ struct OpeningPromiseTests {
   }
 }
 
-/// Ignores syncs of the superblock at chosen times, like the end of the process before the sync.
+/// Ignores syncs of the superblock while `isIgnored` is true. This simulates a process that ends
+/// before the sync.
 private final class UnsyncedSuperblock: ForwardingFileSystem {
   let behind: any FileSystem
   private let ignored = Atomic<Bool>(false)

@@ -136,8 +136,8 @@ struct SalvageDamage {
   }
 
   /// Checks the restored version of each key. It must be the version of the newest intact record.
-  /// Any earlier version of the key is allowed if a frame of the key has a moved sector, or if only
-  /// a checksum supports a record.
+  /// Any version of the key, or none, is allowed in two cases. Either a frame of the key has a
+  /// moved sector, or no intact header or superblock proves the commit of one of its records.
   func check(_ found: [StoredKey: [UInt8]]) throws {
     var histories: [StoredKey: [SalvagedStore.LogRecord]] = [:]
     for record in original.records where record.place.keyspace != "" {
@@ -170,7 +170,7 @@ struct SalvageDamage {
       }
     }
     let known = Set(histories.keys.map { StoredKey(keyspace: nameAfter($0.keyspace, found), key: $0.key) })
-    guard found.keys.allSatisfy({ known.contains($0) }) else { throw Violation("a key that never was") }
+    guard found.keys.allSatisfy({ known.contains($0) }) else { throw Violation("a key that was never put") }
   }
 
   /// The name that a keyspace must have after the salvage. A keyspace without a definition gets

@@ -49,7 +49,7 @@ struct SalvagedStore {
 
   /// Optional properties of a random store.
   struct Features {
-    /// Whether the store is compacted once before its last commits.
+    /// Whether the store is compacted before its last commits.
     var compacts = false
     /// Whether old records are in groups, and values of one keyspace are compressed.
     var packs = false

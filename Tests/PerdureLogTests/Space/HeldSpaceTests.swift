@@ -65,8 +65,8 @@ private final class OverwrittenStore {
 
   /// The number of blob files after the removal of all files that no state needs.
   func blobCount() throws -> Int {
-    // Each commit removes the files that earlier commits dropped. The files that the last commit
-    // dropped still exist.
+    // A commit removes only the files that earlier commits dropped. This call also removes those of
+    // the last commit.
     store.engine.removeReleasedFiles()
     return try memory.fileSystem.contents(of: "/store.perdure").count { $0.hasSuffix(".blob") }
   }

@@ -202,12 +202,12 @@ struct TransactionHistoryTests {
       }
       for (_, done) in order {
         guard serial.run(done.program) == done.answers else {
-          Issue.record("round \(round): program \(done.program.number) has answers of no serial order")
+          Issue.record("round \(round): reads of program \(done.program.number) differ from the serial run")
           return
         }
       }
       guard try overlapping.content == serial else {
-        Issue.record("round \(round): the state fits no serial order")
+        Issue.record("round \(round): the final state differs from that of the serial run")
         return
       }
       commits += overlapping.committed.count

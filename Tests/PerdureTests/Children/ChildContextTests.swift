@@ -83,7 +83,7 @@ struct ChildContextTests {
     #expect(throws: PerdureError.self) { try child.existingObject(with: gone.objectID) }
   }
 
-  @Test("A child keeps its first state until it saves, rolls back or refreshes")
+  @Test("A child does not show later changes of its parent until it refreshes")
   func staysAtItsState() throws {
     let child = try draft()
     context.worker("late")

@@ -150,7 +150,7 @@ extension LayeredScene {
     #expect(found == Array(all[...all.firstIndex(of: last)!]))
   }
 
-  /// As `compareStops`, of an index.
+  /// A walk of an index that is stopped at an entry passes no later entry.
   private mutating func compareStops(
     of index: StoreIndex, name: String, _ layered: any StoreView, _ all: [LayerEntry]
   ) throws {

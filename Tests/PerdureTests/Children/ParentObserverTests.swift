@@ -65,7 +65,7 @@ struct ParentObserverTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("An edit by an observer of the own undo manager during a save is unsaved afterwards")
+  @Test("An edit by an observer of the context's own undo manager during a save is kept")
   func ownManagerObserver() throws {
     let (context, volume) = (scene.context, try undoVolume(item.objectID, scene.context))
     var edits = 0

@@ -4,9 +4,9 @@ import PerdureFileIO
 import PerdureTestSupport
 import Testing
 
-/// Kills a program that saves graphs. They have values of up to 20 MiB, an ordered relationship of
-/// a hundred objects, cascades, unique keys and derived attributes. The moments are random: none of
-/// them decides a test.
+/// Kills a program that saves graphs. The graphs have values of up to 20 MiB, an ordered
+/// relationship of a hundred objects, cascades, unique keys and derived attributes. The moments of
+/// the kills are random, and the expected result does not depend on them.
 @Suite("A process that is killed while it saves large graphs")
 struct KilledGraphTests {
   private static let kills = max(3, (Environment.value(of: "PERDURE_KILLS").flatMap(Int.init) ?? 0) / 20)
@@ -19,7 +19,8 @@ struct KilledGraphTests {
     var acknowledged = 0
     for kill in 0..<Self.kills {
       let writer = try LineReader(built: "AlbumWriter", ["write", store])
-      // Without any line, the program may be killed while it creates or opens the store.
+      // If the test reads no line here, it may kill the program while the program creates or opens
+      // the store.
       var lines: [String] = []
       for _ in 0..<Int.random(in: 0...2, using: &random) {
         lines.append(try #require(writer.nextLine()))

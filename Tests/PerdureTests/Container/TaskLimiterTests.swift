@@ -61,7 +61,8 @@ struct TaskLimiterTests {
       try await group.waitForAll()
     }
     #expect(gate.most == 2 && gate.order.count == 50)
-    // This test covers only the queue: each task enters the queue after the task before it.
+    // This part tests the order of the queue. Each task waits in the queue before the next task is
+    // created.
     let line = Guarded<[Int]>([])
     try await limiter.run {
       try await limiter.run {

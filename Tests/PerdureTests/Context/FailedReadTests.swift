@@ -1,4 +1,4 @@
-// Each read of an operation fails once.
+// Reads of operations fail: every read with `PERDURE_STEPS`, otherwise a random selection.
 
 import PerdurePredicates
 import Testing

@@ -6,9 +6,9 @@
 //
 // The two contexts are equivalent. Therefore no order of turns is run a second time with the
 // contexts exchanged. Edits are not visible to other contexts before they are saved. If each
-// context saves once, after three edits, only one number matters: the later context's edits before
-// the earlier context's save. Each such number is run with every order of the edits. All orders of
-// turns are run with one order of the edits.
+// context saves once, after three edits, only one number matters: the number of edits that the
+// later context makes before the earlier context saves. Each such number is run with every order of
+// the edits. All orders of turns are run with one order of the edits.
 
 import Perdure
 import PerdureModel
@@ -237,7 +237,7 @@ private struct Play {
   }
 }
 
-@Suite("Two contexts at once")
+@Suite("Interleaved edits and saves of two contexts")
 struct InterleavingTests {
   /// Runs the plays of each pair of programs on one store of the engine. In the first run, refused
   /// saves are not retried. Plays with a refused save then run again, with a retry.

@@ -181,7 +181,7 @@ struct LifetimeTests {
     context.delete(worker)
     try context.save()
     other.rollback()
-    #expect(copy.name == "new", "what was read stays readable")
+    #expect(copy.name == "new", "values that were read stay readable")
     #expect(copy.isDeleted)
     #expect(copy.managedObjectContext == nil)
   }

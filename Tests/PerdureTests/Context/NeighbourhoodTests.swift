@@ -47,8 +47,8 @@ struct NeighbourhoodTests {
     return container
   }
 
-  /// Inserts waypoints, each with a road to the next one of an order, and two more roads if
-  /// `isWide`.
+  /// Inserts waypoints. Each has a road to the waypoint that follows it in `order`, and two more
+  /// roads if `isWide`.
   ///
   /// - Returns: The first waypoint.
   private func build(
@@ -123,7 +123,7 @@ struct NeighbourhoodTests {
     #expect(read(80_001))
   }
 
-  @Test("A loop over fetched objects keeps its number of requests beside neighbourhoods")
+  @Test("Neighbourhoods do not increase the number of requests of a loop over fetched objects")
   func wideLoop() throws {
     let container = try container()
     let first = try build(Array(0..<Self.count), isWide: false, in: container.newContext())

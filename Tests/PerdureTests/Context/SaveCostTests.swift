@@ -21,7 +21,7 @@ import Testing
   @Relationship(inverse: "hands") var firm: Firm?
 }
 
-/// The reads of a save. The number of children is `PERDURE_CHILDREN`, a million in a long run.
+/// The reads of a save. The number of children is `PERDURE_CHILDREN`, or 3,000 if it is not set.
 @Suite("The reads of a save")
 struct SaveCostTests {
   /// The log engine, with a count of its reads.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("The numbers of objects of siblings")
+@Suite("Counts of the related objects of siblings")
 struct SiblingCountTests {
   private static let ownerCount = 200
   private static let requestsMax = (ownerCount + SiblingGroup.blockCount - 1) / SiblingGroup.blockCount + 1
@@ -26,7 +26,8 @@ struct SiblingCountTests {
   private func expected(_ company: Company) -> Int { Int(company.name.dropFirst()).map { $0 % 5 } ?? -1 }
 
   @Test(
-    "The numbers of the objects of n siblings take n / 64 + 1 requests", arguments: StoreKind.allCases)
+    "Counting the related objects of n siblings takes at most n / 64 + 2 requests",
+    arguments: StoreKind.allCases)
   func requests(_ kind: StoreKind) throws {
     let container = try Staff.container(kind)
     try fill(container)
@@ -41,7 +42,7 @@ struct SiblingCountTests {
     #expect(context.statistics.since(before) == asked)
   }
 
-  @Test("A store without capabilities receives as many requests")
+  @Test("A store without capabilities receives at most n / 64 + 2 requests for these counts of n siblings")
   func naiveRequests() throws {
     let scene = try NaiveScene()
     try fill(scene.container)
@@ -52,7 +53,7 @@ struct SiblingCountTests {
     #expect(scene.requests.total - before <= Self.requestsMax)
   }
 
-  @Test("The number of one object is read alone")
+  @Test("Counting the related objects of one object takes at most two requests")
   func alone() throws {
     let container = try Staff.container(.engine)
     try fill(container)
@@ -64,7 +65,7 @@ struct SiblingCountTests {
     #expect(context.statistics.since(before).relationshipCountRequestCount <= 2)
   }
 
-  @Test("After a failed request, a number is read again, and the failure of a read is reported")
+  @Test("If a block's request fails, an object's count is requested; if this fails too, a save throws")
   func failures() throws {
     let scene = try NaiveScene()
     try fill(scene.container)
@@ -83,7 +84,7 @@ struct SiblingCountTests {
   }
 
   @Test(
-    "Numbers include unsaved changes and the saves of other contexts after a refresh",
+    "Counts equal the number of objects in an iteration, with unsaved changes of two contexts",
     arguments: StoreKind.allCases)
   func random(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("numbers of siblings, \(kind)")

@@ -1,5 +1,5 @@
-// The seam on a store without capabilities: how many requests operations take, and what happens if
-// a request fails or meets an expired view.
+// Tests with a store that has no optional capabilities: the number of requests of operations,
+// failed requests, and requests to an expired view.
 
 import PerdurePredicates
 import Synchronization
@@ -106,7 +106,8 @@ struct NaiveStoreTests {
 
   @Test("A save takes at most three requests", arguments: [1, 100])
   func saves(count: Int) throws {
-    // Without classes, whose default validation reads every property as Core Data's does.
+    // The container has no classes, because the default validation of a class reads every property,
+    // as in Core Data.
     let scene = try NaiveScene(classes: [])
     let context = scene.container.newContext()
     func save(_ name: String) throws {
@@ -139,8 +140,8 @@ struct NaiveStoreTests {
 }
 
 extension NaiveStoreTests {
-  // The class has no hooks and no validation, whose default reads every property of changed
-  // objects.
+  // The class declares no hooks and no validation, because the default validation reads every
+  // property of changed objects.
   @Test("A save of many deletions takes at most three requests")
   func deletions() throws {
     let scene = try NaiveScene()
@@ -216,9 +217,11 @@ private let operations = [
 
 @Suite("Failed requests, and expired views")
 struct FailedRequestTests {
-  /// Runs an operation on a new scene, and the requests with some numbers fail.
+  /// Runs an operation on a new scene, in which one request fails.
   ///
-  /// - Returns: The result of the operation, if necessary after a rollback and a second try.
+  /// - Parameter number: The number of the failing request from 0, or -1 for none.
+  /// - Returns: The result of the operation. If the operation failed, it is repeated after a
+  ///   rollback.
   private func result(
     of operation: Operation, failing number: Int
   ) throws -> (result: String, hasFailed: Bool, stored: String, requestCount: Int) {
@@ -249,7 +252,7 @@ struct FailedRequestTests {
       let found = try result(of: operation, failing: number)
       #expect(found.result == expected.result, "request \(number)")
       #expect(found.stored == expected.stored, "request \(number)")
-      // An operation succeeds without a request that only reads ahead.
+      // If the failing request only reads ahead, the operation succeeds.
       failureCount += found.hasFailed ? 1 : 0
     }
     #expect(failureCount > 0)

@@ -8,7 +8,7 @@ import Testing
 struct RecentValuesTests {
   private struct Refusal: Error {}
 
-  @Test("A value is computed once while its key is among the last ones that were asked for")
+  @Test("A value is computed once while its key is among the most recently requested keys")
   func bound() {
     let recent = RecentValues<Int, Int>(countMax: 3)
     var computed: [Int] = []
@@ -20,7 +20,7 @@ struct RecentValuesTests {
     }
     for key in [1, 2, 3, 1, 2, 3] { #expect(ask(key) == key * 10) }
     #expect(computed == [1, 2, 3])
-    // 1 is the oldest, and is forgotten.
+    // The key 1 was requested least recently, so it is evicted.
     #expect([4, 3, 2, 4].map(ask) == [40, 30, 20, 40])
     #expect(computed == [1, 2, 3, 4])
     #expect(ask(1) == 10)

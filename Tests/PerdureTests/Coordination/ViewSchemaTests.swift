@@ -1,4 +1,4 @@
-// States of a store whose rows are laid out differently, beside each other.
+// Reads of states of one store whose rows have different layouts.
 
 import Perdure
 import PerdureLog
@@ -6,8 +6,9 @@ import PerdureModel
 import PerdurePredicates
 import Testing
 
-/// A store whose first states have an older schema. In the layout with the same number, the columns
-/// are in another order, and "city" is missing. Rows of that layout read "Riga" instead.
+/// A store whose first states have an older schema. The first layouts of both schemas have the same
+/// number. In the older one, the columns are in another order, and "city" is missing. Rows of that
+/// layout read "Riga" as the city.
 private struct TwoSchemas {
   let store: NaiveStore
   let older: StoreSchema
@@ -112,7 +113,9 @@ extension ManagedObject {
 
 @Suite("Rows are decoded by the schema of their view")
 struct ViewSchemaTests {
-  @Test("A state of an older schema is read beside one of the newest", arguments: [false, true])
+  @Test(
+    "One context reads a state with an older schema while another reads a state with the newest one",
+    arguments: [false, true])
   fileprivate func twoStates(isJoined: Bool) throws {
     let scene = try TwoSchemas(isJoined: isJoined)
     try scene.write(("Bob", 40), ("Ann", 30), ("Cid", 50))
@@ -139,7 +142,7 @@ struct ViewSchemaTests {
     #expect(try before.persons("city == 'Riga'") == ["Bob 40 Riga", "Cid 50 Riga"])
   }
 
-  @Test("Unsaved changes over a state of an older schema are fetched, and saved to the newest")
+  @Test("Unsaved changes over a state with an older schema are fetched, and saved with the newest schema")
   fileprivate func unsavedChanges() throws {
     let scene = try TwoSchemas()
     try scene.write(("Bob", 40), ("Ann", 30), ("Cid", 50))

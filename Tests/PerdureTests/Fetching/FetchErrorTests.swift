@@ -40,7 +40,7 @@ struct FetchErrorTests {
   }
 
   @Test(
-    "If a pattern takes too many steps, the fetch throws matchTooLong; the matching of other patterns ends")
+    "A pattern that takes too many steps throws matchTooLong, and nested repeats alone do not")
   func longMatches() throws {
     let context = try Staff.context()
     let other = context.worker(String(repeating: "a", count: 24))

@@ -12,8 +12,9 @@ private final class Reading: ManagedObject {
   @Relationship var group: OrderedToMany<Reading>
 }
 
-/// Comparisons of a Float attribute with a constant. A Float with a fraction equals its value, its
-/// printed number, and every number between these two. All other comparisons are by value.
+/// Comparisons of a Float attribute with a constant. A Float equals its value and its printed
+/// number. If it has a fraction, it also equals every number between these two. All other
+/// comparisons, and those with integers, are by value.
 @Suite("Floats and constants")
 struct FloatConstantTests {
   private static let floats: [Float] = [

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Orders whose first criterion has an index")
 struct LeadingOrderTests {
-  /// Workers with a salary of `salaries` values, and names in another order.
+  /// Saves workers with `salaries` different salaries. The order of their names differs from the
+  /// order of their salaries.
   private func context(workers: Int, salaries: Int) throws -> ManagedObjectContext {
     let container = try Staff.container(.engine)
     let context = container.newContext()
@@ -43,7 +44,7 @@ struct LeadingOrderTests {
       let request = request(limit: limit, offset: offset, ascending: ascending)
       #expect(try context.fetch(request) == expected(context, request, ascending: ascending))
     }
-    // Unsaved changes take part.
+    // The results include unsaved changes.
     for worker in try context.fetch(request(limit: 20)) { worker.salary += 1 }
     context.worker("a").salary = 1
     for limit in [1, 7, 50] {

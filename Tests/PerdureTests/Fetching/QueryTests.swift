@@ -7,8 +7,8 @@ private class Being: QueryableObject {
   var name: String { "" }
   class var _propertyNamesByKeyPath: [AnyKeyPath: String] { Being.names(of: Being.self) }
 
-  /// Like the macro's code, it is generic, so that subclasses find inherited properties by their
-  /// own key paths.
+  /// This function is generic, like the macro's code, so that subclasses find inherited properties
+  /// by their own key paths.
   static func names<Root: Being>(of root: Root.Type) -> [AnyKeyPath: String] { [\Root.name: "name"] }
 }
 

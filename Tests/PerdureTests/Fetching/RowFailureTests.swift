@@ -44,7 +44,7 @@ struct RowFailureTests {
           #expect(actual == expected, "\(predicate) for \(reference)")
           return actual == expected
         } catch let error as PredicateEvaluationError {
-          // The value of a row can be used as a pattern.
+          // A row's value can be the pattern. Only such a predicate may fail for a row.
           let isOfPattern = error.code == .invalidPattern || error.code == .matchTooLong
           #expect(isOfPattern, "\(predicate) for \(reference): \(error)")
           return isOfPattern

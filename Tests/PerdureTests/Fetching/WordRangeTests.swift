@@ -53,7 +53,7 @@ struct WordRangeTests {
         Value.decimal)
   }
 
-  @Test("A word is in the range exactly if its value compares so with the constant")
+  @Test("A word is in the range if and only if its value satisfies the comparison with the constant")
   func membership() {
     var random = SeededGenerator.forTest("ranges of words")
     for domain in [WordDomain.integer, .double, .date, .reference] {
@@ -75,7 +75,7 @@ struct WordRangeTests {
     }
     for probe in probes {
       let value = value(probe, domain)
-      // Words of no number have no place in an order.
+      // Skips words that represent NaN, which has no order.
       if domain != .integer, domain != .reference, value.order(value) == nil { continue }
       #expect(
         (words?.contains(probe) ?? false) == holds(op, value, constant),

@@ -31,7 +31,7 @@ struct OutsideValuesTests {
   }
 
   @Test(
-    "A Double that is set by name on a decimal attribute is found by itself",
+    "After a decimal attribute is set to a Double by name, a fetch by the same Double finds the object",
     arguments: [9.99, 0x1p60, 0x1p63, 1e23])
   func foundByItself(_ number: Double) throws {
     let context = try context()

@@ -38,7 +38,7 @@ private final class Plain: ManagedObject {}
 private final class Stranger: ManagedObject {}
 @Entity private final class Other: ManagedObject { var name: String = "" }
 
-/// Compiles, but its property has no description.
+/// A class that compiles, but whose property has no description.
 @Entity private final class Given: ManagedObject { var other: Other? = .none }
 
 @Suite("Reading class descriptions")

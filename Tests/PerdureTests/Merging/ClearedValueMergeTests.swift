@@ -25,7 +25,7 @@ struct ClearedValueMergeTests {
     #expect(volume.title == "Mine" && volume.note == nil)
   }
 
-  @Test("A merge of another object keeps such an edit")
+  @Test("A merge of another object's changes keeps an edit that sets a value back to that of the older row")
   func merged() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

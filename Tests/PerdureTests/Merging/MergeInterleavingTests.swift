@@ -1,5 +1,6 @@
-// Each of two contexts makes three edits of one object, in every order and with every policy, with
-// and without a rule for a property. A model of a few sets defines the result of each merge.
+// Each of two contexts makes three edits of one object, in every interleaving and with every
+// policy, with and without a rule for a property. A long run has every order of the edits of a
+// context, other runs have a random order. A model of a few sets defines the result of each merge.
 
 import Perdure
 import PerdureModel
@@ -217,7 +218,7 @@ private struct Actor {
   }
 }
 
-@Suite("Merging: two contexts at once")
+@Suite("Merging: interleaved edits and saves of two contexts")
 struct MergeInterleavingTests {
   /// Every interleaving of three turns of each context.
   private static let merges: [[Int]] = (0..<64).compactMap { bits in

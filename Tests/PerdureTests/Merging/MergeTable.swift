@@ -198,7 +198,8 @@ struct ConflictScene {
     context.worker(name, email: "x")
   }
 
-  /// Expects that a refused save has changed nothing, and that a further save is also refused.
+  /// Expects that changes are still pending after a refused save, that both ends of relationships
+  /// agree, and that a further save is also refused. Then rolls back.
   private func expectAsBefore(_ kind: ConflictKind) throws {
     #expect(here.hasChanges)
     try expectAgreement(here, container.managedObjectModel)
@@ -246,8 +247,9 @@ struct ConflictScene {
     return found.count == holds.count ? "both" : found.joined()
   }
 
-  /// Returns the object that has the unique value. After a merge, this object has the salary of the
-  /// first object and the company of the second object.
+  /// Describes the object that has the unique value: one of the two objects, or a merge of both.
+  /// After a merge by property, it has the salary of the first object and the company of the
+  /// second.
   private func merged(_ first: String, _ second: String, _ context: ManagedObjectContext) throws -> String {
     let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: "email == 'x'"))
     let found = try context.fetch(request)

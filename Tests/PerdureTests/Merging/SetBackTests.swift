@@ -18,7 +18,7 @@ struct SetBackTests {
     let other = try #require(try there.existingObject(with: ada.objectID) as? Employee)
     other.salary = 3
     try there.save()
-    // Advances the context. The change of the other object is still based on its old row.
+    // Advances the context. The unsaved change of `ada` is still based on the old row.
     here.refresh(bob, mergeChanges: true)
     if readsBetween { #expect(ada.name == "Ada") }
     ada.salary = 1

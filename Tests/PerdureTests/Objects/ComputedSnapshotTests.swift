@@ -29,7 +29,7 @@ import Testing
     get { 2 }
     set {}
   }
-  /// Of a type that no model has.
+  /// An attribute of a type that no stored attribute can have.
   @Attribute(.transient) var parts: [Substring]? {
     get { primitiveParts ?? ["a"] }
     set { primitiveParts = newValue }

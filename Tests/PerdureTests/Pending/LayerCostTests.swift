@@ -67,7 +67,8 @@ struct LayerCostTests {
     }
   }
 
-  @Test("A fetch enters only the links that were edited since the last fetch", arguments: cases)
+  @Test(
+    "A fetch updates the layer only for the links that were edited since the last fetch", arguments: cases)
   func links(_ edited: Case) throws {
     let scene = try scene()
     let list = scene.new("List")
@@ -94,7 +95,7 @@ struct LayerCostTests {
     #expect(scene.context.core.reading.layerFollower.contextLayer?.builder === builder)
   }
 
-  @Test("A fetch after an edit of a column of an owner enters its row only")
+  @Test("A fetch after an edit of a column of an owner updates the layer only for the owner's row")
   func row() throws {
     let scene = try scene()
     let list = scene.new("List")
@@ -108,7 +109,7 @@ struct LayerCostTests {
     try expectLayer(scene.context)
   }
 
-  @Test("Many edits of few links before a fetch enter all links of the owner once")
+  @Test("Many edits of one link before a fetch record at most 64 members, and the layer is correct")
   func manyEdits() throws {
     let scene = try scene()
     let (list, word) = (scene.new("List"), scene.new("Word"))

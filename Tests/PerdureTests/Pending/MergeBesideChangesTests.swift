@@ -153,7 +153,7 @@ private final class MergeScene {
   }
 
   /// The context detects a reference that `.noAction` left to a deleted object only when it reads
-  /// the reference. A merge that visits all changes discards what was detected.
+  /// the reference. A merge that visits all changes discards the detected references.
   private func findLeftBehind() {
     for object in objects(here) {
       for relationship in here.core.graph.shape(of: object.reference).columns {

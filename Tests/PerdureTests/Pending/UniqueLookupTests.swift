@@ -18,7 +18,7 @@ struct UniqueLookupTests {
   private static let emails = (0..<24).map { "w\($0)@acme.com" }
 
   @Test(
-    "A lookup finds what a fetch finds, beside edits, deletions, saves and rollbacks",
+    "A lookup and a fetch find the same object after edits, deletions, saves and rollbacks",
     arguments: StoreKind.allCases)
   func likeFetch(_ kind: StoreKind) throws {
     var random = SeededGenerator.forTest("lookups by a unique key, \(kind)")
@@ -64,7 +64,7 @@ struct UniqueLookupTests {
       let found: () throws -> Employee? = {
         try context.first(Employee.self, where: \.email, equals: email)
       }
-      // Either may be the first to read the row.
+      // Either the lookup or the fetch reads the row first.
       let isLookupFirst = Int.random(in: 0..<2, using: &random) == 0
       let (left, right) = isLookupFirst ? (try found(), try expected()) : (try expected(), try found())
       #expect(left === right)

@@ -132,7 +132,7 @@ struct FetchTemplateTests {
     }
   }
 
-  @Test("The request of a template can be that of a fetched property")
+  @Test("The request of a template can be used for a fetched property")
   func fetchedProperty() throws {
     let template = FetchRequestTemplate(
       "colleagues", "Person", "firm == $FETCH_SOURCE", sortDescriptors: [FetchOrder("name")])
@@ -150,7 +150,7 @@ struct FetchTemplateTests {
     #expect(names(owner.fetchedObjects(forKey: "people")) == ["ada", "bob"])
   }
 
-  @Test("A request that is requested by a template's name keeps its variables")
+  @Test("fetchRequestTemplate(forName:) returns the request with its variables, or nil for an unknown name")
   func unsubstituted() throws {
     let model = try ManagedObjectModel(entities, templates: templates)
     #expect(model.fetchRequestTemplate(forName: "of")?.predicate?.variables == ["firm"])

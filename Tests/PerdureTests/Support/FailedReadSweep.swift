@@ -71,7 +71,7 @@ final class SweepScene {
   }
 }
 
-/// What a program sees of a context.
+/// The content of a context that a program can read.
 struct SweepState: Equatable, CustomStringConvertible {
   var lines: [String]
 
@@ -97,7 +97,7 @@ struct SweepState: Equatable, CustomStringConvertible {
   }
 }
 
-/// What a program sees of a scene after an operation.
+/// The content of a scene that a program can read after an operation.
 struct SweepResult: Equatable {
   var parent: SweepState
   var child: SweepState?
@@ -170,7 +170,8 @@ struct FailedReadSweep {
 
   /// The results of runs without a failure.
   private struct Expectation {
-    /// Without the operation, with it, with a rollback instead of it, and with a rollback after it.
+    /// In order: without the operation; with it; with a rollback instead of it; with a rollback
+    /// after it.
     let unchanged, changed, restored, discarded: SweepResult
     let error: PerdureError?
     let sequel, restoredSequel: [SweepState]
@@ -198,8 +199,9 @@ struct FailedReadSweep {
       restoredSequel: try Self.sequel(restored.scene))
   }
 
-  /// Fails reads of the parts, each in a run of its own: alone, or with all later ones. With
-  /// `PERDURE_STEPS`, fails every read in both ways; otherwise a random choice.
+  /// Fails reads of the parts. In each run, either one read fails, or one read and all later ones.
+  /// With `PERDURE_STEPS`, every read fails in both ways. Otherwise the reads and the ways are
+  /// chosen at random.
   func check(_ parts: [UnreadableStore.Part]) throws {
     let expected = try expectation()
     let isComplete = ProcessInfo.processInfo.environment["PERDURE_STEPS"] != nil

@@ -13,7 +13,7 @@ enum NaiveFetch {
     }
   }
 
-  /// Like the function above, for the objects as a context shows them, including unsaved changes.
+  /// Evaluates every object as a context shows it, including unsaved changes.
   static func references(_ query: FetchQuery, shownBy core: ContextCore) throws -> [ObjectReference] {
     var all = core.pending.all.filter { $0.isNew && !$0.isDeleted }.map(\.reference)
     for case let entity? in core.graph.store.entities where entity.layouts != nil {

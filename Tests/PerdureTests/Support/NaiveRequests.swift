@@ -1,4 +1,4 @@
-// The requests that a naive store receives: counted, and made to fail.
+// Counts the requests that a naive store receives, and makes chosen requests fail.
 
 import Perdure
 import Synchronization
@@ -9,18 +9,18 @@ final class NaiveRequests: Sendable {
     case rows, rowCount, scan, entryCount, entries, relationship, fetch, ids, commit
   }
 
-  /// A request failed in a test.
+  /// The error of a request that a test has chosen to fail.
   struct Failure: Error {}
 
   private struct State {
     var counts: [Kind: Int] = [:]
     var total = 0
-    /// The requests that fail, by their number from 0; none by default.
+    /// Whether the request with a number fails. Numbers begin at 0. By default, no request fails.
     var fails: @Sendable (Int) -> Bool = { _ in false }
     var newest: UInt64 = 0
-    /// The number of commits after which a view expires; nil: never.
+    /// The number of commits after which a view expires. If nil, views never expire.
     var lifetime: UInt64?
-    /// Greater than 0 while the store answers a request by others of its own.
+    /// Greater than 0 while the store makes its own requests to answer one.
     var depth = 0
   }
 
@@ -29,7 +29,9 @@ final class NaiveRequests: Sendable {
   var total: Int { state.withLock { $0.total } }
   var counts: [Kind: Int] { state.withLock { $0.counts } }
 
-  /// Chooses the requests that fail, by their number from now on.
+  /// Chooses the requests that fail.
+  ///
+  /// - Parameter fails: Whether a request fails. The number of the next request is 0.
   func fail(_ fails: @escaping @Sendable (Int) -> Bool) {
     state.withLock { state in
       let first = state.total
@@ -46,7 +48,7 @@ final class NaiveRequests: Sendable {
 
   /// Counts a request.
   ///
-  /// - Parameter sequence: That of the view that is asked; nil for requests of the store.
+  /// - Parameter sequence: The sequence number of the view; nil for a request to the store.
   /// - Throws: `Failure`, or `StoreViewExpired`.
   func begin(_ kind: Kind, at sequence: UInt64?) throws {
     try state.withLock { state in
@@ -60,7 +62,7 @@ final class NaiveRequests: Sendable {
     }
   }
 
-  /// Runs `body`, whose requests are part of one that was counted already.
+  /// Runs `body` without counting its requests, because they are part of a counted request.
   func withoutCounting<R>(_ body: () throws -> R) rethrows -> R {
     state.withLock { $0.depth += 1 }
     defer { state.withLock { $0.depth -= 1 } }

@@ -1,7 +1,7 @@
 // A naive store of dictionaries, which derives indexes by sorting. It answers only the required
-// requests. Its rows are copies that end with the call that receives them. Each request can be
-// counted, fail or meet an expired view, as in a store at the end of a network. Every test of the
-// graph can run on it, and tests compare other stores with it.
+// requests. Each row that it passes is a copy, which is freed after the call that receives it. Each
+// request can be counted, fail, or find its view expired, as in a store on a network. Every test of
+// the graph can run on this store, and tests compare other stores with it.
 
 import PerdurePredicates
 import Synchronization
@@ -25,7 +25,7 @@ private final class RowBox: @unchecked Sendable {
     bytes.deallocate()
   }
 
-  /// Calls `body` with a copy of the row that is overwritten and freed when it returns.
+  /// Calls `body` with a copy of the row. The copy is overwritten and freed when `body` returns.
   func withCopy<R>(_ body: (StoredRow) throws -> R) rethrows -> R {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
     copy.copyMemory(from: bytes)
@@ -69,7 +69,7 @@ final class NaiveView: StoreView {
     self.keys = keys
   }
 
-  /// The version of a row, for comparison; no request.
+  /// The version of a row, for comparisons. This read does not count as a request.
   fileprivate func storedVersion(of reference: ObjectReference) -> RowVersion? { rows[reference]?.version }
 
   func rowCount(entity: UInt16) throws -> Int {
@@ -235,7 +235,7 @@ final class NaiveView: StoreView {
 /// A store that keeps all data in dictionaries, and derives every index by sorting.
 final class NaiveStore: PersistentStore {
   let schema: StoreSchema
-  /// Differs between stores, because ids of objects name it.
+  /// Each store has a different identifier, because ids of objects contain it.
   let identifier = "naive-\(NaiveStore.nextNumber())"
   private static let count = Atomic<Int>(0)
   let requests = NaiveRequests()
@@ -257,7 +257,7 @@ final class NaiveStore: PersistentStore {
     state = Mutex(State(view: NaiveView(older ?? schema, requests, 0, [:], [], [:])))
   }
 
-  /// Begins the states with the store's own schema. Writes all rows anew in its layouts.
+  /// Adopts the store's own schema for the next states. Writes all rows again in its layouts.
   func adopt() throws {
     try state.withLock { state in
       let old = state.view

@@ -166,8 +166,8 @@ extension RandomRun {
   }
 
   /// Returns a predicate on the attribute or an end of an entity, and a function that evaluates the
-  /// same condition on plain values. A fetch does not see through a link to an object whose
-  /// deletion is pending, which a rule may deny.
+  /// same condition on plain values. A fetch does not follow a link to an object with a pending
+  /// deletion, even if a rule denies the deletion.
   private func condition(_ entity: Int) throws -> (FetchPredicate, (PartState, Int) -> Bool) {
     let ends = model.ends(of: entity)
     let least = Int.random(in: 0...max(1, ids.count), using: &random)
@@ -195,7 +195,7 @@ extension RandomRun {
     state.graph.targets(owner, end).filter { !state.graph.isDeleted($0) }
   }
 
-  /// Checks that an object that was saved at some time exists exactly if the state has it.
+  /// Checks that an object that was saved at some time exists if and only if the state has it.
   private func checkExistence(_ showing: Showing) throws {
     guard !known.isEmpty else { return }
     let number = random.pick(known)

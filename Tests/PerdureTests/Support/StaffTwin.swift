@@ -33,7 +33,7 @@ struct StaffTwin: Equatable {
     objects.filter { $0.value.kind == kind && !$0.value.isDeleted }.keys.sorted()
   }
 
-  /// The objects that are not deleted and whose to-one property leads to an object.
+  /// The objects that are not deleted and whose to-one property leads to the target.
   func sources(_ property: String, of target: Int, _ kind: TwinObject.Kind) -> Set<Int> {
     Set(living(kind).filter { objects[$0]?.toOne[property] == target })
   }

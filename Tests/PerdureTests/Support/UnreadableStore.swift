@@ -15,7 +15,7 @@ final class UnreadableStore: PersistentStore {
     case rows
     /// Indexes and links.
     case entries
-    /// The later commits that a store which is opened for reading finds at a refresh.
+    /// The later commits that a read-only store finds at a refresh.
     case newest
   }
 

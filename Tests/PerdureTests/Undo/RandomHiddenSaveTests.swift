@@ -7,7 +7,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Random undo beside saves of the same attributes")
+@Suite("Random undo of attributes that another context saves too")
 struct RandomHiddenSaveTests {
   @Test("An undo never restores a value that another context has replaced under an unsaved edit")
   func random() throws {

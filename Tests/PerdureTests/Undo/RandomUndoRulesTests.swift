@@ -1,7 +1,8 @@
-// Random edits, undos, redos and saves in one context, beside saves of another context and of
-// children. The model has every delete rule, ordered and one-to-one relationships and derived
-// values. The content of the context is compared after a redo with the content before the undo,
-// after a refusal with the content before the call, and after a save with that of a new context.
+// Random edits, undos, redos and saves in one context, while another context and children of the
+// context save too. The model has every delete rule, ordered and one-to-one relationships and
+// derived values. After a redo, the content of the context must equal the content before the undo.
+// After a refusal, it must equal the content before the call. After a save, it must equal the
+// content of a new context.
 
 import PerdureTestSupport
 import Testing
@@ -13,7 +14,7 @@ private enum ConflictCauses: CaseIterable {
   case none, hooks, otherContexts, hooksAndOtherContexts
 
   var areHooksOn: Bool { self == .hooks || self == .hooksAndOtherContexts }
-  /// Whether other contexts save and edits outside of groups change objects.
+  /// Whether other contexts save changes, and whether edits outside of groups change objects.
   var areOthersSaving: Bool { self == .otherContexts || self == .hooksAndOtherContexts }
 }
 
@@ -176,7 +177,7 @@ private final class UndoRulesRun {
     }
   }
 
-  /// A step of a child with an undo manager. The child stays beside the edits of its parent.
+  /// A step of a child with an undo manager. The child is used again after edits of its parent.
   private func editInLastingChild() throws {
     let child = lastingChild ?? context.newChildContext()
     lastingChild = child
@@ -268,7 +269,7 @@ private final class UndoRulesRun {
     let silent = before.changedObjects(after).subtracting(reported)
     desk.expect(silent.isEmpty, "changes of \(silent) were not reported")
     if direction == .undo, policy != .overwrite { checkOthersValues(before, after) }
-    // The group owns the values that it has replaced: its reversal brings them back.
+    // The group owns the values that it has replaced: its reversal restores them.
     if policy == .overwrite {
       othersValues = othersValues.filter { after.objects[$0.object]?[$0.property] == $0.value }
     }
@@ -300,8 +301,8 @@ private final class UndoRulesRun {
     }
   }
 
-  /// The opposite call restores the content before the first call, and a repeated call the content
-  /// after it.
+  /// Checks that the opposite call restores the content before the first call. Then checks that a
+  /// repeated call restores the content after the first call.
   private func takeBackAgain(
     _ direction: UndoHistory.Direction, _ policy: UndoConflictPolicy, _ counts: (Int, Int),
     before: UndoRulesContent, after: UndoRulesContent, changes old: [Set<String>]

@@ -1,8 +1,8 @@
 // One context on a random model makes random edits, and undoes and redoes them at random. The test
 // compares it with plain values that were copied at the end of each group. The objects of the
-// context are in two parts without links between them, so that the groups of two tasks can overlap
-// and each can be undone alone. Children of the context save groups into it, and another context
-// saves changes of objects of a third part.
+// context are in two parts without links between them. Therefore the groups of two tasks can
+// overlap, and each can be undone alone. Children of the context save groups into it, and another
+// context saves changes of objects of a third part.
 
 import PerdureTestSupport
 import Testing
@@ -231,8 +231,8 @@ private final class UndoWorld {
     if direction == .undo { stacks.redo.append(group) } else { stacks.undo.append(group) }
   }
 
-  /// An earlier or later state of a part after the saves since then. A stored object that the state
-  /// lacks is a pending deletion; a deleted object that is not stored does not exist.
+  /// Adapts an earlier or later state of a part to the stored state. A stored object that the state
+  /// lacks becomes a pending deletion. A deleted object that is not stored is removed.
   private func stateAfter(_ state: PartState, _ part: Int) -> PartState {
     let stored = stored.states[part].graph.objects
     var state = state

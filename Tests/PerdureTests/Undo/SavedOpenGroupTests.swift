@@ -80,7 +80,7 @@ struct SavedOpenGroupTests {
     #expect(values(group.changes()) == saved && values(group.savedChanges()) == saved)
   }
 
-  @Test("A place whose saved edit is saved back is in no part of the group")
+  @Test("If a save stores an edit and a later save stores the earlier value again, the group has no changes")
   func savedBack() {
     for round in 1...200 {
       edit(1, Int64(round))

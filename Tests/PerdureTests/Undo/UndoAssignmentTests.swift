@@ -87,7 +87,7 @@ struct UndoAssignmentTests {
       mark.volumes.insert(volumes[1])
     }
     context.undoGroup("Remove") {
-      // In another order than that of the positions.
+      // Removes the members in an order that differs from their positions.
       for position in [1, 0, 2] { shelf.volumes.remove(volumes[position]) }
       mark.volumes.removeAll()
     }

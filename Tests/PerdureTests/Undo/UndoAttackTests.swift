@@ -171,7 +171,7 @@ struct UndoDeletionTests {
     try context.save()
   }
 
-  @Test("A reference that `.noAction` has kept, and that has changed since, does not return")
+  @Test("An undo does not restore a reference that `.noAction` has kept and that has changed since")
   func changedReference() throws {
     let scene = try AttackScene()
     let context = scene.context
@@ -421,7 +421,8 @@ struct UndoHookTests {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
     context.undoGroup("Text") { object.text = "a" }
-    // Otherwise the undo would leave nothing to save, and no hook would be called.
+    // Without this save, the context would have no changes after the undo, and no hook would be
+    // called.
     try context.save()
     try context.undo()
     object.beforeSave = { if $0.text != "a" { $0.text = "a" } }

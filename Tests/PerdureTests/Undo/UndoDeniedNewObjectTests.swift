@@ -12,7 +12,9 @@ import Testing
 
 @Suite("Events of the undo of a denied deletion of a new object")
 struct UndoDeniedNewObjectTests {
-  @Test("Observers hear that the new object is there again", arguments: [false, true])
+  @Test(
+    "After the undo, events report the object as inserted, updated or refreshed",
+    arguments: [false, true])
   func observers(_ isSaved: Bool) throws {
     let container = try PersistentContainer(
       name: "Depots", classes: [Depot.self, Lorry.self], description: .inMemory)

@@ -16,7 +16,7 @@ import Testing
   @Relationship(inverse: "log") var notes: ToMany<UndoHookNote>
 }
 
-/// Its hooks edit in undo groups.
+/// A class whose hooks edit in undo groups.
 @Entity final class UndoHookNote: ManagedObject {
   var name: String = ""
   @Relationship(inverse: "notes") var log: UndoHookLog?
@@ -71,7 +71,7 @@ struct UndoHookEventTests {
       }
     }
 
-    /// The note, whose fault has fired. The events until then are forgotten.
+    /// Returns the note after its fault has fired, and discards the events until then.
     func awakeNote() throws -> UndoHookNote {
       let note = try #require(try context.existingObject(UndoHookNote.self, with: id))
       #expect(note.name == "New")
@@ -170,7 +170,7 @@ struct UndoEventTests {
     #expect(heard.titles.count == 3)
   }
 
-  @Test("Observers hear of edits before an undo and of the undo together")
+  @Test("One event reports the edits before an undo and the changes of the undo")
   func editsBefore() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -188,7 +188,7 @@ struct UndoEventTests {
     #expect(volume.changedValuesForCurrentEvent().isEmpty)
   }
 
-  @Test("After an undo to the saved state, nothing is unsaved, and observers have heard of the object")
+  @Test("After an undo to the saved state, an event reports the object, and nothing is unsaved")
   func savedState() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("One", "Other"))

@@ -169,7 +169,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Mine")
   }
 
-  @Test("A value that was shown above older unsaved edits of the object is not restored over a save")
+  @Test("A saved value that was shown beside an older unsaved edit is not restored over a newer save")
   func shownAboveOlderBase() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

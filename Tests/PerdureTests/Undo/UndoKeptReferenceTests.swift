@@ -17,7 +17,7 @@ import Testing
   @Relationship(inverse: "routes") var depots: ToMany<Depot>
 }
 
-/// The delete rules deny and no action keep references to an object whose deletion is pending.
+/// The delete rules `.deny` and `.noAction` keep references to an object whose deletion is pending.
 @Suite("Undo of references to an object that an earlier group has deleted")
 struct UndoKeptReferenceTests {
   private let context: ManagedObjectContext
@@ -53,7 +53,7 @@ struct UndoKeptReferenceTests {
     }
   }
 
-  @Test("References that a later group has replaced return", arguments: [false, true])
+  @Test("Two undos restore references that a later group has replaced", arguments: [false, true])
   func replaced(_ isNil: Bool) throws {
     context.undoGroup("Move") {
       (truck.depot, truck.home) = isNil ? (nil, nil) : (other, other)
@@ -62,7 +62,7 @@ struct UndoKeptReferenceTests {
     try check()
   }
 
-  @Test("References of objects that a later group has deleted return")
+  @Test("Two undos restore the references of objects that a later group has deleted")
   func deleted() throws {
     context.undoGroup("Delete the others") {
       context.delete(truck)
@@ -143,7 +143,7 @@ struct UndoKeptReferenceTests {
     #expect(try context.fetch(Truck.self) == [truck] && Array(depot.trucks) == [truck])
   }
 
-  @Test("New objects that refer to the deleted object return")
+  @Test("Two undos restore the reference of a deleted new object to a deleted object")
   func inserted() throws {
     try context.undo()
     let new = context.undoGroup("Insert") { Truck(context: context) }

@@ -21,7 +21,7 @@ import Testing
   override func awake(fromSnapshotEvents events: SnapshotEventType) { self.events.append(events) }
 }
 
-/// Its hook calls undo during a save.
+/// A class whose hook calls undo during a save.
 @Entity private final class UndoingHook: ManagedObject {
   var count: Int = 0
 

@@ -4,7 +4,7 @@ import Testing
 @Suite("Undo of saved deletions of objects that another context had changed")
 struct UndoMergedDeletionTests {
   @Test(
-    "A value that was merged before the deletion was saved is restored, or a conflict",
+    "A value that was merged before the deletion was saved is restored, or the undo is a conflict",
     arguments: [false, true])
   func value(_ mergesAtSave: Bool) throws {
     let scene = try UndoScene()
@@ -18,7 +18,7 @@ struct UndoMergedDeletionTests {
     #expect(!found.isEmpty || volume.title == "Theirs")
   }
 
-  @Test("A link that was merged before the deletion was saved is restored, or a conflict")
+  @Test("A link that was merged before the deletion was saved is restored, or the undo is a conflict")
   func link() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -33,7 +33,7 @@ struct UndoMergedDeletionTests {
     #expect(!found.isEmpty || volume.shelf === other)
   }
 
-  @Test("Unsaved values from before the deletion return beside saved values of another context")
+  @Test("An undo restores unsaved values from before the deletion, and saved values of another context")
   func unsavedValues() throws {
     let scene = try UndoScene()
     let (context, shelf, volume) = (scene.context, try scene.shelf(), try scene.volume("One"))

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-@Suite("Undo of a pending deletion beside saves of other contexts")
+@Suite("Undo of a pending deletion after saves of other contexts")
 struct UndoPendingDeletionTests {
   @Test(
     "The undo of a deletion does not replace a value that another context has saved meanwhile",

@@ -1,5 +1,5 @@
-// What the recorder of an undo manager records: after an exchange of the manager, in groups with
-// saves, and for objects that exist again.
+// The edits that the recorder of an undo manager records: after an exchange of the manager, in
+// groups with saves, and for objects that exist again.
 
 import Perdure
 import PerdureTestSupport
@@ -35,7 +35,7 @@ struct UndoRecordingTests {
     }
   }
 
-  @Test("A group whose saved edits were set back and saved leaves nothing to undo after a rollback")
+  @Test("If a group's saved edits are set back and saved, the group cannot be undone after a rollback")
   func savedBack() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -1,4 +1,4 @@
-// What an undo restores of objects that were removed, and what it leaves unsaved.
+// The data of removed objects that an undo restores, and the changes that it leaves unsaved.
 
 import Perdure
 import PerdurePredicates
@@ -42,7 +42,7 @@ private struct LooseScene {
   }
 }
 
-@Suite("What an undo restores of removed objects")
+@Suite("Restoration of removed objects by an undo")
 struct UndoRestorationTests {
   @Test("References that a deletion has left in the object are restored", arguments: [false, true])
   func leftReferences(_ isSaved: Bool) throws {

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("Edits of an open undo group that a rollback has reverted")
 struct UndoRevertedEditTests {
-  @Test("They do not belong to the group, even if they were read meanwhile", arguments: [false, true])
+  @Test(
+    "Edits that a rollback has reverted do not belong to the group, even if they were read meanwhile",
+    arguments: [false, true])
   func reverted(_ merges: Bool) throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -124,7 +124,7 @@ struct UndoRulesAfterMergeTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("A rollback removes what a merge has added to the group of a deletion")
+  @Test("A rollback removes the changes that a merge has added to the group of a deletion")
   func rolledBack() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))

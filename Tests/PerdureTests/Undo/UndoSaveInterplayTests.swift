@@ -1,4 +1,4 @@
-// Undo groups beside saves that fail in a merge, and saves by the hooks of an undo.
+// Undo groups with saves that fail in a merge, and with saves by the hooks of an undo.
 
 import Perdure
 import Testing
@@ -19,7 +19,7 @@ private struct Refusal: Error {}
   }
 }
 
-@Suite("Undo beside failed merges, and beside saves by hooks of an undo")
+@Suite("Undo after failed merges, and saves by the hooks of an undo")
 struct UndoSaveInterplayTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext

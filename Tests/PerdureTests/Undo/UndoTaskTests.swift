@@ -277,7 +277,7 @@ struct UndoTaskTests {
     #expect(shelf.volumes.map(\.title) == ["a"] && !desk.manager.canUndo)
   }
 
-  @Test("A closure that deletes an object also deletes what another context has added to it meanwhile")
+  @Test("A closure that deletes an object also deletes members that another context has added meanwhile")
   func addedElsewhere() async throws {
     let shelf = try desk.scene.shelf("a")
     try await desk.group("Group") { desk in

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Events of edits and undos of transient attributes")
 struct UndoTransientEventTests {
-  @Test("Observers hear of the undo and the redo of a transient value")
+  @Test("Events report the undo and the redo of a transient value")
   func undo() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -20,7 +20,7 @@ struct UndoTransientEventTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("Observers hear of a second edit of a transient value")
+  @Test("An event reports a second edit of a transient value")
   func secondEdit() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

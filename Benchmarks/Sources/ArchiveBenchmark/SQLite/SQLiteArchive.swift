@@ -81,7 +81,7 @@ final class SQLiteArchive: ArchiveEngine {
   }
 }
 
-/// A connection and its prepared statements, each set when it is first needed.
+/// A connection and its sets of prepared statements. Each set is prepared when it is first needed.
 private final class OpenArchive {
   let connection: SQLiteConnection
   private var preparedWriter: SQLiteWriter?

@@ -22,7 +22,7 @@ extension Scenario {
       },
       Scenario("walk a company, its workers and their projects: again", repetitions: 1) { bench in
         let companies = try (0..<2).map { try bench.company($0) }
-        // Objects in memory.
+        // These objects stay in memory during the walk.
         let kept: [[ManagedObject]] = companies.map { company in
           company.workers.flatMap { worker in [worker] + worker.projects.map { $0 as ManagedObject } }
         }

@@ -33,7 +33,8 @@ protocol LogEngine: AnyObject, Sendable {
   /// Whether the engine moves written data in the background.
   static var compacts: Bool { get }
 
-  /// The engine's own counters, by name. They are bytes, except for ratios.
+  /// The engine's own counters, by name. All are bytes, except `segments`, which is a
+  /// count.
   var figures: [String: Double] { get throws }
 
   /// Closes the store. All views and writers must have ended before.

@@ -2,7 +2,8 @@ import CLogFloor
 import Foundation
 import PerdureLog
 
-/// Opens several stores, each of which differs from the others in one property.
+/// Measures openings of an empty store and of a full store. The full store is changed between the
+/// measurements.
 struct OpeningTrial {
   private let shape: Shape
   private let command: OpeningCommand

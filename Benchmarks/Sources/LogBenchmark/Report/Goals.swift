@@ -9,7 +9,8 @@ struct Goal {
   /// The figure of an engine; nil if it was not measured.
   var value: (ResultSet, _ engine: String) -> Double?
 
-  /// A table in Markdown, and the number of its rows in which Perdure is better than the best peer.
+  /// A table in Markdown, and the number of its rows in which Perdure is at least as good as the
+  /// best peer.
   static func table(_ results: ResultSet, _ compression: [CompressionFigure]) -> String {
     let head = [
       "| | floor | best peer | goal | Perdure | | / best peer |", "|---|---:|---:|---:|---:|---|---:|",

@@ -1,4 +1,5 @@
-/// The summary of all tables: a few rows, and the number of all rows in which Perdure is better.
+/// The summary of all tables: a few rows, and the number of all rows in which Perdure is at least
+/// as good as the best peer.
 extension ResultTable {
   /// The workloads in the summary: each kind of work once or twice.
   private static let telling: [Workload] = [
@@ -7,7 +8,7 @@ extension ResultTable {
   ]
 
   /// The summary's rows for the shortest records with hashed keys, and the number of all rows in
-  /// which Perdure is better.
+  /// which Perdure is at least as good as the best peer.
   static func summary(_ measurements: [Measurement], _ time: Time) -> String {
     let tables = all(measurements, time)
     let shown = tables.first { $0.shape == .hashed100 && $0.records < largeCount }?.tellingRows ?? []

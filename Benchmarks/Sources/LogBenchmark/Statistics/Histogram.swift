@@ -1,5 +1,5 @@
-/// The number of durations in each bucket. A bucket's width is at most 1/64 of its smallest
-/// duration.
+/// The number of durations in each bucket. Two durations in one bucket differ by at most 1/64 of
+/// the smaller one.
 struct Histogram: Equatable {
   private static let subdivisionBits = 6
   private var counts = [UInt32](repeating: 0, count: 64 << Self.subdivisionBits)

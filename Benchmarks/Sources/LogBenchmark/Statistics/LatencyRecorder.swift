@@ -30,7 +30,7 @@ struct LatencyRecorder {
     last = now
   }
 
-  /// The cost up to the last lap.
+  /// The elapsed time up to the last lap, and the processor time up to now.
   var elapsed: Cost { Cost(nanoseconds: last - begin, cpuNanoseconds: log_cpu_ns() - beginCPU) }
 }
 

@@ -2,7 +2,7 @@ import CLogFloor
 import Foundation
 
 // A store that is overwritten repeatedly, uniformly at random. These workloads measure the space
-// that the store uses after that, the bytes written, and the time that commits wait for background
+// that the store uses meanwhile, the bytes written, and the time that commits wait for background
 // compaction.
 //
 // For engines that compact in the background, they also measure commits of one record, and durable
@@ -21,8 +21,8 @@ extension Trial {
     return (0..<count).map { _ in UInt32(Int.random(in: 0..<records, using: &generator)) }
   }
 
-  /// Overwrites as many records as the store has, twice. Only the second pass is measured, because
-  /// the space is stable then.
+  /// Overwrites as many records as the store has, twice. Times and written bytes are those of both
+  /// passes. The space is measured only in the second pass, because it is stable then.
   private func overwriteTwice(_ engine: Engine) throws {
     let workload = Workload.steadyOverwrite
     let all = ordinals(workload, 2 * records)

@@ -24,7 +24,7 @@ extension PerdureError {
     return isConflict ? .serviceUnavailable : .internalServerError
   }
 
-  /// The message for the client. Other errors are for the log only.
+  /// The message for the client. It contains the text of broken rules only; the log has the others.
   fileprivate var answer: String {
     switch status {
     case .badRequest: details.map { "\($0.property) \($0.rule)" }.joined(separator: "; ")
