@@ -191,10 +191,11 @@ struct DumpCommand: ConsoleCommand {
       throw NotInStore(
         description: "The store has no objects; omit --entity to see its records")
     }
-    guard let ids = try ids(), limit != 0 else { return .success }
-    var left = limit ?? .max
+    let ids = try ids()
+    var left = ids == nil ? 0 : limit ?? .max
     var code = ExitCode.success
-    let isKnown = try graph.forEachObject(of: entity, ids: ids) { object in
+    let isKnown = try graph.forEachObject(of: entity, ids: ids ?? 0...0) { object in
+      if left == 0 { return false }
       try console.print(line(object))
       if let problem = object.problem {
         code = .findings

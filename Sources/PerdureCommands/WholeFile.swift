@@ -4,13 +4,14 @@ import PerdureFileIO
 enum WholeFile {
   /// Writes a complete file. If that fails, an existing file is unchanged.
   ///
-  /// The text is written to a file with the suffix `.new`, which then replaces `path`.
+  /// The text is written to a new file beside `path`, which then replaces it. Its name has a random
+  /// part: a file that was left by a crash is in the way of no later call.
   ///
   /// - Throws: `FileIOError`. The file at `path` is then unchanged, and the new file is removed if
   ///   possible.
   static func write(_ text: String, to path: String) throws(FileIOError) {
     let files = POSIXFileSystem()
-    let draft = path + ".new"
+    let draft = "\(path).\(UInt32.random(in: 0...(.max))).new"
     let file = try files.open(draft, .create)
     do {
       try file.write(Array(text.utf8), at: 0)

@@ -209,6 +209,10 @@ final class EntityShape: Sendable {
     }
   }
 
+  func isTransient(_ slot: Int) -> Bool {
+    if case .transient = properties[slot] { true } else { false }
+  }
+
   /// Whether any default is made for each new object.
   var hasMadeDefaults: Bool { !madeDefaults.isEmpty }
 

@@ -225,10 +225,15 @@ extension ContextUndoManager {
   }
 
   /// Reopens the last group for the next edits of the event, unless a save has ended since.
-  func continueLastGroup() {
-    guard let direction = history.lastDirection, let group = history.removeLast(direction) else { return }
+  ///
+  /// - Returns: Whether there is such a group.
+  func continueLastGroup() -> Bool {
+    guard let direction = history.lastDirection, let group = history.removeLast(direction) else {
+      return false
+    }
     continued = (direction, group)
     recorder.continueInEvent(group)
+    return true
   }
 
   /// Undoes or redoes the last group by `body`, and adds the group of the reverse edits to the

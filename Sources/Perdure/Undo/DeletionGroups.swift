@@ -60,25 +60,37 @@ final class DeletionGroups {
 }
 
 extension UndoGroup {
-  /// The group with other changes. If the new changes delete an additional object, it is recorded
-  /// with its values before the later changes, because those are undone first.
+  /// The group with other changes. A place that was added to the group gets its content before the
+  /// later changes, because those are undone first.
   func with(_ changes: [Change], before later: [Change]) -> UndoGroup {
     let known = Set(self.changes.map(\.place))
-    var earlier: [EditedPlace: Value] = [:]
-    for case (let place, .value(let value)) in later.map({ ($0.place, $0.before) })
-    where earlier[place] == nil {
-      earlier[place] = value
-    }
+    let earlier = Dictionary(later.map { ($0.place, $0.before) }) { first, _ in first }
     let dated = changes.map { change in
-      guard case .object(let object) = change.before, !known.contains(change.place) else { return change }
-      let columns = object.columns.enumerated().map { slot, value in
-        earlier[.column(change.place.owner, slot: slot)] ?? value
-      }
-      let before = EditedObject(
-        columns: columns, transients: object.transients, wasStored: object.wasStored,
-        hasPermanentID: object.hasPermanentID)
-      return Change(place: change.place, before: .object(before), after: change.after)
+      if known.contains(change.place) { return change }
+      let before =
+        if case .object(let object) = change.before {
+          EditedContent.object(object.with(earlier, of: change.place.owner))
+        } else {
+          earlier[change.place] ?? change.before
+        }
+      return Change(place: change.place, before: before, after: change.after, isSpread: change.isSpread)
     }
-    return UndoGroup(name: name, changes: dated, number: number)
+    return UndoGroup(name: name, changes: Self.merged(dated), number: number)
+  }
+}
+
+extension EditedObject {
+  /// The object with the contents of its columns and transient attributes that a table has.
+  fileprivate func with(
+    _ contents: [EditedPlace: EditedContent], of reference: ObjectReference
+  ) -> EditedObject {
+    var (columns, transients) = (columns, transients)
+    for slot in columns.indices {
+      if case .value(let earlier) = contents[.column(reference, slot: slot)] { columns[slot] = earlier }
+      guard let earlier = contents[.transient(reference, slot: slot)] else { continue }
+      if case .transient(let held) = earlier { transients[slot] = held } else { transients[slot] = nil }
+    }
+    return EditedObject(
+      columns: columns, transients: transients, wasStored: wasStored, hasPermanentID: hasPermanentID)
   }
 }

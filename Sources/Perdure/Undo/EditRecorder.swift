@@ -167,7 +167,20 @@ final class EditRecorder {
       else { return value }
       return new
     }
-    deletionGroups.close(before: openGroups)
+  }
+
+  /// Removes a link from the group of the deletion that has removed it too (HS5).
+  func acceptRemoved(_ link: EditedPlace, ofDeleted reference: ObjectReference) {
+    deletionGroups.group(ofDeleted: reference, among: openGroups)?.noteAbsentBefore(link)
+  }
+
+  /// Completes the groups that `acceptSaved` and `acceptRemoved` have changed.
+  func closeAccepted() {
+    if deletionGroups.open.isEmpty {
+      deletionGroups.forget()
+    } else {
+      deletionGroups.close(before: openGroups)
+    }
   }
 
   /// The violations of the open groups' invariants, for tests.

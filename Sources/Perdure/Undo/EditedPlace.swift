@@ -42,6 +42,10 @@ enum EditedPlace: Hashable {
     if case .position(let member, let owner, _) = self { [owner, member] } else { [owner] }
   }
 
+  var isLink: Bool {
+    if case .link = self { true } else { false }
+  }
+
   /// The place of the relationship that a position belongs to. It is equal for all members of the
   /// relationship.
   var relationship: EditedPlace { slot.map { .column(owner, slot: $0) } ?? self }

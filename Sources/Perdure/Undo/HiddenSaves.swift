@@ -22,6 +22,9 @@
 //        changed since, and `replaced` has these columns. When a save removes the row, the undo
 //        group gets the saved values instead of the replaced ones. Values that were never saved
 //        stay.
+//   HS5. `links` has the links that a pending deletion has removed and that another context has
+//        removed too. The undo of the deletion would connect the objects again, so it is a
+//        conflict. When a save removes the deleted object, its undo group loses the link.
 
 internal import PerdurePredicates
 
@@ -30,33 +33,39 @@ struct HiddenSaves {
   /// Hash values instead of contents, because other contexts may save many large values. If two
   /// contents have the same hash value, an undo can be refused unnecessarily.
   private var replaced: [EditedPlace: Set<Int>] = [:]
+  /// The links of HS5, with the deleted objects.
+  private(set) var links: [EditedPlace: ObjectReference] = [:]
   /// The deleted objects of HS4.
   private(set) var deletions: Set<ObjectReference> = []
 
-  var isEmpty: Bool { replaced.isEmpty }
+  var isEmpty: Bool { replaced.isEmpty && links.isEmpty }
 
   mutating func insert(_ place: EditedPlace, replaced content: EditedContent) {
     if let hash = content.contentHash { replaced[place, default: []].insert(hash) }
   }
 
+  mutating func insert(link: EditedPlace, ofDeleted reference: ObjectReference) { links[link] = reference }
+
   func contains(_ place: EditedPlace) -> Bool { replaced[place] != nil }
 
   /// Whether a hidden save has replaced a content.
   func hasReplaced(_ content: EditedContent, at place: EditedPlace) -> Bool {
+    if case .linked = content { return links[place] != nil }
     guard let hashes = replaced[place], let hash = content.contentHash else { return false }
     return hashes.contains(hash)
   }
 
-  mutating func remove(_ place: EditedPlace) { replaced[place] = nil }
+  mutating func remove(_ place: EditedPlace) { (replaced[place], links[place]) = (nil, nil) }
 
   /// Notes that another context has changed columns of a deleted object.
   mutating func insertDeletion(_ reference: ObjectReference) { deletions.insert(reference) }
 
-  mutating func removeAll() { (replaced, deletions) = ([:], []) }
+  mutating func removeAll() { (replaced, links, deletions) = ([:], [:], []) }
 
   /// Removes the places of objects whose changes were saved.
   mutating func removeAll(of isSaved: (ObjectReference) -> Bool) {
     replaced = replaced.filter { !isSaved($0.key.owner) }
+    links = links.filter { !isSaved($0.value) }
     deletions = deletions.filter { !isSaved($0) }
   }
 }

@@ -199,6 +199,12 @@ struct RecordedEdits {
     }
   }
 
+  mutating func setAbsentBefore(_ link: EditedPlace) {
+    guard let position = positions[link] else { return }
+    entries[position].before = .absent
+    mark(position)
+  }
+
   /// Replaces all entries. If two entries get the same place, the result has the content before the
   /// first entry and the content after the last one.
   ///

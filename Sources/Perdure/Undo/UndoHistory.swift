@@ -57,12 +57,10 @@ struct UndoHistory {
 
   /// The last group that has removed each object. The undo of that group will restore the object.
   ///
-  /// - Parameter direction: The stack; nil for both.
   /// - Complexity: O(n) for n changes in the groups.
-  func groupsOfDeletions(_ direction: Direction? = nil) -> [ObjectReference: UndoGroup] {
+  func groupsOfDeletions() -> [ObjectReference: UndoGroup] {
     var groups: [ObjectReference: UndoGroup] = [:]
-    let stacks = (direction == .redo ? [] : stacks.undo) + (direction == .undo ? [] : stacks.redo)
-    for group in stacks.sorted(by: { $0.number < $1.number }) {
+    for group in (stacks.undo + stacks.redo).sorted(by: { $0.number < $1.number }) {
       for change in group.changes where change.after.isAbsent {
         if case .object(let reference) = change.place { groups[reference] = group }
       }

@@ -23,11 +23,13 @@ extension FetchPredicate {
     return try PredicateEvaluator(self, variables: variables).evaluate(with: value)
   }
 
-  private func checkDepth() throws(PredicateEvaluationError) {
+  private func checkDepth() throws(PredicateEvaluationError) { try Self.check(depth, of: "predicate") }
+
+  fileprivate static func check(_ depth: Int, of kind: String) throws(PredicateEvaluationError) {
     if depth <= Self.levelMax { return }
     throw PredicateEvaluationError(
       .tooDeep,
-      "The predicate is nested more than \(Self.levelMax) levels deep. Join alternatives in one OR, conditions in "
+      "The \(kind) is nested more than \(Self.levelMax) levels deep. Join alternatives in one OR, conditions in "
         + "one AND, or use IN with a list.")
   }
 }
@@ -40,6 +42,7 @@ extension FetchExpression {
   public func value(
     with source: some PropertySource, variables: [String: any PredicateArgument] = [:]
   ) throws(PredicateEvaluationError) -> Value {
-    try PredicateEvaluator(.true, variables: variables).value(of: self, with: .object(source))
+    try FetchPredicate.check(FetchComparison(self, .equal, .constant(.null)).depth, of: "expression")
+    return try PredicateEvaluator(.true, variables: variables).value(of: self, with: .object(source))
   }
 }

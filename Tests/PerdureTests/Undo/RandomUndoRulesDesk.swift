@@ -65,8 +65,8 @@ struct UndoRulesContent: Equatable {
     UndoRulesContent(objects: objects.mapValues { $0.filter { $0.key != "mood" } })
   }
 
-  /// The content without references to removed objects. `.noAction` leaves them, and a context shows
-  /// them until it has unsaved changes of the parcel.
+  /// The content without references to removed objects. `.noAction` leaves them, and a context
+  /// shows them until it has unsaved changes of the parcel.
   var withoutRemovedCrates: UndoRulesContent {
     UndoRulesContent(
       objects: objects.mapValues { values in

@@ -26,12 +26,14 @@ final class HiddenSaveSearch {
   ///
   /// - Complexity: for each object with unsaved edits, two reads of its version, and two of the row
   ///   if it was written. One read for each moved or removed member of an ordered relationship,
-  ///   and for each new target of a one-to-one relationship.
+  ///   and for each new target of a one-to-one relationship. Two reads for each link that a deletion
+  ///   has removed.
   func record(in newest: any StoreView) {
     guard let recorder = recording.recorder else { return }
     for overlay in pending.ordered.joined() {
       do {
         try recordPartners(of: overlay, in: newest, recorder)
+        try recordLinks(of: overlay, in: newest, recorder)
         if overlay.isNew { continue }
         if overlay.isDeleted { try recordDeletion(of: overlay, in: newest, recorder) }
         try recordColumns(of: overlay, in: newest, recorder)
@@ -109,6 +111,26 @@ final class HiddenSaveSearch {
         guard let slot = graph.inverse(of: inverse, at: source)?.slot, pending[source]?.value(slot) == nil
         else { continue }
         recorder.hiddenSaves.insert(.column(source, slot: slot), replaced: .value(.null))
+      }
+    }
+  }
+
+  /// Records the links that deletions have removed and that the newer state does not have (HS5).
+  private func recordLinks(
+    of overlay: ObjectOverlay, in newest: any StoreView, _ recorder: EditRecorder
+  ) throws {
+    guard overlay.hasDeltas else { return }
+    let (owner, view) = (overlay.reference, viewState.view)
+    for relationship in overlay.shape.relationships where !relationship.isInColumn {
+      guard let index = relationship.index, let delta = overlay.delta(relationship.slot) else { continue }
+      for target in delta.removed.ordered where overlay.isDeleted || pending.isDeleted(target) {
+        guard try view.hasEntry(under: owner, target, in: index),
+          try !newest.hasEntry(under: owner, target, in: index)
+        else { continue }
+        let inverse = graph.inverse(of: relationship, at: target)
+        recorder.hiddenSaves.insert(
+          link: relationship.canonicalEnd(owner, target, inverse: inverse),
+          ofDeleted: overlay.isDeleted ? owner : target)
       }
     }
   }

@@ -60,13 +60,14 @@ final class ObjectRemoval {
   ///   deletion by the program: the next save refuses the deletion, or keeps the references.
   func takeAway(_ references: [ObjectReference], keepsDenied: Bool) {
     let existing = references.filter(reading.contents.exists)
-    disconnectOneWayLinks(to: Set(existing))
+    let removed = Set(existing)
+    disconnectOneWayLinks(to: removed)
     for reference in existing {
       let overlay = pending.overlay(for: reference)
       if !overlay.isNew {
         deleteRules.disconnectTargets(of: overlay) { !keepsDenied || $0 == .nullify || $0 == .cascade }
       }
-      if !overlay.isNew || keepsDenied && isDenied(overlay, with: existing) {
+      if !overlay.isNew || keepsDenied && isDenied(overlay, with: removed) {
         objectEditor.markDeleted(reference)
       } else {
         recording.recordDeletion(reference)
@@ -76,7 +77,7 @@ final class ObjectRemoval {
   }
 
   /// Whether a rule denies the deletion of a new object together with others.
-  private func isDenied(_ overlay: ObjectOverlay, with others: [ObjectReference]) -> Bool {
+  private func isDenied(_ overlay: ObjectOverlay, with others: Set<ObjectReference>) -> Bool {
     overlay.shape.relationships.contains { relationship in
       relationship.deleteRule == .deny
         && reading.links.targets(of: overlay.reference, relationship).contains {

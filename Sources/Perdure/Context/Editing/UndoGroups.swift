@@ -62,9 +62,11 @@ final class UndoGroups {
   }
 
   /// Adds the changes by the hooks of a save to the last group, unless the event has newer edits.
-  func continueLast() {
-    guard let manager, !manager.recorder.hasEventEdits else { return }
-    manager.continueLastGroup()
+  ///
+  /// - Returns: Whether a group gets these changes. True without an undo manager.
+  func continueLast() -> Bool {
+    guard let manager, !manager.recorder.hasEventEdits else { return true }
+    return manager.continueLastGroup() || manager.recorder.hasTaskGroups || manager.recorder.isInGroup
   }
 
   func begin(_ name: String) {
@@ -122,6 +124,10 @@ final class UndoGroups {
       let saved = contents.storedColumns(ofDeleted: reference)
       if !saved.isEmpty { manager.recorder.acceptSaved(saved, ofDeleted: reference) }
     }
+    for (link, reference) in manager.recorder.hiddenSaves.links where isSaved?(reference) != false {
+      if !contents.exists(reference) { manager.recorder.acceptRemoved(link, ofDeleted: reference) }
+    }
+    manager.recorder.closeAccepted()
     manager.didSave(contents, isSaved)
   }
 

@@ -76,8 +76,21 @@ final class SaveSteps {
       return nil
     }
     // No edit has set the times, so an undo does not restore them.
-    recording.excludingFromUndo { saveHooks.setSaveTimes() }
+    let times = recording.excludingFromUndo { saveHooks.setSaveTimes() }
     undoGroups.endGroupOfEvent()
+    var isSaved = false
+    defer { if !isSaved { recording.excludingFromUndo { saveHooks.restore(times) } } }
+    let conflict = try saveChanges(refusals)
+    isSaved = conflict == nil
+    return conflict
+  }
+
+  /// Checks and commits the changes, and calls `didSave`.
+  ///
+  /// - Parameter refusals: The violations that the hooks have found.
+  private func saveChanges(
+    _ refusals: [PerdureError.Detail]
+  ) throws(PerdureError) -> StoreConflict? {
     try checkMayWrite()
     // No code of the program may run between the plan and the end of `commit`: its edits would be
     // lost.
@@ -105,10 +118,13 @@ final class SaveSteps {
     return nil
   }
 
-  /// Calls the hooks of the classes. Their changes belong to the last undo group.
+  /// Calls the hooks of the classes. Their changes belong to the last undo group. If all unsaved
+  /// edits are excluded from undo, their changes are excluded too.
   private func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
-    undoGroups.continueLast()
-    do { return try saveHooks.callSaveHooks() } catch {
+    do {
+      if undoGroups.continueLast() { return try saveHooks.callSaveHooks() }
+      return try recording.excludingFromUndo { () throws(PerdureError) in try saveHooks.callSaveHooks() }
+    } catch {
       undoGroups.endGroupOfEvent()
       throw error
     }

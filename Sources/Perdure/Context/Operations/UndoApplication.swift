@@ -16,7 +16,8 @@
 //        a refresh or a save has dropped a deletion of the group, a column of the object conflicts
 //        unless its content is that from before the group. A place also conflicts if another
 //        context has replaced this content in the store, and an unsaved edit hides the new one (HS1
-//        in HiddenSaves.swift).
+//        in HiddenSaves.swift), or if an overlapping group has deleted the object after the change
+//        (EarlierDeletions.swift).
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 //   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).
@@ -89,7 +90,7 @@ final class UndoApplication {
     guard let last = undoManager.history.last(direction) else { return }
     try checkShowsLastSave(undoManager)
     try viewState.throwReadFailure()
-    let deletions = { undoManager.history.groupsOfDeletions(direction) }
+    let deletions = { EarlierDeletions(undoManager.history.groups(direction).dropLast()) }
     var deferral = UndoDeferral(conflictFinder, deletions)
     let group = try reversal.check(.edit) {
       deferral.rest(of: conflictFinder.withoutReplacedSpreads(last))

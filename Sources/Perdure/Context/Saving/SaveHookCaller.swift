@@ -141,17 +141,46 @@ final class SaveHookCaller {
 
   // MARK: Attributes with the time of the save
 
+  /// An attribute that a save has set to its time.
+  struct SaveTime {
+    fileprivate let reference: ObjectReference
+    fileprivate let slot: Int
+    /// The unsaved value before the save; nil if there was none.
+    fileprivate let earlier: Value?
+  }
+
   /// Sets the attributes that store the time of the save. Runs after the hooks of the save, and
   /// before the rules of the model are checked.
-  func setSaveTimes() {
-    guard !viewState.isChild, pending.containsEntity(where: { !$0.saveTimeSlots.isEmpty }) else { return }
+  ///
+  /// - Returns: The attributes, for `restore` if the save fails.
+  func setSaveTimes() -> [SaveTime] {
+    guard !viewState.isChild, pending.containsEntity(where: { !$0.saveTimeSlots.isEmpty }) else { return [] }
     let now = Value.date(Date())
+    var times: [SaveTime] = []
     for overlay in pending.ordered.joined() {
       let slots = overlay.shape.saveTimeSlots
       guard !slots.isEmpty, !overlay.isDeleted, overlay.isToBeWritten,
         !viewState.hasVanished(overlay.reference)
       else { continue }
-      for slot in slots { setAttribute(overlay, slot, now) }
+      for slot in slots {
+        times.append(SaveTime(reference: overlay.reference, slot: slot, earlier: overlay.value(slot)))
+        setAttribute(overlay, slot, now)
+      }
+    }
+    return times
+  }
+
+  /// Restores attributes after a save has failed (CX4).
+  func restore(_ times: [SaveTime]) {
+    for time in times {
+      guard let overlay = pending[time.reference] else { continue }
+      if let earlier = time.earlier {
+        overlay.setValue(earlier, time.slot)
+        continue
+      }
+      overlay.unmark { slot, _ in slot == time.slot }
+      if !overlay.changesRow, !overlay.isDeleted { overlay.baseVersion = nil }
+      pending.dropIfUnchanged(overlay)
     }
   }
 

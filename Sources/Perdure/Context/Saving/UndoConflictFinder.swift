@@ -8,17 +8,6 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// A place whose content differs from the contents that an undo expects.
-struct FoundConflict {
-  /// The place that an undo would change.
-  let place: EditedPlace
-  /// The place that `UndoConflict` describes: for example the changed column of an added object.
-  let property: EditedPlace
-  let before: EditedContent
-  let after: EditedContent
-  let current: EditedContent
-}
-
 /// Finds the conflicts of undo groups with later changes.
 final class UndoConflictFinder {
   private let graph: GraphSchema
@@ -35,11 +24,8 @@ final class UndoConflictFinder {
 
   /// Finds the conflicts of a group (UN1).
   ///
-  /// - Parameter deletions: The earlier groups, by the objects that they have removed. Called at
-  ///   the first missing object.
-  func conflicts(
-    of group: UndoGroup, _ deletions: () -> [ObjectReference: UndoGroup]
-  ) -> [FoundConflict] {
+  /// - Parameter deletions: Called at the first missing object.
+  func conflicts(of group: UndoGroup, _ deletions: () -> EarlierDeletions) -> [FoundConflict] {
     let returning = Set(returning(group.changes).map(\.reference))
     let added = group.objects { $0.isAbsent }
     let kept = group.objects { !$0.isAbsent }.subtracting(returning)
@@ -51,11 +37,19 @@ final class UndoConflictFinder {
       let owner = change.place.owner
       if case .object = change.place {
         found += conflicts(ofObject: change) + addedTargets(of: change, added, places)
+      } else if hasMissingEnd(change, returning), earlier.follow(change) {
+        found.append(
+          FoundConflict(
+            place: change.place, property: change.place, before: change.before, after: change.after,
+            current: .absent))
       } else if isHere(change.place) || returning.contains(owner) {
-        let isColumn = if case .column = change.place { true } else { false }
-        if let conflict = conflict(of: change, returning, places, wasKept: isColumn && kept.contains(owner)) {
-          found.append(conflict)
-        }
+        let wasKept =
+          switch change.place {
+          case .column: kept.contains(owner)
+          case .link(_, _, let target): kept.contains(owner) || kept.contains(target)
+          default: false
+          }
+        if let conflict = conflict(of: change, returning, places, wasKept: wasKept) { found.append(conflict) }
       } else if needsOwner(change), !added.contains(owner), gone.insert(owner).inserted,
         !isToReturn(owner, earlier)
       {
@@ -84,9 +78,21 @@ final class UndoConflictFinder {
   /// another context has removed and that has other unsaved changes than a deletion: it existed
   /// after the earlier group.
   func isToReturn(
-    _ reference: ObjectReference, _ earlier: [ObjectReference: UndoGroup]
+    _ reference: ObjectReference, _ earlier: EarlierDeletions
   ) -> Bool {
-    earlier[reference] != nil && (pending[reference] == nil || pending.isDeleted(reference))
+    earlier.contains(reference) && (pending[reference] == nil || pending.isDeleted(reference))
+  }
+
+  /// Whether the owner of a changed place, or the target of an added link, does not exist and does
+  /// not return.
+  private func hasMissingEnd(_ change: UndoGroup.Change, _ returning: Set<ObjectReference>) -> Bool {
+    func isMissing(_ end: ObjectReference) -> Bool {
+      !returning.contains(end) && !reading.contents.exists(end)
+    }
+    if case (.link(let owner, _, let target), true) = (change.place, change.before.isAbsent) {
+      return isMissing(owner) || isMissing(target)
+    }
+    return isMissing(change.place.owner)
   }
 
   /// Whether a place can be read. Columns can be read even if the deletion of the object is
@@ -110,7 +116,7 @@ final class UndoConflictFinder {
   /// - Parameters:
   ///   - returning: The objects that the undo restores.
   ///   - places: The places of the group.
-  ///   - wasKept: Whether the place is a column of an object that the group has deleted, and a
+  ///   - wasKept: Whether the place is a column or a link of an object that the group has deleted, and a
   ///     refresh or a save has dropped the deletion. Then only the content before the group is
   ///     expected. The content after it was dropped too, for example a null that a delete rule has
   ///     set.
@@ -150,8 +156,9 @@ final class UndoConflictFinder {
   func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
     guard recording.recorder?.hiddenSaves.hasReplaced(change.before, at: change.place) == true,
       reading.rows.viewVersion(of: change.place.owner) != nil,
-      let saved = reading.contents.storedContent(of: change.place), !saved.isSame(as: change.before),
-      pending.isDeleted(change.place.owner) || !saved.isSame(as: reading.contents.content(of: change.place))
+      let saved = reading.contents.storedRelation(change.place), !saved.isSame(as: change.before),
+      change.place.isLink || pending.isDeleted(change.place.owner)
+        || !saved.isSame(as: reading.contents.content(of: change.place))
     else { return nil }
     return saved
   }

@@ -10,15 +10,13 @@ internal import PerdurePredicates
 /// Splits a group into the contents that its undo restores, and the links that it leaves out.
 struct UndoDeferral {
   private let finder: UndoConflictFinder
-  /// The earlier groups, by the objects that they have removed.
-  private let deletions: () -> [ObjectReference: UndoGroup]
+  private let deletions: () -> EarlierDeletions
   private lazy var earlier = deletions()
   /// The changes of the links that are left out. Their contents after the change are empty.
   private(set) var links: [UndoGroup.Change] = []
 
-  /// - Parameter deletions: The earlier groups, by the objects that they have removed. Called at
-  ///   the first missing object.
-  init(_ finder: UndoConflictFinder, _ deletions: @escaping () -> [ObjectReference: UndoGroup]) {
+  /// - Parameter deletions: Called at the first missing object.
+  init(_ finder: UndoConflictFinder, _ deletions: @escaping () -> EarlierDeletions) {
     (self.finder, self.deletions) = (finder, deletions)
   }
 

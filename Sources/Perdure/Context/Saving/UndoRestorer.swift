@@ -131,6 +131,18 @@ final class UndoRestorer {
     }
   }
 
+  /// Restores the transient values that an object had before its deletion, if a later edit has
+  /// changed them.
+  private func restoreChangedTransients(_ reference: ObjectReference, _ object: EditedObject) {
+    for slot in object.columns.indices where graph.shape(of: reference).isTransient(slot) {
+      let place = EditedPlace.transient(reference, slot: slot)
+      let before = object.transients[slot].map { EditedContent.transient($0) } ?? .absent
+      let current = reading.contents.content(of: place)
+      if before.isSame(as: current) { continue }
+      restoreTransient(UndoGroup.Change(place: place, before: before, after: current))
+    }
+  }
+
   /// Restores removed objects with their attributes.
   ///
   /// - Returns: The same objects, in the order of the group.
@@ -139,7 +151,13 @@ final class UndoRestorer {
   ) -> [(reference: ObjectReference, object: EditedObject)] {
     for (reference, object) in objects { bringBack(reference, object) }
     // Transient values can be other objects, which must exist first.
-    for (reference, object) in objects where pending.isNew(reference) { restoreTransients(reference, object) }
+    for (reference, object) in objects {
+      if pending.isNew(reference) {
+        restoreTransients(reference, object)
+      } else {
+        restoreChangedTransients(reference, object)
+      }
+    }
     // Rows of other objects may refer to objects that are inserted again (CX3).
     let insertedAgain = objects.map(\.reference).filter { pending[$0]?.isInsertedAgain == true }
     let haveVanished = insertedAgain.contains(where: viewState.hasVanished)
