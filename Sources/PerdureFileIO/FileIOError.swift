@@ -47,7 +47,7 @@ extension FileIOError {
   /// Whether the system refused a write because the volume, the quota or the file has no space for
   /// it. Some of the bytes may be in the file.
   package var isRefusedWrite: Bool {
-    operation.isWrite && (code.isLackOfRoom || code == .fileTooLarge)
+    operation.isWrite && (code.isLackOfSpace || code == .fileTooLarge)
   }
 }
 
@@ -123,7 +123,7 @@ extension FileIOError {
     public static let other = Code(.other)
 
     /// Whether the volume, or the user's quota on it, had no space left.
-    package var isLackOfRoom: Bool { self == .noSpace || self == .quotaExceeded }
+    package var isLackOfSpace: Bool { self == .noSpace || self == .quotaExceeded }
 
     /// Whether the process or the system lacked memory or descriptors. The same call may succeed
     /// later.

@@ -27,7 +27,7 @@ final class POSIXFileLock: FileLock {
     guard file.isWritable else { return }
     do throws(FileIOError) { try LockHolder.write(holder, to: file) } catch {
       // The text is for messages only: on a full volume, the lock is held without it.
-      guard error.code.isLackOfRoom else { throw error }
+      guard error.code.isLackOfSpace else { throw error }
     }
   }
 

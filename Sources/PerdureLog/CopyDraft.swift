@@ -124,7 +124,7 @@ struct CopyDraft {
   ///
   /// - Throws: `FileIOError` if the copy was removed; `StoreError` if it was renamed, and the last
   ///   sync failed.
-  func take(_ target: String) throws {
+  func rename(to target: String) throws {
     do throws(FileIOError) { try fileSystem.rename(path, to: target) } catch {
       throw error.noting(remove())
     }

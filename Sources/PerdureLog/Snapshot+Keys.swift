@@ -42,7 +42,7 @@ extension Snapshot {
           try body(start + index, nil)
           continue
         }
-        if let value = try reader.put(at: word, keyspace: keyspace.id, key: key, &hold) {
+        if let value = try reader.valueInPlace(at: word, keyspace: keyspace.id, key: key, &hold) {
           try body(start + index, value.bytes)
           continue
         }

@@ -57,7 +57,7 @@ extension Snapshot {
     guard let word = try word(id: id, in: keyspace) else { return nil }
     var hold = GroupHold()
     defer { hold.release() }
-    if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+    if let value = try reader.valueInPlace(at: word, keyspace: keyspace.id, id: id, &hold) {
       return (value, RecordVersion(rawValue: word))
     }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
@@ -99,7 +99,7 @@ extension Snapshot {
         if address.rawValue == 0 || address.isBlob || address.recordLengthMax > bytesMax { continue }
         let version = RecordVersion(rawValue: address.rawValue)
         let (word, id) = (address.rawValue, ids[position])
-        if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+        if let value = try reader.valueInPlace(at: word, keyspace: keyspace.id, id: id, &hold) {
           try body(position, value, version)
         } else {
           let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)

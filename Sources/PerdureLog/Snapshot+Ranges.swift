@@ -20,7 +20,7 @@ extension Snapshot {
     _ body: (_ id: UInt64, _ value: RawSpan) throws -> Bool
   ) throws {
     try visit(keyspace, ids: ids, descending: descending) { id, word, reader, hold in
-      if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+      if let value = try reader.valueInPlace(at: word, keyspace: keyspace.id, id: id, &hold) {
         return try body(id, value.bytes)
       }
       let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
@@ -48,7 +48,7 @@ extension Snapshot {
     var hold = GroupHold()
     defer { hold.release() }
     try visit(tree(of: keyspace), range, descending: descending, reading: reader) { key, word in
-      if let value = try reader.put(at: word, keyspace: keyspace.id, key: key, &hold) {
+      if let value = try reader.valueInPlace(at: word, keyspace: keyspace.id, key: key, &hold) {
         return try body(key.bytes, value.bytes)
       }
       let record = try reader.record(at: word, keyspace: keyspace.id, key: key, &hold)
@@ -148,7 +148,7 @@ extension Snapshot {
   ) throws {
     try visit(keyspace, ids: ids, descending: descending) { id, word, reader, hold in
       let version = RecordVersion(rawValue: word)
-      if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+      if let value = try reader.valueInPlace(at: word, keyspace: keyspace.id, id: id, &hold) {
         return try body(id, value, version)
       }
       let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)

@@ -64,14 +64,14 @@ extension Store {
   public func advance(_ snapshot: inout Snapshot) {
     let engine = engine
     guard snapshot.engine === engine, engine.mark.isOwn else { return snapshot = self.snapshot() }
-    if engine.isNewest(snapshot.root), !engine.place.isLeft { return }
+    if engine.isNewest(snapshot.root), !engine.place.isClosed { return }
     guard isKnownUniquelyReferenced(&snapshot), !snapshot.isOutdated, !snapshot.hasOpenedValues else {
       return snapshot = self.snapshot()
     }
     let (pin, root) = engine.move(snapshot.pin)
     snapshot.show(root, pin)
     // WriterPlace, WP1: the snapshot is pinned before this is read.
-    if engine.place.isLeft { snapshot = self.snapshot() }
+    if engine.place.isClosed { snapshot = self.snapshot() }
   }
 
   /// A snapshot for `withSnapshot`. The caller passes it to `takeBack`.
@@ -109,7 +109,7 @@ extension Engine {
     guard mark.isOwn else { return nil }
     let (pin, root) = pinRoot()
     // WriterPlace, WP1: the snapshot is pinned before this is read.
-    if place.isLeft {
+    if place.isClosed {
       release(pin)
       return nil
     }

@@ -33,7 +33,7 @@ public final class Snapshot: Sendable {
     let isOwn = engine.mark.isOwn
     let (pin, newest) = isOwn ? engine.pinRoot() : engine.rootAtFork()
     self.pin = pin
-    isOutdated = engine.place.isLeft && isOwn && !engine.join(newest)
+    isOutdated = engine.place.isClosed && isOwn && !engine.protect(newest)
     root = isOutdated ? Root.withoutNodes(newest) : newest
     // This assignment is last, so that the passed reference itself is kept, and is retained only
     // once.
@@ -196,7 +196,7 @@ extension Snapshot {
     var hold = GroupHold()
     defer { hold.release() }
     let version = RecordVersion(rawValue: word)
-    if let value = try reader.put(at: word, keyspace: keyspace.id, id: id, &hold) {
+    if let value = try reader.valueInPlace(at: word, keyspace: keyspace.id, id: id, &hold) {
       return try body(value, version)
     }
     let record = try reader.record(at: word, keyspace: keyspace.id, id: id, &hold)
@@ -212,7 +212,7 @@ extension Snapshot {
       guard let word = try word(key: key, in: keyspace) else { return nil }
       var hold = GroupHold()
       defer { hold.release() }
-      if let value = try reader.put(at: word, keyspace: keyspace.id, key: key, &hold) {
+      if let value = try reader.valueInPlace(at: word, keyspace: keyspace.id, key: key, &hold) {
         return try body(value)
       }
       return try withContent(of: reader.record(at: word, keyspace: keyspace.id, key: key, &hold), body)

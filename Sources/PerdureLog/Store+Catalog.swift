@@ -11,7 +11,9 @@ extension Store {
   ///   empty or longer than 255 bytes of UTF-8; `.readOnly` if it does not exist and the store was
   ///   opened for reading; the errors of `write`.
   public func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace {
-    if let known = try engine.looking({ try $0.catalog.keyspace(named: name, of: kind) }) { return known }
+    if let known = try engine.readingState({ try $0.catalog.keyspace(named: name, of: kind) }) {
+      return known
+    }
     try StoreLimits.check(name: name)
     try engine.checkWritable(toMake: "keyspace \(name)")
     return try engine.inTurn { state in
@@ -31,14 +33,14 @@ extension Store {
   ///
   /// - Throws: `StoreError`: `.closed`.
   public var keyspaces: [Keyspace] {
-    get throws { try engine.looking { $0.catalog.userKeyspaces } }
+    get throws { try engine.readingState { $0.catalog.userKeyspaces } }
   }
 
   /// All derived indexes with their definitions, oldest first.
   ///
   /// - Throws: `StoreError`: `.closed`.
   public var indexes: [(index: DerivedIndex, definition: IndexDefinition)] {
-    get throws { try engine.looking { $0.catalog.presentIndexes.map { ($0.index, $0.definition) } } }
+    get throws { try engine.readingState { $0.catalog.presentIndexes.map { ($0.index, $0.definition) } } }
   }
 
   /// Defines a derived index. If an index with this definition already exists, it is returned.

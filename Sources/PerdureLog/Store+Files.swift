@@ -44,7 +44,7 @@ extension Store {
       } catch {
         throw draft.removed(after: error)
       }
-      try draft.take(target)
+      try draft.rename(to: target)
     } catch let error as FileIOError {
       throw StoreError.io(error, "Copying a store")
     }

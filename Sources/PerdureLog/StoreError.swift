@@ -107,7 +107,7 @@ extension StoreError {
         "The store is open for writing elsewhere\(holder); close it there first, or open it for reading only",
         at: cause.path, cause: cause)
     }
-    if cause.code.isLackOfRoom {
+    if cause.code.isLackOfSpace {
       return StoreError(
         .diskFull,
         "\(action) ran out of space; remove records, compact the store, or free space on the medium",

@@ -79,7 +79,7 @@ public struct StoreStatistics: Sendable {
   /// Whether the reserve is incomplete because of a lack of space. If so, only commits that make
   /// the store smaller are accepted until space is free. Space becomes free when records are
   /// removed and the store is compacted, or when other files are removed.
-  public var isShortOfRoom: Bool
+  public var isShortOfSpace: Bool
   /// The number of dictionaries with which values are, or were, compressed.
   public var dictionaries: Int
   /// The number of bytes of values, before compression, that were considered for compression since
@@ -130,7 +130,7 @@ extension Store {
   public var statistics: StoreStatistics {
     get throws {
       let readersFailure = engine.readersFailure
-      return try engine.looking { state in
+      return try engine.readingState { state in
         let root = state.root
         let keys = state.catalog.keyspaces.dropFirst().reduce(0) { $0 + root.trees(of: $1).count($1.kind) }
         let entries = state.catalog.indexes.reduce(0) { $0 + root.tree(of: $1.index).count }
@@ -160,7 +160,7 @@ extension Store {
           lastCheckpointFailure: checkpoints.lastFailure,
           lastReadersFailure: readersFailure.map { "\($0)" },
           reserveBytes: engine.reserve.heldBytes,
-          isShortOfRoom: engine.reserve.isShort,
+          isShortOfSpace: engine.reserve.isShort,
           dictionaries: state.catalog.dictionaries.count,
           compressibleBytesSinceOpen: packing.valueBytes, compressedBytesSinceOpen: packing.storedBytes,
           lastTrainingFailure: packing.trainingFailure,

@@ -113,7 +113,7 @@ extension ExactSum {
     positiveInfinityCount &+= other.positiveInfinityCount
     negativeInfinityCount &+= other.negativeInfinityCount
     let other = other.inOrder
-    makeRoom(other.low, other.limbs.count)
+    makeSpace(other.low, other.limbs.count)
     for (place, limb) in other.limbs.enumerated() { limbs[other.low - low + place] += limb }
     noteChange()
   }
@@ -128,7 +128,7 @@ extension ExactSum {
     var rest = magnitude
     var carry: Int64 = 0
     // Reserve the limbs that the magnitude needs, and one additional limb for the carry.
-    makeRoom(place, Self.pieceCount(magnitude, radix) + 1)
+    makeSpace(place, Self.pieceCount(magnitude, radix) + 1)
     var position = place - low
     let base = base
     while rest != 0 || carry != 0 {
@@ -163,7 +163,7 @@ extension ExactSum {
   }
 
   /// Extends the limbs to cover `count` places, starting at `place`.
-  private mutating func makeRoom(_ place: Int, _ count: Int) {
+  private mutating func makeSpace(_ place: Int, _ count: Int) {
     if count == 0 { return }
     if limbs.isEmpty { low = place }
     if place < low {

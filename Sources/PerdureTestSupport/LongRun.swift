@@ -12,8 +12,12 @@ package enum LongRun {
   package static func count(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
 
   /// Returns the number of runs with `stepCount` steps each: `usual`, or in a long run the number
-  /// of runs that together have about `PERDURE_STEPS` steps.
+  /// of runs that together have about `PERDURE_STEPS` steps. A debug build makes half as many usual
+  /// runs: it is several times slower, and each change is also tested with optimisation.
   package static func count(_ usual: Int, of stepCount: Int) -> Int {
-    steps.map { max(1, $0 / stepCount) } ?? usual
+    #if DEBUG
+      let usual = max(1, usual / 2)
+    #endif
+    return steps.map { max(1, $0 / stepCount) } ?? usual
   }
 }

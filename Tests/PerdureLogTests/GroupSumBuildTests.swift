@@ -48,7 +48,7 @@ struct GroupSumBuildTests {
 
   /// The entries of all indexes, from a build with at most `groupsMax` groups in memory.
   private func built(_ store: Store, groupsMax: Int) throws -> [[UInt8]] {
-    try store.engine.looking { state in
+    try store.engine.readingState { state in
       let arena = NodeArena()
       let root = Root.allocate(
         keyspaceCount: state.root.pointee.keyspaceCount, indexCount: state.root.pointee.indexCount)

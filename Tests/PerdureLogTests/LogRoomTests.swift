@@ -31,7 +31,7 @@ struct LogRoomTests {
 
   private func size() throws -> UInt64 { try fileSystem.open(Self.segment, .read).size() }
 
-  private func end(of store: Store) throws -> UInt64 { try store.engine.looking { $0.end.offset } }
+  private func end(of store: Store) throws -> UInt64 { try store.engine.readingState { $0.end.offset } }
 
   private func value(_ id: UInt64) -> [UInt8] {
     [UInt8](repeating: UInt8(truncatingIfNeeded: id), count: 100)

@@ -25,9 +25,9 @@ struct ManyKeyspacesTests {
 
   /// The number of entries that `body` copies into new roots.
   private func copies(in store: Store, _ body: () throws -> Void) throws -> Int {
-    let before = try store.engine.looking { $0.rootPool.copiedEntryCount }
+    let before = try store.engine.readingState { $0.rootPool.copiedEntryCount }
     try body()
-    return try store.engine.looking { $0.rootPool.copiedEntryCount } - before
+    return try store.engine.readingState { $0.rootPool.copiedEntryCount } - before
   }
 
   @Test("The cost of a new keyspace does not grow with the number of keyspaces")

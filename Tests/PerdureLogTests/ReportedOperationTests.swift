@@ -93,7 +93,7 @@ struct ReportedOperationTests {
   func write(_ call: FailedCall) throws {
     let (store, rows) = try open()
     let error = fail(call, store, rows)
-    #expect(error?.code == (call.code.isLackOfRoom ? .diskFull : .io))
+    #expect(error?.code == (call.code.isLackOfSpace ? .diskFull : .io))
     #expect(store.snapshot().count(in: rows) == 1)
     try store.write(durability: .powerLoss) { try $0.put([3], id: 3, in: rows) }
     #expect(store.snapshot().count(in: rows) == 2)

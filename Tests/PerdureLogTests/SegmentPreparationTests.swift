@@ -135,7 +135,7 @@ struct SegmentPreparationTests {
     while try store.statistics.segments < 4 {
       id += 1
       try store.write { try $0.put(Self.value(id), id: id, in: rows) }
-      let end = try store.engine.looking { $0.end }
+      let end = try store.engine.readingState { $0.end }
       wait(fileSystem) { counts in
         let synced = counts.synced[Self.path(end.segment), default: 0]
         return end.offset - min(end.offset, synced) < 20 << 10
@@ -168,7 +168,7 @@ struct SegmentPreparationTests {
   ) throws -> UInt64 {
     let rows = try store.keyspace("rows", .dense)
     for id in id..<(id + 7) { try store.write { try $0.put(Self.value(id), id: id, in: rows) } }
-    let next = try store.engine.looking { $0.nextSegment }
+    let next = try store.engine.readingState { $0.nextSegment }
     wait(fileSystem) { _ in isThere(next, fileSystem) }
     return next
   }
@@ -195,7 +195,7 @@ struct SegmentPreparationTests {
       #expect(try reader.refresh())
       #expect(try reader.snapshot().value(id: id, in: rows) == Self.value(id))
     }
-    #expect(try store.engine.looking { $0.end }.segment == next)
+    #expect(try store.engine.readingState { $0.end }.segment == next)
     try reader.close()
     try store.close()
   }
@@ -212,7 +212,7 @@ struct SegmentPreparationTests {
         id += 1
         try store.write { try $0.put(Self.value(id), id: id, in: rows) }
       }
-      while try store.engine.looking({ $0.end }).offset < 124 << 10 { try put() }
+      while try store.engine.readingState({ $0.end }).offset < 124 << 10 { try put() }
       let before = store.snapshot().count(in: rows)
       let stepping = SteppingFileSystem(fileSystem)
       // The reader may read the new segment's header while it is still zeros. Frames may then
@@ -223,7 +223,7 @@ struct SegmentPreparationTests {
       #expect(stepping.failure == nil)
       let count = reader.snapshot().count(in: rows)
       #expect(count >= before && count <= store.snapshot().count(in: rows), "before call \(call)")
-      #expect(try store.engine.looking { $0.end }.segment == (isThrough ? next - 1 : next))
+      #expect(try store.engine.readingState { $0.end }.segment == (isThrough ? next - 1 : next))
       try reader.close()
       try store.close()
       if isThrough { return #expect(call > 10) }
@@ -257,7 +257,7 @@ struct SegmentPreparationTests {
     let store = try store(fileSystem)
     let rows = try store.keyspace("rows", .dense)
     try store.sync()
-    let next = try store.engine.looking { $0.nextSegment }
+    let next = try store.engine.readingState { $0.nextSegment }
     disk.inject(
       ofDirectory
         ? InjectedFailure(of: .syncDirectory, nth: 1, code: .mediaError)
@@ -281,7 +281,7 @@ struct SegmentPreparationTests {
     let fileSystem = WatchedFileSystem(disk)
     let store = try store(fileSystem)
     let rows = try store.keyspace("rows", .dense)
-    let next = try store.engine.looking { $0.nextSegment }
+    let next = try store.engine.readingState { $0.nextSegment }
     disk.inject(
       InjectedFailure(
         of: .write, nth: 1, code: .noSpace, effect: .partialWrite(byteCount: 100),
@@ -318,7 +318,7 @@ struct SegmentPreparationTests {
     let store = try store(fileSystem)
     let next = try prepare(store, fileSystem)
     wait(fileSystem) { $0.synced[Self.path(next), default: 0] > 0 }
-    let last = try store.engine.looking { $0.end }.segment
+    let last = try store.engine.readingState { $0.end }.segment
     disk.inject(
       InjectedFailure(
         of: .write, nth: 1, code: .noSpace, effect: .partialWrite(byteCount: writtenByteCount),
@@ -329,7 +329,7 @@ struct SegmentPreparationTests {
     // The written part of the header may be on the medium after a power cut. The header says that
     // the log ended before this commit.
     let isBlank = writtenByteCount == 0
-    #expect(try store.engine.looking { $0.end }.segment == (isBlank ? last : next))
+    #expect(try store.engine.readingState { $0.end }.segment == (isBlank ? last : next))
     try store.close()
     #expect(try self.store(fileSystem).snapshot().count(in: rows) == 8)
   }
@@ -356,7 +356,7 @@ struct SegmentPreparationTests {
     let disk = SimulatedFileSystem()
     let store = try store(disk, .powerLoss)
     let rows = try store.keyspace("rows", .dense)
-    let next = try store.engine.looking { $0.nextSegment }
+    let next = try store.engine.readingState { $0.nextSegment }
     // In the segment after `next`, the zeros are written, but the write of the header or of the
     // first frame fails.
     disk.inject(
@@ -370,7 +370,7 @@ struct SegmentPreparationTests {
     }
     #expect(error?.code == .diskFull)
     try store.write { try $0.put(Self.value(7), id: 7, in: rows) }
-    #expect(try store.engine.looking { $0.end }.segment > next && !isThere(next, disk))
+    #expect(try store.engine.readingState { $0.end }.segment > next && !isThere(next, disk))
     var explorer = CrashExplorer(seed: 1)
     explorer.imagesPerOperationMax = 4
     for image in explorer.images(of: disk.journal, after: disk.journal.operationCount) {

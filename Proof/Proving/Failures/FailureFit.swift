@@ -48,7 +48,7 @@ package struct FailureFit {
     if failure.repeats || isVolumeFull { return nil }
     switch cause.operation {
     case .open, .create, .map, .reserve: return "though the system only refused a file or its space"
-    case .write where failure.isLackOfRoom && failure.effect == .nothing:
+    case .write where failure.isLackOfSpace && failure.effect == .nothing:
       return "though the write without space wrote nothing"
     default: return nil
     }
@@ -59,7 +59,7 @@ package struct FailureFit {
   /// nothing was written. If that is not certain, the error only reports the failed call.
   private static func codes(_ failure: InjectedFailure) -> Set<StoreError.Code> {
     if case .partialRead = failure.effect { return [.corruption, .io] }
-    return failure.isLackOfRoom ? [.diskFull, .io] : [.io]
+    return failure.isLackOfSpace ? [.diskFull, .io] : [.io]
   }
 
   /// Whether the error reports a lock. If a call that locks a file fails with EAGAIN, another
@@ -78,5 +78,5 @@ package struct FailureFit {
 }
 
 extension InjectedFailure {
-  fileprivate var isLackOfRoom: Bool { code == .noSpace || code == .quotaExceeded }
+  fileprivate var isLackOfSpace: Bool { code == .noSpace || code == .quotaExceeded }
 }

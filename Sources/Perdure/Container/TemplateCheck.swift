@@ -39,7 +39,7 @@ struct TemplateCheck {
   /// The type of the values of a Swift type in a predicate; nil if it depends on the value.
   private static func variableType(of type: Any.Type) -> FetchVariableType? {
     switch type {
-    case let optional as any MayBeNothing.Type: variableType(of: optional.somethingType)
+    case let optional as any AnyOptional.Type: variableType(of: optional.wrappedType)
     case let list as any ParameterList.Type: .list(variableType(of: list.elementType) ?? .any)
     case let object as ManagedObject.Type:
       object._entityName.isEmpty ? nil : .object(entityName: object._entityName)

@@ -110,7 +110,7 @@ extension ManagedObjectContext {
     } catch {
       core.transientState.keepDropped()
       defer { core.transientState.releaseDropped() }
-      core.editing.removal.takeAway([object.reference], keepsDenied: false)
+      core.editing.removal.remove([object.reference], keepsDenied: false)
       throw error
     }
     return object

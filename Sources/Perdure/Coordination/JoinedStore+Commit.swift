@@ -64,22 +64,22 @@ extension JoinedStore {
       parts[place] = part
     }
     change.puts.forEach { reference, row in
-      withPart(place(of: reference)) { part, offset in
+      withPart(storeOrdinal(of: reference)) { part, offset in
         part.puts.append(reference.lowered(by: offset.entity)) { $0.append(contentsOf: row) }
       }
     }
     for reference in change.removals {
-      withPart(place(of: reference)) { $0.removals.append(reference.lowered(by: $1.entity)) }
+      withPart(storeOrdinal(of: reference)) { $0.removals.append(reference.lowered(by: $1.entity)) }
     }
     for link in change.linksAdded {
-      withPart(places.place(of: link.index)) { $0.linksAdded.append(link.lowered(by: $1)) }
+      withPart(places.storeOrdinal(of: link.index)) { $0.linksAdded.append(link.lowered(by: $1)) }
     }
     for link in change.linksRemoved {
-      withPart(places.place(of: link.index)) { $0.linksRemoved.append(link.lowered(by: $1)) }
+      withPart(places.storeOrdinal(of: link.index)) { $0.linksRemoved.append(link.lowered(by: $1)) }
     }
     for place in change.places {
-      withPart(places.place(of: place.link.index)) {
-        $0.places.append(StorePlace(link: place.link.lowered(by: $1), key: place.key))
+      withPart(places.storeOrdinal(of: place.link.index)) {
+        $0.places.append(StoreOrderKey(link: place.link.lowered(by: $1), key: place.key))
       }
     }
     for precondition in change.preconditions {
@@ -89,8 +89,8 @@ extension JoinedStore {
     return parts
   }
 
-  private func place(of reference: ObjectReference) -> Int {
-    guard let place = places.place(ofEntity: reference.entityNumber) else {
+  private func storeOrdinal(of reference: ObjectReference) -> Int {
+    guard let place = places.storeOrdinal(ofEntity: reference.entityNumber) else {
       preconditionFailure("No store has an entity with the number \(reference.entityNumber).")
     }
     return place
@@ -99,16 +99,16 @@ extension JoinedStore {
   private func lowered(_ precondition: Precondition) -> (place: Int, precondition: Precondition) {
     switch precondition {
     case .rowUnchanged(let reference, let version):
-      let place = place(of: reference)
+      let place = storeOrdinal(of: reference)
       return (place, .rowUnchanged(reference.lowered(by: places.offsets[place].entity), version))
     case .rowExists(let reference):
-      let place = place(of: reference)
+      let place = storeOrdinal(of: reference)
       return (place, .rowExists(reference.lowered(by: places.offsets[place].entity)))
     case .rowAbsent(let reference):
-      let place = place(of: reference)
+      let place = storeOrdinal(of: reference)
       return (place, .rowAbsent(reference.lowered(by: places.offsets[place].entity)))
     case .rangeUnchanged(let index, let range):
-      let place = places.place(of: index)
+      let place = places.storeOrdinal(of: index)
       return (
         place,
         .rangeUnchanged(index.lowered(by: places.offsets[place]), places.lowered(range, of: index))

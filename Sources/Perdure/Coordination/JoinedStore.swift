@@ -58,17 +58,17 @@ struct JoinedPlaces: Sendable {
   }
 
   /// The position of the store that has an entity; nil if the number is unknown.
-  func place(ofEntity number: UInt16) -> Int? {
+  func storeOrdinal(ofEntity number: UInt16) -> Int? {
     Int(number) < placesOfEntities.count ? Int(placesOfEntities[Int(number)]) : nil
   }
 
-  func place(of index: StoreIndex) -> Int { Int(placesOfIndexes[index.rawValue]) }
+  func storeOrdinal(of index: StoreIndex) -> Int { Int(placesOfIndexes[index.rawValue]) }
 
   func hasBareReferences(_ index: StoreIndex) -> Bool { haveBareReferences[index.rawValue] }
 
   /// Converts a range of an index to the numbers of its store.
   func lowered(_ range: KeyRange, of index: StoreIndex) -> KeyRange {
-    let offset = offsets[place(of: index)].entity
+    let offset = offsets[storeOrdinal(of: index)].entity
     guard hasBareReferences(index), offset > 0 else { return range }
     guard let lower = Self.lowered(range.lower, by: offset) else {
       // The range begins before all references of the store.
@@ -89,7 +89,7 @@ struct JoinedPlaces: Sendable {
 
   /// Converts a range of a store to the numbers of the joined store.
   func raised(_ range: KeyRange, of index: StoreIndex) -> KeyRange {
-    let offset = offsets[place(of: index)].entity
+    let offset = offsets[storeOrdinal(of: index)].entity
     guard hasBareReferences(index), offset > 0 else { return range }
     func raised(_ bound: [UInt8]) -> [UInt8] {
       guard bound.count >= 2 else { return bound }
@@ -163,7 +163,7 @@ package final class JoinedStore: PersistentStore {
   }
 
   package func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
-    guard let place = places.place(ofEntity: entity) else {
+    guard let place = places.storeOrdinal(ofEntity: entity) else {
       preconditionFailure("No store has an entity with the number \(entity).")
     }
     return try members[place].store.allocateIDs(entity: entity - places.offsets[place].entity, count: count)

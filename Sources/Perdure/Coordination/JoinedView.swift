@@ -26,13 +26,13 @@ final class JoinedView: StoreView {
 
   /// The view that contains an object, and the object's reference in that view.
   private func part(_ reference: ObjectReference) -> (view: any StoreView, reference: ObjectReference)? {
-    places.place(ofEntity: reference.entityNumber).map { place in
+    places.storeOrdinal(ofEntity: reference.entityNumber).map { place in
       (views[place], reference.lowered(by: places.offsets[place].entity))
     }
   }
 
   private func part(ofEntity number: UInt16) -> (view: any StoreView, offset: UInt16) {
-    guard let place = places.place(ofEntity: number) else {
+    guard let place = places.storeOrdinal(ofEntity: number) else {
       preconditionFailure("No store has an entity with the number \(number).")
     }
     return (views[place], places.offsets[place].entity)
@@ -75,7 +75,7 @@ final class JoinedView: StoreView {
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
     var positions = [[Int]](repeating: [], count: views.count)
     for (position, reference) in references.enumerated() {
-      if let place = places.place(ofEntity: reference.entityNumber) {
+      if let place = places.storeOrdinal(ofEntity: reference.entityNumber) {
         positions[place].append(position)
       } else {
         try body(position, nil)
@@ -91,7 +91,7 @@ final class JoinedView: StoreView {
   // MARK: Indexes
 
   func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int {
-    let place = places.place(of: index)
+    let place = places.storeOrdinal(of: index)
     let range = places.lowered(range, of: index)
     // A range of references of another store may be empty in the numbers of this store.
     if range.isEmpty { return 0 }
@@ -102,7 +102,7 @@ final class JoinedView: StoreView {
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
   ) throws {
-    let place = places.place(of: index)
+    let place = places.storeOrdinal(of: index)
     let offset = places.offsets[place]
     let range = places.lowered(range, of: index)
     if range.isEmpty { return }
@@ -132,9 +132,9 @@ final class JoinedView: StoreView {
   func orderKey(
     of member: ObjectReference, under owner: ObjectReference, in order: OrderIndexes
   ) throws -> OrderKey? {
-    let place = places.place(of: order.keys)
-    guard places.place(ofEntity: owner.entityNumber) == place,
-      places.place(ofEntity: member.entityNumber) == place
+    let place = places.storeOrdinal(of: order.keys)
+    guard places.storeOrdinal(ofEntity: owner.entityNumber) == place,
+      places.storeOrdinal(ofEntity: member.entityNumber) == place
     else { return nil }
     let offset = places.offsets[place]
     return try views[place].orderKey(
@@ -146,7 +146,7 @@ final class JoinedView: StoreView {
     at position: Int, of range: KeyRange, in index: StoreIndex,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void
   ) throws {
-    let place = places.place(of: index)
+    let place = places.storeOrdinal(of: index)
     let offset = places.offsets[place]
     let range = places.lowered(range, of: index)
     if range.isEmpty { return }
@@ -159,9 +159,9 @@ final class JoinedView: StoreView {
   }
 
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
-    let place = places.place(of: index)
+    let place = places.storeOrdinal(of: index)
     // No object in that store refers to an owner in another store, so there is no sum.
-    guard places.place(ofEntity: owner.entityNumber) == place else { return nil }
+    guard places.storeOrdinal(ofEntity: owner.entityNumber) == place else { return nil }
     let offset = places.offsets[place]
     return try views[place].sum(index.lowered(by: offset), of: owner.lowered(by: offset.entity))
   }
@@ -169,8 +169,8 @@ final class JoinedView: StoreView {
   func appendReferences(
     under owner: ObjectReference, in index: StoreIndex, to found: inout [ObjectReference]
   ) throws {
-    let place = places.place(of: index)
-    guard places.place(ofEntity: owner.entityNumber) == place else { return }
+    let place = places.storeOrdinal(of: index)
+    guard places.storeOrdinal(ofEntity: owner.entityNumber) == place else { return }
     let offset = places.offsets[place]
     let count = found.count
     defer {
@@ -185,8 +185,8 @@ final class JoinedView: StoreView {
     _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
     rows: (ObjectReference, StoredRow) throws -> Void
   ) throws {
-    let place = places.place(of: request.index)
-    guard request.owners.allSatisfy({ places.place(ofEntity: $0.entityNumber) == place }) else {
+    let place = places.storeOrdinal(of: request.index)
+    guard request.owners.allSatisfy({ places.storeOrdinal(ofEntity: $0.entityNumber) == place }) else {
       return try appendReferencesOneByOne(request, to: &found, ends: &ends)
     }
     let offset = places.offsets[place]
@@ -205,9 +205,9 @@ final class JoinedView: StoreView {
   func hasEntry(
     under owner: ObjectReference, _ reference: ObjectReference, in index: StoreIndex
   ) throws -> Bool {
-    let place = places.place(of: index)
-    guard places.place(ofEntity: owner.entityNumber) == place,
-      places.place(ofEntity: reference.entityNumber) == place
+    let place = places.storeOrdinal(of: index)
+    guard places.storeOrdinal(ofEntity: owner.entityNumber) == place,
+      places.storeOrdinal(ofEntity: reference.entityNumber) == place
     else { return false }
     let offset = places.offsets[place]
     return try views[place].hasEntry(
@@ -224,9 +224,9 @@ final class JoinedView: StoreView {
     try withUnsafeTemporaryAllocation(of: ObjectReference.self, capacity: references.count) { own in
       var start = 0
       while start < references.count {
-        let place = places.place(ofEntity: references[start].entityNumber)
+        let place = places.storeOrdinal(ofEntity: references[start].entityNumber)
         var end = start
-        while end < references.count, places.place(ofEntity: references[end].entityNumber) == place {
+        while end < references.count, places.storeOrdinal(ofEntity: references[end].entityNumber) == place {
           let offset = place.map { places.offsets[$0].entity } ?? 0
           own.initializeElement(at: end, to: references[end].lowered(by: offset))
           end += 1

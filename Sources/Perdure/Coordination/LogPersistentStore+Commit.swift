@@ -27,7 +27,7 @@ extension LogPersistentStore {
   /// Commits only the preconditions of a change. So the engine checks them, and also that the store
   /// is open and writable.
   package func check(_ change: StoreChange) throws {
-    if !unjudged.isEmpty { try checkJudgeable(change) }
+    if !uncheckableConstraints.isEmpty { try checkUniquenessIsCheckable(change) }
     var conditions = StoreChange(view: change.view, schema: schema, durability: .relaxed)
     conditions.preconditions = change.preconditions
     do { _ = try commit(conditions) } catch let error as UncertainCommit {
@@ -42,7 +42,7 @@ extension LogPersistentStore {
     guard let view = change.view as? LogStoreView else {
       preconditionFailure("A change belongs to a view of the store that it is committed to.")
     }
-    if !unjudged.isEmpty { try checkJudgeable(change) }
+    if !uncheckableConstraints.isEmpty { try checkUniquenessIsCheckable(change) }
     transaction.reserve(preconditionCount: change.preconditions.count)
     for precondition in change.preconditions {
       transaction.require(engineCondition(precondition, since: view.snapshot))
@@ -61,9 +61,9 @@ extension LogPersistentStore {
   }
 
   /// Throws if the uniqueness of a row cannot be checked (LS3).
-  private func checkJudgeable(_ change: StoreChange) throws(StoreError) {
+  private func checkUniquenessIsCheckable(_ change: StoreChange) throws(StoreError) {
     for reference in change.puts.references {
-      guard let constraint = unjudged[reference.entityNumber] else { continue }
+      guard let constraint = uncheckableConstraints[reference.entityNumber] else { continue }
       throw StoreError(
         .indexUnavailable,
         "The uniqueness of \(constraint) cannot be checked, because its index could not be built from the objects "

@@ -15,8 +15,8 @@ extension LogKeyspaces {
       !kept.contains(entry.index.name) && Self.prefixes.contains { entry.index.name.hasPrefix($0) }
     }
     // Remove indexes that are made from other indexes first.
-    for entry in dropped where entry.definition.isMade { try catalog.removeIndex(entry.index) }
-    for entry in dropped where !entry.definition.isMade { try catalog.removeIndex(entry.index) }
+    for entry in dropped where entry.definition.isDerivedFromIndex { try catalog.removeIndex(entry.index) }
+    for entry in dropped where !entry.definition.isDerivedFromIndex { try catalog.removeIndex(entry.index) }
   }
 
   /// The names of the model's indexes, and of the indexes from which these are made.
@@ -34,7 +34,7 @@ extension LogKeyspaces {
 
 extension PerdureLog.IndexDefinition {
   /// Whether the index is made from another index.
-  fileprivate var isMade: Bool {
+  fileprivate var isDerivedFromIndex: Bool {
     if case .groupCounts = source { true } else { false }
   }
 }

@@ -47,7 +47,7 @@ package final class LogPersistentStore: PersistentStore {
   let factory: RowIndexExtractor.Factory
   /// The names of constraints that cannot be checked (LS3), by the number of each entity that they
   /// apply to.
-  let unjudged: [UInt16: String]
+  let uncheckableConstraints: [UInt16: String]
   private let shown: Guarded<Snapshot>?
 
   package var identifier: String { store.identifier }
@@ -96,7 +96,7 @@ package final class LogPersistentStore: PersistentStore {
         }
       }
       ids = IDReservations(store, keyspaces)
-      unjudged = schema.constraints(among: store.recoveryReport.unavailableIndexes)
+      uncheckableConstraints = schema.constraints(among: store.recoveryReport.unavailableIndexes)
       shown = isReadOnly ? Guarded(store.snapshot()) : nil
     } catch {
       try? store.close()

@@ -5,7 +5,7 @@ internal import PerdurePredicates
 extension StoreChange {
   /// The keys of unique indexes that two rows would share if the change were applied to a view.
   func duplicates(in view: any StoreView) throws -> [StoreConflict.DuplicateKey] {
-    var search = DuplicateSearch(view, puts.schema, goingRows: Set(removals).union(puts.references))
+    var search = DuplicateSearch(view, puts.schema, replacedRows: Set(removals).union(puts.references))
     var found: [StoreConflict.DuplicateKey] = []
     var failure: (any Error)?
     puts.forEach { reference, row in
@@ -26,15 +26,15 @@ private struct DuplicateSearch {
   private let view: any StoreView
   private let schema: StoreSchema
   /// Rows that the change replaces or removes.
-  private let goingRows: Set<ObjectReference>
+  private let replacedRows: Set<ObjectReference>
   private let unique: [StoreIndex]
   private var keysByEntity: [UInt16: [(index: StoreIndex, keys: IndexKeys)]] = [:]
   private var taken: [Place: ObjectReference] = [:]
 
-  init(_ view: any StoreView, _ schema: StoreSchema, goingRows: Set<ObjectReference>) {
+  init(_ view: any StoreView, _ schema: StoreSchema, replacedRows: Set<ObjectReference>) {
     self.view = view
     self.schema = schema
-    self.goingRows = goingRows
+    self.replacedRows = replacedRows
     unique = schema.indexes.indices.filter { schema.indexes[$0].isUnique }.map(StoreIndex.init(rawValue:))
   }
 
@@ -62,7 +62,7 @@ private struct DuplicateSearch {
   private func stored(_ key: [UInt8], _ index: StoreIndex) throws -> ObjectReference? {
     var found: ObjectReference?
     try view.visitEntries(index, .equal(key), descending: false) { _, reference in
-      if !goingRows.contains(reference) { found = reference }
+      if !replacedRows.contains(reference) { found = reference }
       return found == nil
     }
     return found

@@ -103,7 +103,7 @@ package struct StoreChange: Sendable {
   package var linksRemoved: [StoreLink] = []
   /// The new order keys of members of ordered relationships. To remove an order key, `linksRemoved`
   /// contains a link of the kind `.orders`.
-  package var places: [StorePlace] = []
+  package var places: [StoreOrderKey] = []
   package var preconditions: [Precondition] = []
   package var durability: Durability
 

@@ -49,14 +49,14 @@ extension FetchExecutor {
   func visitRows(
     isReversed: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws -> Bool {
-    var goesOn = true
-    for entity in isReversed ? fetch.concrete.reversed() : fetch.concrete where goesOn {
+    var shouldContinue = true
+    for entity in isReversed ? fetch.concrete.reversed() : fetch.concrete where shouldContinue {
       try graph.view.visitRows(entity: entity, descending: isReversed) { reference, row in
-        goesOn = try body(reference, row)
-        return goesOn
+        shouldContinue = try body(reference, row)
+        return shouldContinue
       }
     }
-    return goesOn
+    return shouldContinue
   }
 
   /// Adds the references in ranges of an index to a batch; false if `body` ended the visit.
@@ -64,21 +64,21 @@ extension FetchExecutor {
     _ index: StoreIndex, _ ranges: [KeyRange], _ batch: inout RowBatch,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws -> Bool {
-    var goesOn = true
+    var shouldContinue = true
     var run = TieRun()
-    for range in plan.isReversed ? ranges.reversed() : ranges where goesOn {
+    for range in plan.isReversed ? ranges.reversed() : ranges where shouldContinue {
       try graph.view.visitEntries(index, range, descending: plan.isReversed) { key, reference in
         if plan.reversesTies {
           guard let ended = run.add(key, reference) else { return true }
-          for reference in ended where goesOn { goesOn = try batch.add(reference, body) }
+          for reference in ended where shouldContinue { shouldContinue = try batch.add(reference, body) }
         } else {
-          goesOn = try batch.add(reference, body)
+          shouldContinue = try batch.add(reference, body)
         }
-        return goesOn
+        return shouldContinue
       }
     }
-    for reference in run.ended() where goesOn { goesOn = try batch.add(reference, body) }
-    return goesOn
+    for reference in run.ended() where shouldContinue { shouldContinue = try batch.add(reference, body) }
+    return shouldContinue
   }
 
   /// Visits owners in the order of their counts. Owners without entries come first in ascending

@@ -9,14 +9,14 @@ extension FetchExecutor {
     _ outers: [StoreIndex], _ inner: StoreIndex, _ ranges: [KeyRange], _ batch: inout RowBatch,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
   ) throws -> Bool {
-    var goesOn = true
-    for range in ranges where goesOn {
+    var shouldContinue = true
+    for range in ranges where shouldContinue {
       try graph.view.visitEntries(inner, range, descending: false) { _, target in
-        goesOn = try visitOwners(of: target, outers[...]) { try batch.add($0, body) }
-        return goesOn
+        shouldContinue = try visitOwners(of: target, outers[...]) { try batch.add($0, body) }
+        return shouldContinue
       }
     }
-    return goesOn
+    return shouldContinue
   }
 
   /// Visits the objects whose path ends at a target; false if `body` ended the visit. If the path
@@ -27,12 +27,13 @@ extension FetchExecutor {
   ) throws -> Bool {
     guard let outer = outers.first else { return try body(target) }
     let rest = outers.dropFirst()
-    var goesOn = true
+    var shouldContinue = true
     try graph.view.visitEntries(outer, .owner(target), descending: descending) { _, owner in
-      goesOn = try rest.isEmpty ? body(owner) : visitOwners(of: owner, rest, descending: descending, body)
-      return goesOn
+      shouldContinue =
+        try rest.isEmpty ? body(owner) : visitOwners(of: owner, rest, descending: descending, body)
+      return shouldContinue
     }
-    return goesOn
+    return shouldContinue
   }
 
   private func countOwners(of target: ObjectReference, _ outers: ArraySlice<StoreIndex>) throws -> Int {
@@ -107,22 +108,22 @@ extension FetchExecutor {
   }
 
   private func visitInPathOrder(_ order: PathOrder, _ body: (ObjectReference) throws -> Bool) throws -> Bool {
-    var goesOn = true
+    var shouldContinue = true
     var key: [UInt8] = []
     var targets: [ObjectReference] = []
-    for range in order.isReversed ? order.ranges.reversed() : order.ranges where goesOn {
+    for range in order.isReversed ? order.ranges.reversed() : order.ranges where shouldContinue {
       try graph.view.visitEntries(order.inner, range, descending: order.isReversed) { bytes, target in
         if !targets.isEmpty, !bytes.elementsEqual(key) {
-          goesOn = try visitTies(targets, order, body)
+          shouldContinue = try visitTies(targets, order, body)
           targets.removeAll(keepingCapacity: true)
         }
         if targets.isEmpty { key = Array(bytes) }
         targets.append(target)
-        return goesOn
+        return shouldContinue
       }
     }
-    if goesOn, !targets.isEmpty { goesOn = try visitTies(targets, order, body) }
-    return goesOn
+    if shouldContinue, !targets.isEmpty { shouldContinue = try visitTies(targets, order, body) }
+    return shouldContinue
   }
 
   /// Visits the objects whose path ends at one of the targets, in the order of references. The

@@ -28,13 +28,13 @@ struct FetchParts {
     guard let first = parts.first, limit != 0 else { return }
     if !first.fetch.order.isEmpty { return try visitMerged(body) }
     var seen = 0
-    var goesOn = true
-    for part in parts where goesOn {
+    var shouldContinue = true
+    for part in parts where shouldContinue {
       try part.visit(needsRows: needsRows) { reference, row in
         seen += 1
-        goesOn = try seen <= offset || body(reference, row)
-        if let windowEnd, seen >= windowEnd { goesOn = false }
-        return goesOn
+        shouldContinue = try seen <= offset || body(reference, row)
+        if let windowEnd, seen >= windowEnd { shouldContinue = false }
+        return shouldContinue
       }
     }
   }

@@ -20,7 +20,7 @@ extension FetchPlanner {
   func uniqueCandidate() -> Candidate? {
     if conjuncts.isEmpty { return nil }
     let unique = searchIndexes.first {
-      $0.isUnique && $0.condition == nil && $0.columns.allSatisfy(isPinned)
+      $0.isUnique && $0.condition == nil && $0.columns.allSatisfy(hasSingleValue)
     }
     guard let unique, rowTotal > Self.scannedMax else { return nil }
     return indexCandidate(unique)
@@ -117,8 +117,8 @@ extension FetchPlanner {
     guard let first = fetch.order.first else {
       return Ordering(isReversed: false, reversesTies: false)
     }
-    let wanted = fetch.order.indices.filter { !(fetch.order[$0].ownColumn.map(isPinned) ?? false) }
-    let free = search.columns.indices.filter { !isPinned(search.columns[$0]) }
+    let wanted = fetch.order.indices.filter { !(fetch.order[$0].ownColumn.map(hasSingleValue) ?? false) }
+    let free = search.columns.indices.filter { !hasSingleValue(search.columns[$0]) }
     // Ties must be in the order of references only, so the order must use every free component.
     guard wanted.count == free.count else { return nil }
     let tiesDescend = !first.order.isAscending
@@ -143,7 +143,7 @@ extension FetchPlanner {
   }
 
   /// Whether the predicate restricts a column to a single value.
-  private func isPinned(_ column: IndexColumn) -> Bool {
+  private func hasSingleValue(_ column: IndexColumn) -> Bool {
     bounds[column].map { $0.bounds.arePoints && $0.bounds.ranges.count == 1 } ?? false
   }
 

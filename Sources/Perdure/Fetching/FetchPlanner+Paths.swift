@@ -12,7 +12,7 @@ internal import PerdurePredicates
 
 extension FetchPlanner {
   /// A path that can be followed from its end to its beginning.
-  struct WayIn {
+  struct JoinPath {
     /// The indexes of the relationships, from the end of the path. The key of an entry is the
     /// object that the relationship refers to, and its reference is an owner of the relationship.
     var outers: [StoreIndex] = []
@@ -35,10 +35,10 @@ extension FetchPlanner {
   func joinCandidates() -> [Candidate] {
     conjuncts.indices.flatMap { position -> [Candidate] in
       guard case .comparison(let comparison) = conjuncts[position],
-        let path = comparison.left.pathOfValue, let way = wayIn(path.names, comparison.modifier)
+        let path = comparison.left.pathOfValue, let way = joinPath(path.names, comparison.modifier)
       else { return [] }
       var asked = comparison
-      asked.left = comparison.left.asked(of: way.destination.properties[way.slot].name)
+      asked.left = comparison.left.replacingPath(with: way.destination.properties[way.slot].name)
       let bounds = way.destination.bounds(asked)
       let functions = Set(bounds.entries.filter(\.element.excludeNull).map(\.column.function))
       return indexes(at: way, for: functions).compactMap { inner, component, name in
@@ -61,7 +61,7 @@ extension FetchPlanner {
   /// path. A nil function means the value itself. The indexes contain every object that may have
   /// the value.
   private func indexes(
-    at way: WayIn, for functions: Set<TextFunction?> = [nil]
+    at way: JoinPath, for functions: Set<TextFunction?> = [nil]
   ) -> [(index: StoreIndex, component: IndexComponent, name: String)] {
     let property = way.destination.properties[way.slot]
     return fetch.schema.indexes.indices.compactMap { position in
@@ -76,9 +76,9 @@ extension FetchPlanner {
     }
   }
 
-  private func wayIn(_ names: [String], _ modifier: FetchComparison.Modifier) -> WayIn? {
+  private func joinPath(_ names: [String], _ modifier: FetchComparison.Modifier) -> JoinPath? {
     guard names.count > 1, modifier != .all else { return nil }
-    var way = WayIn(destination: fetch.entity, slot: 0, kind: .absent)
+    var way = JoinPath(destination: fetch.entity, slot: 0, kind: .absent)
     var hasMany = false
     for name in names.dropLast() {
       guard let slot = way.destination.slot(named: name) else { return nil }
@@ -112,7 +112,7 @@ extension FetchPlanner {
   /// the bounds of the same attribute.
   func pathOrderCandidates() -> [Candidate] {
     guard fetch.order.count == 1, let criterion = fetch.order.first, criterion.order.path.aggregate == nil,
-      let way = wayIn(criterion.order.path.names, .direct)
+      let way = joinPath(criterion.order.path.names, .direct)
     else { return [] }
     let bounded = bounds(along: criterion.order.path, way.kind)
     return indexes(at: way).compactMap { inner, component, name in
@@ -175,9 +175,10 @@ extension FetchExpression {
   }
 
   /// The same expression, with a property of the object at the end instead of the path.
-  fileprivate func asked(of name: String) -> FetchExpression {
+  fileprivate func replacingPath(with name: String) -> FetchExpression {
     switch self {
-    case .function(let function, let arguments): .function(function, arguments.map { $0.asked(of: name) })
+    case .function(let function, let arguments):
+      .function(function, arguments.map { $0.replacingPath(with: name) })
     default: .keyPath(PropertyPath(name))
     }
   }

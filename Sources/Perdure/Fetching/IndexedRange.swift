@@ -36,7 +36,7 @@ struct IndexedRange {
     else { return nil }
     var known: SearchBounds?
     for comparison in comparisons {
-      guard case .constant(let value) = comparison.right, column.kind.mayBeIn(comparison.op, value),
+      guard case .constant(let value) = comparison.right, column.kind.acceptsComparison(comparison.op, value),
         comparison.op == .equal || column.kind.isOrderedExactly,
         let bounds = SearchBounds(column.kind, comparison.op, value, [])
       else { return nil }
@@ -92,15 +92,15 @@ struct IndexedRange {
     if rowTotal <= FetchPlanner.scannedMax { return nil }
     var found: [ObjectReference] = []
     found.reserveCapacity(isUniqueKey ? 1 : 16)
-    var lookedAt = 0
+    var visitedCount = 0
     return try reading {
       // A unique key has several entries only if a writer ignored the indexes of the store.
       try view.visitEntries(index, range, descending: false) { key, reference in
         if prefix?.holds(key) != false { found.append(reference) }
-        lookedAt += 1
-        return lookedAt <= countMax
+        visitedCount += 1
+        return visitedCount <= countMax
       }
-      return lookedAt <= countMax ? found : nil
+      return visitedCount <= countMax ? found : nil
     }
   }
 
@@ -179,7 +179,7 @@ struct SearchColumn: Sendable {
 
 extension FieldKind {
   /// Whether a comparison with a constant is valid.
-  fileprivate func mayBeIn(_ op: FetchComparison.Operator, _ value: Value) -> Bool {
+  fileprivate func acceptsComparison(_ op: FetchComparison.Operator, _ value: Value) -> Bool {
     guard op == .between else { return mayEqual(value) }
     if case .list(let ends) = value, ends.count == 2 { return ends.allSatisfy(mayEqual) }
     return false

@@ -46,23 +46,23 @@ extension QueryableObject {
 
 enum KeyPathProbe {
   // Unchecked: a key path is immutable, and is only compared here.
-  private struct Question: Hashable, @unchecked Sendable {
+  private struct ProbeKey: Hashable, @unchecked Sendable {
     let type: ObjectIdentifier
     let keyPath: AnyKeyPath
   }
 
-  private struct Knowledge {
-    var answers: [Question: String?] = [:]
+  private struct ProbeCache {
+    var answers: [ProbeKey: String?] = [:]
     /// For each class that does not describe its entity: the entity in the newest container and its
     /// superentities, the root first.
     var entities: [ObjectIdentifier: [EntityDescription]] = [:]
   }
 
-  private static let knowledge = Mutex(Knowledge())
+  private static let knowledge = Mutex(ProbeCache())
 
   /// The name of the property that a key path of a class reads; nil unless it reads exactly one.
   static func name(of keyPath: AnyKeyPath, in type: ManagedObject.Type) -> String? {
-    let question = Question(type: ObjectIdentifier(type), keyPath: keyPath)
+    let question = ProbeKey(type: ObjectIdentifier(type), keyPath: keyPath)
     if let known = knowledge.withLock({ $0.answers[question] }) { return known }
     // A class whose entities do not form a valid model gets no names; the fetch reports the key
     // path.
@@ -132,7 +132,7 @@ enum KeyPathProbe {
       object.core.graph.shape(numbered: $0.destination).name == name
     }.map(\.slot)
     if slots.isEmpty { return question }
-    question.target = reads.standIn(of: type)
+    question.target = reads.stubObject(of: type)
     question.slots = Set(slots)
     return question
   }
@@ -183,9 +183,9 @@ enum KeyPathProbe {
   /// The containers of a probe, one for each object that it has made.
   private final class Probe {
     private var containers: [(container: PersistentContainer, core: ContextCore)] = []
-    private(set) lazy var reads = ProbedReads { [unowned self] in standIn(of: $0) }
+    private(set) lazy var reads = ProbedReads { [unowned self] in stubObject(of: $0) }
 
-    private func standIn(of type: ManagedObject.Type) -> ManagedObject? {
+    private func stubObject(of type: ManagedObject.Type) -> ManagedObject? {
       let known = KeyPathProbe.entities(of: type)
       // A class without an entity reads its properties by name, and finds none.
       let entities = known.isEmpty ? [EntityDescription("PerdureProbeStandIn", properties: [])] : known
@@ -278,7 +278,7 @@ private enum ProbedType {
   }
 
   static func isOptional(_ keyPath: AnyKeyPath) -> Bool {
-    Swift.type(of: keyPath).valueType is any MayBeNothing.Type
+    Swift.type(of: keyPath).valueType is any AnyOptional.Type
   }
 
   /// The class of the value, or of its elements; nil if the value is neither an object nor a

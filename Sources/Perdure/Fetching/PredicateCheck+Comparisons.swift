@@ -106,7 +106,7 @@ extension PredicateCheck {
     case (.in, .null), (.contains, .null), (.between, .null): break
     case (.in, .string): if !type.mayEqual(value) { throw mismatch(expression, type, value) }
     case (.in, _), (.between, _): throw noCollection(expression, written, value)
-    case (.contains, _): try checkHolds(expression, type, value)
+    case (.contains, _): try checkContains(expression, type, value)
     case (.beginsWith, _), (.endsWith, _), (.like, _), (.matches, _):
       try checkText(expression, type, op)
       if !type.mayEqual(value) { throw mismatch(expression, type, value) }
@@ -130,7 +130,7 @@ extension PredicateCheck {
   }
 
   /// Checks the operands of CONTAINS: a collection and a value of its elements' type, or two texts.
-  private func checkHolds(
+  private func checkContains(
     _ expression: FetchExpression, _ type: PathType, _ value: Value
   ) throws(FetchError) {
     var error: FetchError?
@@ -213,15 +213,15 @@ extension PredicateCheck {
         throw mismatch(
           comparison.left, left, "is compared with \(right.spread.words), which it never equals.")
       }
-    case .in: try checkHolds(comparison.right, right, left)
-    case .contains: try checkHolds(comparison.left, left, right)
+    case .in: try checkContains(comparison.right, right, left)
+    case .contains: try checkContains(comparison.left, left, right)
     case .beginsWith, .endsWith, .like, .matches:
       try checkText(comparison.left, left, comparison.op)
       try checkText(comparison.right, right, comparison.op)
     }
   }
 
-  private func checkHolds(
+  private func checkContains(
     _ expression: FetchExpression, _ whole: PathType, _ part: PathType
   ) throws(FetchError) {
     let holds = whole.alternatives.contains { whole in

@@ -71,7 +71,7 @@ struct PredicateCompiler {
       }
     case (.member(of: .subquery(.keyPath(let path), let variable, let predicate), let end), .direct)
     where end.names.isEmpty && end.aggregate == .count:
-      if let inner = predicate.asked(of: variable),
+      if let inner = predicate.replacingVariable(variable),
         let test = countTest(path, of: inner, question)
       {
         return builder.add(test, whenTrue, whenFalse)
@@ -145,19 +145,19 @@ struct Question {
 extension FetchPredicate {
   /// The predicate of a subquery, with the evaluated object instead of its variable; nil if it
   /// refers to anything else.
-  func asked(of variable: String) -> FetchPredicate? {
+  func replacingVariable(_ variable: String) -> FetchPredicate? {
     switch self {
     case .true, .false: return self
     case .and(let parts):
-      let asked = parts.compactMap { $0.asked(of: variable) }
-      return asked.count == parts.count ? .and(asked) : nil
+      let replaced = parts.compactMap { $0.replacingVariable(variable) }
+      return replaced.count == parts.count ? .and(replaced) : nil
     case .or(let parts):
-      let asked = parts.compactMap { $0.asked(of: variable) }
-      return asked.count == parts.count ? .or(asked) : nil
-    case .not(let part): return part.only.asked(of: variable).map { .not($0) }
+      let replaced = parts.compactMap { $0.replacingVariable(variable) }
+      return replaced.count == parts.count ? .or(replaced) : nil
+    case .not(let part): return part.only.replacingVariable(variable).map { .not($0) }
     case .comparison(var comparison):
-      guard let left = comparison.left.asked(of: variable),
-        let right = comparison.right.asked(of: variable)
+      guard let left = comparison.left.replacingVariable(variable),
+        let right = comparison.right.replacingVariable(variable)
       else { return nil }
       comparison.left = left
       comparison.right = right
@@ -169,7 +169,7 @@ extension FetchPredicate {
 extension FetchExpression {
   /// The expression with the evaluated object instead of the variable. Nil unless it consists of
   /// constants and paths from the variable.
-  func asked(of variable: String) -> FetchExpression? {
+  func replacingVariable(_ variable: String) -> FetchExpression? {
     switch self {
     case .constant: self
     case .variable(variable): .evaluatedObject
@@ -177,9 +177,9 @@ extension FetchExpression {
     case .member(of: .subquery(let collection, let inner, let predicate), let path)
     where inner != variable:
       // A nested subquery is accepted if its own predicate refers only to its element.
-      predicate.asked(of: inner) == nil
+      predicate.replacingVariable(inner) == nil
         ? nil
-        : collection.asked(of: variable).map {
+        : collection.replacingVariable(variable).map {
           .member(of: .subquery(collection: $0, variable: inner, predicate: predicate), path)
         }
     default: nil

@@ -16,7 +16,7 @@ struct JSONInsertion {
     let values: [Value]
   }
 
-  private enum Place {
+  private enum Match {
     case existing(ManagedObject)
     /// The new object for the JSON object at a position in the list.
     case new(Int)
@@ -24,8 +24,8 @@ struct JSONInsertion {
 
   private let context: ManagedObjectContext
   private let objects: [JSONObject]
-  private var places: [Place] = []
-  private var placesByKey: [Key: Place] = [:]
+  private var places: [Match] = []
+  private var placesByKey: [Key: Match] = [:]
 
   private var graph: GraphSchema { context.core.graph }
 
@@ -48,12 +48,12 @@ struct JSONInsertion {
 
   // MARK: Finding
 
-  private mutating func place(of index: Int) throws -> Place {
+  private mutating func place(of index: Int) throws -> Match {
     let object = objects[index]
-    var found: Place?
+    var found: Match?
     let keys = keys(of: object)
     for key in keys {
-      guard let place = try placesByKey[key] ?? existing(key).map(Place.existing) else { continue }
+      guard let place = try placesByKey[key] ?? existing(key).map(Match.existing) else { continue }
       if let found, !isSame(found, place) {
         throw PerdureError.json(
           at: object.path, "Its unique values belong to two objects. Correct one, or remove a key")
@@ -85,7 +85,7 @@ struct JSONInsertion {
     return try context.fetch(request).first
   }
 
-  private func isSame(_ left: Place, _ right: Place) -> Bool {
+  private func isSame(_ left: Match, _ right: Match) -> Bool {
     switch (left, right) {
     case (.existing(let left), .existing(let right)): left === right
     case (.new(let left), .new(let right)): left == right
@@ -95,7 +95,7 @@ struct JSONInsertion {
 
   /// Checks that a new object's entity is not abstract, and that a found object is of the entity
   /// that the JSON requires.
-  private func check(_ place: Place, for index: Int) throws(PerdureError) {
+  private func check(_ place: Match, for index: Int) throws(PerdureError) {
     let object = objects[index]
     if case .new(index) = place {
       guard object.shape.schema.isAbstract else { return }
@@ -109,7 +109,7 @@ struct JSONInsertion {
     }
   }
 
-  private func shape(of place: Place) -> EntityShape {
+  private func shape(of place: Match) -> EntityShape {
     switch place {
     case .existing(let object): object.shape
     case .new(let index): objects[index].shape
@@ -117,7 +117,7 @@ struct JSONInsertion {
   }
 
   private mutating func findTarget(_ key: Key, _ destination: EntityShape, _ path: String) throws {
-    guard let place = try placesByKey[key] ?? existing(key).map(Place.existing) else {
+    guard let place = try placesByKey[key] ?? existing(key).map(Match.existing) else {
       let name = destination.propertyName(key.constraint.slots[0])
       throw PerdureError.json(
         at: path,
@@ -137,7 +137,7 @@ struct JSONInsertion {
   /// - Returns: The objects, by their positions in the JSON.
   func apply() -> [ManagedObject] {
     var inserted: [Int: ManagedObject] = [:]
-    func object(_ place: Place) -> ManagedObject {
+    func object(_ place: Match) -> ManagedObject {
       switch place {
       case .existing(let object): return object
       case .new(let index):

@@ -5,7 +5,7 @@ internal import PerdureFileIO
 final class DescriptionWatch: Sendable {
   /// The number of checks before the thread stops the program. It counts pauses and not time, so a
   /// suspended process does not exceed the limit.
-  @TaskLocal static var looks = 100
+  @TaskLocal static var checkCount = 100
   private static let pauseNanoseconds: UInt64 = 100_000_000
   /// The classes whose descriptions were read before. They need no watching thread.
   private static let known = Guarded<Set<ObjectIdentifier>>([])
@@ -26,17 +26,17 @@ final class DescriptionWatch: Sendable {
     let identifiers = classes.map { ObjectIdentifier($0) }
     if known.withLock({ $0.isSuperset(of: identifiers) }) { return try body() }
     let watch = DescriptionWatch()
-    let (looks, names) = (looks, classes.map { "\($0)" }.joined(separator: ", "))
+    let (checkCount, names) = (checkCount, classes.map { "\($0)" }.joined(separator: ", "))
     // If the thread cannot start, the descriptions are read without a watch.
-    PlatformThread.start(name: "descriptions") { watch.run(looks, names) }
+    PlatformThread.start(name: "descriptions") { watch.run(checkCount, names) }
     defer { watch.end() }
     let result = try body()
     known.withLock { $0.formUnion(identifiers) }
     return result
   }
 
-  private func run(_ looks: Int, _ names: String) {
-    for _ in 0..<looks {
+  private func run(_ checkCount: Int, _ names: String) {
+    for _ in 0..<checkCount {
       if hasEndedAfterPause() { return }
     }
     stop(

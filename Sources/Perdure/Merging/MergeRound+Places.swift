@@ -26,8 +26,8 @@ extension MergeRound {
     if contested.isEmpty { return }
     switch general(overlay) {
     case .error: unresolved.failed.append(precondition)
-    case .storeTrump: add(.dropPlaces(owner, relationship, contested))
-    case .rollback: add(.dropPlaces(owner, relationship, moved.map(\.member)))
+    case .storeTrump: add(.dropMoves(owner, relationship, contested))
+    case .rollback: add(.dropMoves(owner, relationship, moved.map(\.member)))
     // Unsaved changes override the saved ones.
     case .objectTrump, .overwrite: break
     }

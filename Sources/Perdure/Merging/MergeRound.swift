@@ -21,7 +21,7 @@ enum MergeStep {
   /// A many-to-many relationship gets these targets.
   case setTargets(ObjectReference, RelationshipShape, Set<ObjectReference>)
   /// Members of an ordered relationship get their stored positions.
-  case dropPlaces(ObjectReference, RelationshipShape, [ObjectReference])
+  case dropMoves(ObjectReference, RelationshipShape, [ObjectReference])
   /// A new object is merged into another one.
   case upsert(ObjectReference, into: ObjectReference, StoreConflict.DuplicateKey)
   /// A new object is not inserted.

@@ -53,7 +53,7 @@ struct PendingCopy {
     copies.end()
     var news = ContextNews(kind: .objectsDidChange)
     let changed = copies.changed
-    let unheard = eventHub.goneReferences.union(takeBackInstances(changed))
+    let unreported = eventHub.goneReferences.union(restoreIdentities(changed))
     var merged: [ObjectReference: ObjectOverlay] = [:]
     for (reference, _) in changed {
       guard let overlay = reading.pending.remove(reference) else { continue }
@@ -63,13 +63,13 @@ struct PendingCopy {
     for original in changed.compactMap(\.original) {
       let (overlay, content, transients) = (original.overlay, original.content, original.transients)
       overlay.restore(content)
-      if overlay.isNew, merged[overlay.reference] == nil, !unheard.contains(overlay.reference) {
-        overlay.forgetTold()
+      if overlay.isNew, merged[overlay.reference] == nil, !unreported.contains(overlay.reference) {
+        overlay.clearReportedState()
       }
-      if overlay.toldState != nil { news.refreshed.append(overlay.reference) }
+      if overlay.reportedState != nil { news.refreshed.append(overlay.reference) }
       let other = merged.removeValue(forKey: overlay.reference)
       reading.pending.insert(overlay)
-      if let object = overlay.object { bringBack(object, transients) }
+      if let object = overlay.object { registerAgain(object, transients) }
       transients.restore(overlay, insteadOf: other, in: reading.transientState)
       if let object = reading.registry.identityMap.object(overlay.reference) {
         reading.registry.attach(overlay, to: object)
@@ -78,7 +78,7 @@ struct PendingCopy {
     }
     for overlay in merged.values {
       remove(overlay)
-      if overlay.toldState != nil, !overlay.isNew { news.refreshed.append(overlay.reference) }
+      if overlay.reportedState != nil, !overlay.isNew { news.refreshed.append(overlay.reference) }
     }
     reading.layerFollower.dropLayer()
     eventHub.forgetGone { reading.pending[$0] != nil }
@@ -112,7 +112,7 @@ struct PendingCopy {
   /// Restores the identities of the instances of new objects that an upsert has renamed.
   ///
   /// - Returns: The references of these new objects.
-  private func takeBackInstances(
+  private func restoreIdentities(
     _ changed: [(reference: ObjectReference, original: OverlayCopies.Original?)]
   ) -> [ObjectReference] {
     changed.compactMap { _, original in
@@ -126,7 +126,7 @@ struct PendingCopy {
   }
 
   /// Registers an object again that the merge has removed from the context.
-  private func bringBack(_ object: ManagedObject, _ transients: TransientsCopy) {
+  private func registerAgain(_ object: ManagedObject, _ transients: TransientsCopy) {
     guard object.header.pointee.isGone else { return }
     // A hook may have created another instance meanwhile (CX1 in ObjectRegistry.swift).
     if let other = reading.registry.identityMap.object(object.reference) {

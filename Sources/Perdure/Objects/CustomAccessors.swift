@@ -79,7 +79,7 @@ extension ManagedObject {
 
   /// The value that the class's getter of an attribute returns, in the form of `value(forKey:)`.
   func customValue(_ slot: Int) -> Any? {
-    let value = Self.something(_customValue(forKey: shape.propertyName(slot)))
+    let value = Self.unwrapped(_customValue(forKey: shape.propertyName(slot)))
     let argument = (value as? any PredicateArgument)?.predicateValue
     switch shape.properties[slot] {
     case .attribute(let kind, _) where !shape.transformableSlots.contains(slot):

@@ -61,8 +61,8 @@ final class GraphSchema: Sendable {
     hasTransientRelationships = made.contains { $0.relationships.contains(where: \.isTransient) }
     shapes = table
     uncountedShapes = table.map { $0.map(Unmanaged.passUnretained) }
-    let meant = made.filter { store.entity(named: $0.name)?.number == $0.number }
-    shapesByName = Dictionary(uniqueKeysWithValues: meant.map { ($0.name, $0) })
+    let primaryShapes = made.filter { store.entity(named: $0.name)?.number == $0.number }
+    shapesByName = Dictionary(uniqueKeysWithValues: primaryShapes.map { ($0.name, $0) })
     spreadShapes = Dictionary(grouping: made, by: \.name).filter { $0.value.count > 1 }
     let spread = spreadShapes
     numbersOfName = table.map { shape in
@@ -71,13 +71,13 @@ final class GraphSchema: Sendable {
     places = table.indices.map { number in
       stores.firstIndex { $0.entityNumbers.contains(number) } ?? 0
     }
-    let serving = Dictionary(grouping: meant.filter { classes[$0.name] != nil }) {
+    let shapesWithClass = Dictionary(grouping: primaryShapes.filter { classes[$0.name] != nil }) {
       ObjectIdentifier($0.objectClass)
     }
-    shapesByClass = serving.compactMapValues { shapes in
+    shapesByClass = shapesWithClass.compactMapValues { shapes in
       shapes.count == 1 ? shapes[0] : shapes.first { $0.name == $0.objectClass._entityName }
     }
-    entitiesByClass = serving.mapValues { $0.map(\.name).sorted() }
+    entitiesByClass = shapesWithClass.mapValues { $0.map(\.name).sorted() }
     self.configuration = configuration
     let prepared = made.filter { $0.lifeCycle.contains(.prepareForDeletion) }
     preparing = table.map { shape in

@@ -33,7 +33,7 @@ struct HeaderMarks {
   /// - Returns: Whether it was probably read before at this stamp. Several relationships and stamps
   ///   share the bits.
   @inline(__always)
-  mutating func ask(_ slot: Int, at stamp: UInt64) -> Bool {
+  mutating func noteRead(_ slot: Int, at stamp: UInt64) -> Bool {
     let end = UInt8(truncatingIfNeeded: stamp & 0b11) &<< 4
     let asked = UInt8(0b100_0000) &<< UInt8(truncatingIfNeeded: slot & 1)
     if bits & Self.stampBits != end {

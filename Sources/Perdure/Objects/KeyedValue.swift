@@ -20,7 +20,7 @@ enum KeyedValue {
   /// The value itself; nil for nil, for an empty optional in an `Any`, and for `NSNull`.
   static func present(_ value: Any?) -> Any? {
     guard let value else { return nil }
-    if let optional = value as? any MayBeNothing { return present(optional.something) }
+    if let optional = value as? any AnyOptional { return present(optional.unwrapped) }
     return isNull(value) ? nil : value
   }
 

@@ -78,7 +78,7 @@ struct Wakefulness: OptionSet {
 
   /// The next access must call a hook first. Until then, accessors must not read the row directly,
   /// whether or not it is loaded (H1 in ObjectHeader.swift).
-  static let drowsy = Wakefulness(rawValue: 1)
+  static let hookIsDue = Wakefulness(rawValue: 1)
   /// The object was inserted or its hook was called, and it has not become a fault since.
   static let awake = Wakefulness(rawValue: 2)
   /// `awakeFromFetch` is running. Attributes that it sets do not count as changed.

@@ -56,7 +56,7 @@ extension ManagedObject {
 
   @inline(never)
   private func slowColumnValue(_ slot: Int) -> Value {
-    wakeIfDrowsy()
+    wakeIfHookIsDue()
     let value = overlay?.value(slot) ?? loadedValue(slot)
     guard case .reference(let target) = value, shape.isRelationship(slot) else { return value }
     return core.viewState.shown(target, of: reference) == nil ? .null : value
@@ -81,8 +81,8 @@ extension ManagedObject {
 
   /// Calls the hooks that must run before an access to the object.
   @inline(__always)
-  private func wakeIfDrowsy() {
-    if header.pointee.wakefulness.contains(.drowsy), !header.pointee.isGone {
+  private func wakeIfHookIsDue() {
+    if header.pointee.wakefulness.contains(.hookIsDue), !header.pointee.isGone {
       _ = core.editing.hooks.wake(self)
     }
   }
@@ -119,7 +119,7 @@ extension ManagedObject {
   func setAttributeValue(_ value: Value, _ slot: Int) {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
-      if !header.pointee.wakefulness.isDisjoint(with: [.gone, .drowsy]), !canChange() {
+      if !header.pointee.wakefulness.isDisjoint(with: [.gone, .hookIsDue]), !canChange() {
         return core.editing.refusal.refuseChange(of: self, slot, value)
       }
       checkSlot(slot)
@@ -148,7 +148,7 @@ extension ManagedObject {
   /// Calls the hooks that must run before a change. Returns false if the object is gone.
   @inline(never)
   private func canChange() -> Bool {
-    wakeIfDrowsy()
+    wakeIfHookIsDue()
     return !header.pointee.isGone
   }
 
@@ -207,7 +207,7 @@ extension ManagedObject {
   /// The context, if relationships of the object can change in it. Otherwise records a refused
   /// change for the next save, and returns nil.
   func contextForConnecting(_ slot: Int) -> ContextCore? {
-    guard let context = contextForChange(), context.editing.refusal.isThere(self) else {
+    guard let context = contextForChange(), context.editing.refusal.existsOrVanishes(self) else {
       core.editing.refusal.refuseLink(of: self, slot)
       return nil
     }
@@ -235,14 +235,14 @@ extension ManagedObject {
       return kept?.takeUnretainedValue()
     }
     checkSlot(slot)
-    let object = relatedAnew(slot)
-    if header.pointee.isAskedAgain(slot) {
+    let object = readRelated(slot)
+    if header.pointee.wasReadBefore(slot) {
       uncountedCore._withUnsafeGuaranteedRef { $0.reading.siblings.keep(object, slot, of: self) }
     }
     return object
   }
 
-  private func relatedAnew(_ slot: Int) -> ManagedObject? {
+  private func readRelated(_ slot: Int) -> ManagedObject? {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
       if let row = readyRow(for: slot), row.fields[slot].kind == .reference {
@@ -284,9 +284,9 @@ extension ManagedObject {
   func setRelated(_ object: ManagedObject?, _ slot: Int) {
     uncountedCore._withUnsafeGuaranteedRef { core in
       core.checkOwner()
-      wakeIfDrowsy()
+      wakeIfHookIsDue()
       checkSlot(slot)
-      guard !header.pointee.isGone, core.editing.refusal.isThere(self) else {
+      guard !header.pointee.isGone, core.editing.refusal.existsOrVanishes(self) else {
         return core.editing.refusal.refuseLink(of: self, slot)
       }
       uncountedShape._withUnsafeGuaranteedRef { $0.uncountedRelationship(slot) }

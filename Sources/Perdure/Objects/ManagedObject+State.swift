@@ -35,7 +35,7 @@ extension ManagedObject {
   /// - The object was deleted before its first save.
   /// - A save has merged the object into one with another instance in this context
   ///   (`mergedObjectIDs`).
-  public var isDeleted: Bool { shownState == .deleted || core.reading.rows.isRemovedElsewhere(self) }
+  public var isDeleted: Bool { shownState == .deleted || core.reading.rows.countsAsDeleted(self) }
 
   /// Whether the object is inserted, updated or deleted.
   public var hasChanges: Bool { shownState.isPending }

@@ -38,7 +38,7 @@ extension ManagedObject {
       guard shown[name] == new[name] else { return true }
       // A leaf without a value reads as a zero or a default, which is stored now.
       if old.values[name] == nil { return new[name] != nil }
-      return new[name] == nil && isTakenAway(slot, composite, shown, new)
+      return new[name] == nil && isRemovedWithParent(slot, composite, shown, new)
     }
     for slot in changed { setAttributeValue(new[name(slot, in: composite)] ?? .null, slot) }
     if changed.isEmpty {
@@ -48,7 +48,7 @@ extension ManagedObject {
   }
 
   /// Whether a composite around a leaf had a visible value and has none now (TC1).
-  private func isTakenAway(
+  private func isRemovedWithParent(
     _ slot: Int, _ whole: CompositeSchema, _ shown: [String: Value], _ new: [String: Value]
   ) -> Bool {
     shape.schema.composites.contains { around in
@@ -104,7 +104,7 @@ extension ManagedObject {
     else { return nil }
     let table = type(of: self)._propertyNamesByKeyPath
     guard let keyPath = table.first(where: { $0.value == composite.name })?.key else { return nil }
-    var value = Self.something(self[keyPath: keyPath])
+    var value = Self.unwrapped(self[keyPath: keyPath])
     for part in name(slot, in: composite).split(separator: ".") {
       guard let whole = value as? any CompositeAttributeValue else { return .some(nil) }
       guard let found = whole.part(String(part)) else { return nil }
@@ -114,9 +114,9 @@ extension ManagedObject {
   }
 
   /// The value in an optional, or the value itself if it is not an optional.
-  static func something(_ value: Any?) -> Any? {
+  static func unwrapped(_ value: Any?) -> Any? {
     guard let value else { return nil }
-    if let optional = value as? any MayBeNothing { return optional.something }
+    if let optional = value as? any AnyOptional { return optional.unwrapped }
     return value
   }
 }
@@ -127,6 +127,6 @@ extension CompositeAttributeValue {
     guard let keyPath = Self.compositeNames.first(where: { $0.value == name })?.key,
       let value = self[keyPath: keyPath]
     else { return nil }
-    return .some(ManagedObject.something(value))
+    return .some(ManagedObject.unwrapped(value))
   }
 }

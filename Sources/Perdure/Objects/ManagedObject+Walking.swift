@@ -7,11 +7,11 @@ extension ManagedObject {
   /// A walk over the targets of a to-many relationship, with unsaved changes.
   func walk(over slot: Int, _ core: ContextCore) -> SiblingWalk {
     let siblings = core.reading.siblings
-    let isAskedAgain = header.pointee.isAskedAgain(slot)
+    let wasReadBefore = header.pointee.wasReadBefore(slot)
     if header.pointee.groupNumber != 0,
       let (relation, range) = siblings.related(to: self, by: slot)
     {
-      if isAskedAgain {
+      if wasReadBefore {
         siblings.found.removeAll(keepingCapacity: true)
         if let targets = relation.group {
           for place in range { siblings.found.append(targets.references[Int(relation.places[place])]) }
@@ -28,7 +28,7 @@ extension ManagedObject {
         }
         core.reading.links.appendTargets(of: reference, overlay, relationship, to: &siblings.found)
       }
-    if isAskedAgain, let kept = keep(siblings.found, slot, core) { return SiblingWalk(kept) }
+    if wasReadBefore, let kept = keep(siblings.found, slot, core) { return SiblingWalk(kept) }
     switch siblings.found.count {
     case 0: return SiblingWalk()
     case 1: return SiblingWalk(core, only: siblings.found[0])

@@ -63,7 +63,7 @@ struct Neighbourhoods {
   /// Records that an object must be read without a useful group.
   ///
   /// - Returns: Whether to read its neighbours too (NB1).
-  mutating func paysToRead(around reference: ObjectReference) -> Bool {
+  mutating func shouldRead(around reference: ObjectReference) -> Bool {
     let id = reference.id
     guard var locality = localities[reference.entityNumber] else {
       localities[reference.entityNumber] = Locality(last: id, credit: 0)

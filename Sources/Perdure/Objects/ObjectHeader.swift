@@ -47,8 +47,8 @@ struct ObjectHeader {
   @usableFromInline let slotCount: UInt16
   /// The state of the hooks that depend on the row (OH1 in ObjectHooks.swift).
   var wakefulness: Wakefulness = []
-  /// The values of `savedState`, `isKept` and `isAskedAgain`. They share one byte, so that a header
-  /// needs only 80 bytes.
+  /// The values of `savedState`, `isKept` and `wasReadBefore`. They share one byte, so that a
+  /// header needs only 80 bytes.
   private var marks = HeaderMarks()
 
   /// Whether the object is gone (`ObjectState.gone`).
@@ -95,7 +95,7 @@ struct ObjectHeader {
   ///   result may be wrong, because several relationships share a bit. It only decides whether
   ///   caching is worthwhile.
   @inline(__always)
-  mutating func isAskedAgain(_ slot: Int) -> Bool { marks.ask(slot, at: memory.pointee.linkStamp) }
+  mutating func wasReadBefore(_ slot: Int) -> Bool { marks.noteRead(slot, at: memory.pointee.linkStamp) }
 
   @inlinable var rowLength: Int {
     @inline(__always) get { Int(lastRowOffset) + 1 }

@@ -78,9 +78,9 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var isBeforeEvent = false
   /// The state that was reported to observers at the end of the last event; nil if the object had
   /// no changes.
-  @exclusivity(unchecked) private(set) var toldState: ObjectState?
+  @exclusivity(unchecked) private(set) var reportedState: ObjectState?
   /// The initial values of a new object by slot, if some defaults are made for each object.
-  @exclusivity(unchecked) private var madeBeginning: [Value]?
+  @exclusivity(unchecked) private var initialValues: [Value]?
   /// The parts of these changes that the context's layer lacks (`LayerFollower.currentLayer`).
   @exclusivity(unchecked) private(set) var layerGap = LayerGap.all
   /// The members that were edited since the layer last had all changes. A member may be repeated.
@@ -105,12 +105,12 @@ final class ObjectOverlay {
     self.isNew = isNew
     guard isNew else { return }
     let beginning = shape.valuesOfNewObject()
-    if shape.hasMadeDefaults { madeBeginning = beginning }
+    if shape.hasMadeDefaults { initialValues = beginning }
     values = makeValues(beginning)
   }
 
   /// The initial values of a new object by slot; nil for an object with a row.
-  var beginning: [Value]? { isNew ? madeBeginning ?? shape.template : nil }
+  var beginning: [Value]? { isNew ? initialValues ?? shape.template : nil }
 
   deinit { dropValues() }
 
@@ -338,11 +338,11 @@ final class ObjectOverlay {
   func endEvent() {
     isBeforeEvent = true
     isInEvent = false
-    toldState = state
+    reportedState = state
   }
 
   /// Forgets the reported state. The last report says that the object is gone, but it was restored.
-  func forgetTold() { toldState = nil }
+  func clearReportedState() { reportedState = nil }
 
   /// Sets the changes at the beginning of the event. An earlier overlay of the object had them.
   func resumeEvent(_ start: EventStart) { eventStart = start }
@@ -350,8 +350,8 @@ final class ObjectOverlay {
   /// Copies the initial values, the changes in the current event and the reported state from the
   /// object's earlier overlay.
   func takeOver(from other: ObjectOverlay) {
-    madeBeginning = other.madeBeginning
-    (eventStart, isBeforeEvent, toldState) = (other.eventStart, other.isBeforeEvent, other.toldState)
+    initialValues = other.initialValues
+    (eventStart, isBeforeEvent, reportedState) = (other.eventStart, other.isBeforeEvent, other.reportedState)
   }
 
   /// Notes that a transient attribute is about to change. Such an attribute has no column.

@@ -197,10 +197,10 @@ final class SiblingGroup {
   /// Takes the header of an instance that is being freed, for the next instance of this target.
   ///
   /// - Returns: Whether the group has taken the header. If not, the caller still owns it.
-  func takeBack(_ header: Header) -> Bool {
+  func reclaimHeader(_ header: Header) -> Bool {
     guard keepsAll else { return false }
-    // The program has not read the row of a `drowsy` object, so the next instance may use the row.
-    if header.pointee.row != nil, !header.pointee.isGone, header.pointee.wakefulness.contains(.drowsy),
+    // The program has not read the row of a `hookIsDue` object. So the next instance may use it.
+    if header.pointee.row != nil, !header.pointee.isGone, header.pointee.wakefulness.contains(.hookIsDue),
       header.pointee.isCurrent
     {
       header.pointee.epoch = memoryOwner.memory.pointee.epoch

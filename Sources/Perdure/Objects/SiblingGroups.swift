@@ -73,7 +73,7 @@ final class SiblingGroups {
   func makeNeighbourhood(
     of reference: ObjectReference, in memory: ObjectMemoryOwner
   ) -> SiblingGroup? {
-    guard neighbourhoods.paysToRead(around: reference) else { return nil }
+    guard neighbourhoods.shouldRead(around: reference) else { return nil }
     let group = makeLasting(
       Neighbourhoods.references(around: reference), .neighbours,
       blockCount: Int(Neighbourhoods.idCount), in: memory)
@@ -139,7 +139,7 @@ final class SiblingGroups {
   func leave(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {
     guard let group = lasting.unmanaged(header.pointee.groupNumber) else { return false }
     // The instance retains the group until the release below (GS3).
-    let isTaken = group._withUnsafeGuaranteedRef { $0.takeBack(header) }
+    let isTaken = group._withUnsafeGuaranteedRef { $0.reclaimHeader(header) }
     group.release()
     return isTaken
   }

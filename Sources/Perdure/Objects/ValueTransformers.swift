@@ -120,7 +120,7 @@ extension ManagedObject {
     let name = shape.propertyName(slot)
     let table = type(of: self)._propertyNamesByKeyPath
     if let keyPath = table.first(where: { $0.value == name })?.key {
-      return Self.something(self[keyPath: keyPath])
+      return Self.unwrapped(self[keyPath: keyPath])
     }
     if let typed = typedLeaf(slot) { return typed }
     return data
@@ -172,18 +172,18 @@ extension AnyKeyPath {
   /// The type of the value, without optionality.
   var plainValueType: Any.Type {
     let type: Any.Type = Swift.type(of: self).valueType
-    return (type as? any MayBeNothing.Type)?.somethingType ?? type
+    return (type as? any AnyOptional.Type)?.wrappedType ?? type
   }
 }
 
 /// Distinguishes optionals from other types.
-protocol MayBeNothing {
-  var something: Any? { get }
+protocol AnyOptional {
+  var unwrapped: Any? { get }
   /// The type that the optional wraps.
-  static var somethingType: Any.Type { get }
+  static var wrappedType: Any.Type { get }
 }
 
-extension Optional: MayBeNothing {
-  var something: Any? { self }
-  static var somethingType: Any.Type { Wrapped.self }
+extension Optional: AnyOptional {
+  var unwrapped: Any? { self }
+  static var wrappedType: Any.Type { Wrapped.self }
 }

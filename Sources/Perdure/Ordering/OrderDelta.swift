@@ -54,8 +54,8 @@ final class OrderDelta {
     let isSpread = isSpread && placed[member]?.isSpread ?? true
     forget(member)
     if key == stored { return }
-    if let stored { tree.insert(OrderPlace(key: stored, reference: member), weight: -1) }
-    tree.insert(OrderPlace(key: key, reference: member), weight: 1)
+    if let stored { tree.insert(OrderEntry(key: stored, reference: member), weight: -1) }
+    tree.insert(OrderEntry(key: key, reference: member), weight: 1)
     placed[member] = Placement(key: key, stored: stored, isSpread: isSpread)
   }
 
@@ -63,7 +63,7 @@ final class OrderDelta {
   func hide(_ member: ObjectReference, stored: OrderKey?) {
     forget(member)
     guard let stored else { return }
-    tree.insert(OrderPlace(key: stored, reference: member), weight: -1)
+    tree.insert(OrderEntry(key: stored, reference: member), weight: -1)
     hidden[member] = stored
   }
 
@@ -71,10 +71,10 @@ final class OrderDelta {
   func forget(_ member: ObjectReference) {
     edited.append(member)
     if let placement = placed.removeValue(forKey: member) {
-      tree.remove(OrderPlace(key: placement.key, reference: member))
-      if let stored = placement.stored { tree.remove(OrderPlace(key: stored, reference: member)) }
+      tree.remove(OrderEntry(key: placement.key, reference: member))
+      if let stored = placement.stored { tree.remove(OrderEntry(key: stored, reference: member)) }
     } else if let stored = hidden.removeValue(forKey: member) {
-      tree.remove(OrderPlace(key: stored, reference: member))
+      tree.remove(OrderEntry(key: stored, reference: member))
     }
   }
 }

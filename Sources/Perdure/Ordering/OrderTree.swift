@@ -9,11 +9,11 @@ internal import PerdurePredicates
 
 /// An entry of an ordered relationship. Entries are ordered by order key, then by reference (KY3 in
 /// OrderKey.swift).
-struct OrderPlace: Hashable, Comparable {
+struct OrderEntry: Hashable, Comparable {
   let key: OrderKey
   let reference: ObjectReference
 
-  static func < (left: OrderPlace, right: OrderPlace) -> Bool {
+  static func < (left: OrderEntry, right: OrderEntry) -> Bool {
     if left.key != right.key { return left.key < right.key }
     return left.reference.rawValue < right.reference.rawValue
   }
@@ -22,7 +22,7 @@ struct OrderPlace: Hashable, Comparable {
 /// A tree of order keys. Each key adds an object to the stored ones or hides a stored object.
 struct OrderTree {
   private struct Node {
-    let place: OrderPlace
+    let place: OrderEntry
     /// 1 for an added object, -1 for a hidden one.
     let weight: Int
     var left = -1
@@ -49,7 +49,7 @@ struct OrderTree {
   var weight: Int { weight(root) }
 
   /// Adds an order key that is absent.
-  mutating func insert(_ place: OrderPlace, weight: Int) {
+  mutating func insert(_ place: OrderEntry, weight: Int) {
     let node = Node(place: place, weight: weight, sum: weight)
     let position: Int
     if let unused = free.popLast() {
@@ -64,7 +64,7 @@ struct OrderTree {
   }
 
   /// Removes an order key, which must exist.
-  mutating func remove(_ place: OrderPlace) {
+  mutating func remove(_ place: OrderEntry) {
     let (left, rest) = split(root, before: place)
     // Remove the first node of the rest.
     var path: [Int] = []
@@ -88,7 +88,7 @@ struct OrderTree {
 
   /// The weight of the entries before a key: the number of objects before it in the unsaved order,
   /// minus the number in the store.
-  func weight(before place: OrderPlace) -> Int {
+  func weight(before place: OrderEntry) -> Int {
     var sum = 0
     var position = root
     while position >= 0 {
@@ -106,7 +106,7 @@ struct OrderTree {
   /// The object at a position of the combined order.
   enum Found {
     /// An added object.
-    case added(OrderPlace)
+    case added(OrderEntry)
     /// A stored object, by its position among the stored objects.
     case stored(Int)
   }
@@ -114,7 +114,7 @@ struct OrderTree {
   /// Finds the object at a position of the combined order.
   ///
   /// - Parameter storedCount: Returns the number of stored objects before a key.
-  func find(_ wanted: Int, storedCount: (OrderPlace) throws -> Int) rethrows -> Found {
+  func find(_ wanted: Int, storedCount: (OrderEntry) throws -> Int) rethrows -> Found {
     var before = 0
     var position = root
     while position >= 0 {
@@ -133,8 +133,8 @@ struct OrderTree {
   }
 
   /// The added entries, in order.
-  var added: [OrderPlace] {
-    var result: [OrderPlace] = []
+  var added: [OrderEntry] {
+    var result: [OrderEntry] = []
     var path: [Int] = []
     var position = root
     while position >= 0 || !path.isEmpty {
@@ -151,7 +151,7 @@ struct OrderTree {
 
   /// The last entry, if it was added; nil if it hides a stored object, or if there is none.
   /// O(log n).
-  var lastIfAdded: OrderPlace? {
+  var lastIfAdded: OrderEntry? {
     var position = root
     while position >= 0, nodes[position].right >= 0 { position = nodes[position].right }
     return position >= 0 && nodes[position].weight > 0 ? nodes[position].place : nil
@@ -166,7 +166,7 @@ struct OrderTree {
       weight(nodes[position].left) + nodes[position].weight + weight(nodes[position].right)
   }
 
-  private mutating func split(_ position: Int, before place: OrderPlace) -> (left: Int, right: Int) {
+  private mutating func split(_ position: Int, before place: OrderEntry) -> (left: Int, right: Int) {
     guard position >= 0 else { return (-1, -1) }
     if nodes[position].place < place {
       let (left, right) = split(nodes[position].right, before: place)

@@ -57,7 +57,7 @@ package struct OrderIndexes: Hashable, Sendable {
 }
 
 /// The new order key of a member in an ordered relationship.
-package struct StorePlace: Hashable, Sendable {
+package struct StoreOrderKey: Hashable, Sendable {
   /// Owner and member, in the index `OrderIndexes.keys`.
   package let link: StoreLink
   package let key: OrderKey

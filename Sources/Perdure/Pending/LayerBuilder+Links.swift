@@ -42,9 +42,9 @@ extension LayerBuilder {
     }
   }
 
-  func changePlaces(_ changes: [PartChange<ObjectContribution.PlaceChange>]) throws {
+  func changePlaces(_ changes: [PartChange<ObjectContribution.OrderKeyChange>]) throws {
     for change in changes where change.old != change.new {
-      var state = places[change.link] ?? PlaceState()
+      var state = places[change.link] ?? OrderKeyState()
       switch change.old {
       case .key: state.key = nil
       case .removed: state.removals -= 1
@@ -152,7 +152,7 @@ extension LayerBuilder {
       let entry = LayerEntry.at(after, link)
       if isUndone { remove(entry, from: order.ordered) } else { add(entry, to: order.ordered) }
     }
-    let changed = LayerPlace(link: link, key: place.after)
+    let changed = LayerOrderKey(link: link, key: place.after)
     if isUndone { layer.places.remove(changed) } else { layer.places.update(changed) }
   }
 }

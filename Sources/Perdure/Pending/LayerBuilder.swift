@@ -24,7 +24,7 @@ final class LayerBuilder {
   private(set) var partCount = 0
   var known: [ObjectReference: KnownObject] = [:]
   var links: [StoreLink: LinkState] = [:]
-  var places: [StoreLink: PlaceState] = [:]
+  var places: [StoreLink: OrderKeyState] = [:]
   /// For each object, the links to it and its order keys that other objects contribute.
   var mentions: [ObjectReference: Set<StoreLink>] = [:]
   var counts: [OwnerCount: (before: Int, after: Int)] = [:]
@@ -144,7 +144,7 @@ struct LinkState {
   }
 }
 
-struct PlaceState {
+struct OrderKeyState {
   var key: OrderKey?
   var removals = 0
   /// The order keys in the state below and in the layer, if they differ.

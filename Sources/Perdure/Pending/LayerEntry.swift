@@ -87,18 +87,18 @@ struct LayerRow: Comparable, Sendable {
 
 /// The changed order key of a member in an ordered relationship; `key` is nil if it no longer has
 /// an order key.
-struct LayerPlace: Comparable, Sendable {
+struct LayerOrderKey: Comparable, Sendable {
   let link: StoreLink
   let key: OrderKey?
 
-  static func < (left: LayerPlace, right: LayerPlace) -> Bool {
+  static func < (left: LayerOrderKey, right: LayerOrderKey) -> Bool {
     let (first, second) = (left.link, right.link)
     if first.index != second.index { return first.index.rawValue < second.index.rawValue }
     if first.source != second.source { return first.source.rawValue < second.source.rawValue }
     return first.target.rawValue < second.target.rawValue
   }
 
-  static func == (left: LayerPlace, right: LayerPlace) -> Bool { left.link == right.link }
+  static func == (left: LayerOrderKey, right: LayerOrderKey) -> Bool { left.link == right.link }
 }
 
 /// The amount by which the layer changes the sum of an owner.

@@ -30,7 +30,7 @@ struct ChangedRows {
 
   /// Whether the walk reaches a row before the next changed row.
   @inline(__always)
-  func areBehind(_ reference: ObjectReference) -> Bool { place(of: reference) < next }
+  func comeAfter(_ reference: ObjectReference) -> Bool { place(of: reference) < next }
 
   // The functions below are not inlined, so that each row of a walk needs no stack space for them.
 
@@ -85,7 +85,7 @@ struct ChangedEntries {
   ///
   /// - Returns: Whether the walk continues.
   @inline(__always)
-  mutating func handOut(
+  mutating func passAdded(
     before key: UnsafeRawBufferPointer, _ reference: ObjectReference,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
   ) throws -> Bool {
@@ -109,7 +109,7 @@ struct ChangedEntries {
     return true
   }
 
-  mutating func handOutRest(
+  mutating func passRestAdded(
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool
   ) throws {
     while let entry = added.next {

@@ -62,14 +62,14 @@ final class LayeredView: StoreView {
     let rows = try layer.get().rows(ofEntity: entity)
     if rows.isEmpty { return try base.visitRows(entity: entity, descending: descending, body) }
     var changed = ChangedRows(rows.cursor(0..<rows.count, descending: descending), descending)
-    var goesOn = true
+    var shouldContinue = true
     try base.visitRows(entity: entity, descending: descending) { reference, row in
-      goesOn =
-        changed.areBehind(reference)
+      shouldContinue =
+        changed.comeAfter(reference)
         ? try body(reference, row) : try changed.pass(reference, row, body)
-      return goesOn
+      return shouldContinue
     }
-    if goesOn { try changed.passRest { try body($0, $1.stored) } }
+    if shouldContinue { try changed.passRest { try body($0, $1.stored) } }
   }
 
   func visitReferences(
@@ -79,14 +79,14 @@ final class LayeredView: StoreView {
     if rows.isEmpty { return try base.visitReferences(entity: entity, from: first, body) }
     let ranks = rows.rank { $0.reference.id < first }..<rows.count
     var changed = ChangedRows(rows.cursor(ranks), false)
-    var goesOn = true
+    var shouldContinue = true
     try base.visitReferences(entity: entity, from: first) { reference in
-      goesOn =
-        changed.areBehind(reference)
+      shouldContinue =
+        changed.comeAfter(reference)
         ? try body(reference) : try changed.pass(reference, body)
-      return goesOn
+      return shouldContinue
     }
-    if goesOn { try changed.passRest { reference, _ in try body(reference) } }
+    if shouldContinue { try changed.passRest { reference, _ in try body(reference) } }
   }
 
   func rows(_ references: [ObjectReference], _ body: (Int, StoredRow?) throws -> Void) throws {
@@ -149,13 +149,13 @@ final class LayeredView: StoreView {
     var changed = ChangedEntries(
       added: changes.added.cursor(addedRanks, descending: descending),
       hidden: changes.hidden.cursor(hiddenRanks, descending: descending), isDescending: descending)
-    var goesOn = true
+    var shouldContinue = true
     try base.visitEntries(index, range, descending: descending) { key, reference in
-      goesOn = try changed.handOut(before: key, reference, body)
-      if goesOn, !changed.hide(key, reference) { goesOn = try body(key, reference) }
-      return goesOn
+      shouldContinue = try changed.passAdded(before: key, reference, body)
+      if shouldContinue, !changed.hide(key, reference) { shouldContinue = try body(key, reference) }
+      return shouldContinue
     }
-    if goesOn { try changed.handOutRest(body) }
+    if shouldContinue { try changed.passRestAdded(body) }
   }
 
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum? {
@@ -216,7 +216,7 @@ final class LayeredView: StoreView {
 
 extension LayeredView {
   /// The last changed key of a range that is not after a certain position.
-  private struct Stretch {
+  private struct ChangedKeyBefore {
     /// The greatest changed key that is not after the position; nil if all are after it.
     var key: [UInt8]?
     /// The number of entries of the range before that key.
@@ -235,16 +235,16 @@ extension LayeredView {
     guard let changes = try changes(of: index), changes.changes(range) else {
       return try base.withEntry(at: position, of: range, in: index, body)
     }
-    var stretch = Stretch()
+    var changedKey = ChangedKeyBefore()
     for entries in [changes.added, changes.hidden] {
-      let found = try self.stretch(at: position, of: range, in: index, entries, changes)
+      let found = try self.changedKey(at: position, of: range, in: index, entries, changes)
       guard let key = found.key else { continue }
-      if stretch.key.map({ $0.lexicographicallyPrecedes(key) }) ?? true { stretch = found }
+      if changedKey.key.map({ $0.lexicographicallyPrecedes(key) }) ?? true { changedKey = found }
     }
-    guard let key = stretch.key else {
+    guard let key = changedKey.key else {
       return try base.withEntry(at: position, of: range, in: index, body)
     }
-    var left = position - stretch.before
+    var left = position - changedKey.before
     let equal = KeyRange.equal(key)
     let equalCount = try entryCount(index, equal)
     if left < equalCount {
@@ -258,20 +258,20 @@ extension LayeredView {
     try base.withEntry(at: left - equalCount, of: rest, in: index, body)
   }
 
-  private func stretch(
+  private func changedKey(
     at position: Int, of range: KeyRange, in index: StoreIndex, _ entries: SortedChunks<LayerEntry>,
     _ changes: IndexLayer
-  ) throws -> Stretch {
+  ) throws -> ChangedKeyBefore {
     let ranks = IndexLayer.ranks(range, in: entries)
     var (low, high) = (ranks.lowerBound, ranks.upperBound)
-    var found = Stretch()
+    var found = ChangedKeyBefore()
     while low < high {
       let middle = (low + high) / 2
       let key = entries[middle].key
       let front = KeyRange(lower: range.lower, upper: key)
       let before = try base.entryCount(index, front) + changes.difference(front)
       if before <= position {
-        found = Stretch(key: key, before: before)
+        found = ChangedKeyBefore(key: key, before: before)
         low = middle + 1
       } else {
         high = middle

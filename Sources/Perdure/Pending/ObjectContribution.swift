@@ -28,7 +28,7 @@ struct ObjectContribution {
   }
 
   /// The effect on the order key of a member.
-  enum PlaceChange: Equatable {
+  enum OrderKeyChange: Equatable {
     case key(OrderKey)
     /// The member no longer has an order key.
     case removed
@@ -43,7 +43,7 @@ struct ObjectContribution {
   var links: [StoreLink: LinkChange] = [:]
   /// The effects on order keys in the object's ordered relationships. A deleted object also affects
   /// its own order keys in relationships of other objects.
-  var places: [StoreLink: PlaceChange] = [:]
+  var places: [StoreLink: OrderKeyChange] = [:]
 
   /// The new row; nil if none is written.
   var pendingRow: PendingRow? {
@@ -58,5 +58,5 @@ struct ContributionEdit {
   /// The new effects on links; a `change` of nil ends the effect.
   var links: [(link: StoreLink, change: ObjectContribution.LinkChange?)] = []
   /// The new effects on order keys; a `change` of nil ends the effect.
-  var places: [(link: StoreLink, change: ObjectContribution.PlaceChange?)] = []
+  var places: [(link: StoreLink, change: ObjectContribution.OrderKeyChange?)] = []
 }

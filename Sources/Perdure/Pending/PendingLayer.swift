@@ -54,7 +54,7 @@ struct PendingLayer: Sendable {
   var rowCountDifferences: [Int]
   /// By position in the schema.
   var indexes: [IndexLayer]
-  var places = SortedChunks<LayerPlace>()
+  var places = SortedChunks<LayerOrderKey>()
   var sums = SortedChunks<LayerSum>()
 
   /// A layer without differences.
@@ -83,7 +83,7 @@ struct PendingLayer: Sendable {
   }
 
   /// The changed order key of a member; nil if it is unchanged. O(log n).
-  func place(_ link: StoreLink) -> LayerPlace? { places.find(LayerPlace(link: link, key: nil)) }
+  func place(_ link: StoreLink) -> LayerOrderKey? { places.find(LayerOrderKey(link: link, key: nil)) }
 
   /// The difference of the sum of an owner; nil if the sum is unchanged. O(log n).
   func sum(_ index: StoreIndex, of owner: ObjectReference) -> StoredSum? {

@@ -22,7 +22,7 @@ struct SortedChunks<Element: Comparable> {
   var isEmpty: Bool { count == 0 }
 
   /// The location of an element.
-  fileprivate struct Place: Sendable {
+  fileprivate struct ElementLocation: Sendable {
     var chunk: Int
     var offset: Int
   }
@@ -30,33 +30,33 @@ struct SortedChunks<Element: Comparable> {
   /// The location of the first element for which `precedes` is false. `precedes` must be true for a
   /// prefix of the elements, and false for the rest.
   @inline(__always)
-  private func place(where precedes: (Element) -> Bool) -> Place {
+  private func place(where precedes: (Element) -> Bool) -> ElementLocation {
     var (low, high) = (0, chunks.count)
     while low < high {
       let middle = (low &+ high) / 2
       let chunk = chunks[middle]
       if precedes(chunk[chunk.count &- 1]) { low = middle &+ 1 } else { high = middle }
     }
-    guard low < chunks.count else { return Place(chunk: low, offset: 0) }
+    guard low < chunks.count else { return ElementLocation(chunk: low, offset: 0) }
     let chunk = chunks[low]
     var (first, last) = (0, chunk.count &- 1)
     while first < last {
       let middle = (first &+ last) / 2
       if precedes(chunk[middle]) { first = middle &+ 1 } else { last = middle }
     }
-    return Place(chunk: low, offset: first)
+    return ElementLocation(chunk: low, offset: first)
   }
 
-  private func place(ofRank rank: Int) -> Place {
+  private func place(ofRank rank: Int) -> ElementLocation {
     var (low, high) = (0, chunks.count)
     while low < high {
       let middle = (low &+ high) / 2
       if starts[middle] &+ chunks[middle].count <= rank { low = middle &+ 1 } else { high = middle }
     }
-    return Place(chunk: low, offset: low < chunks.count ? rank &- starts[low] : 0)
+    return ElementLocation(chunk: low, offset: low < chunks.count ? rank &- starts[low] : 0)
   }
 
-  private func element(at place: Place) -> Element? {
+  private func element(at place: ElementLocation) -> Element? {
     place.chunk < chunks.count ? chunks[place.chunk][place.offset] : nil
   }
 }
@@ -149,14 +149,14 @@ extension SortedChunks {
   /// Splits a full chunk in two.
   ///
   /// - Returns: The same location after the split.
-  private mutating func split(at place: Place) -> Place {
+  private mutating func split(at place: ElementLocation) -> ElementLocation {
     let half = Self.lengthMax / 2
     let rest = Array(chunks[place.chunk][half...])
     chunks[place.chunk].removeSubrange(half...)
     chunks.insert(rest, at: place.chunk + 1)
     starts.insert(starts[place.chunk] + half, at: place.chunk + 1)
     if place.offset <= half { return place }
-    return Place(chunk: place.chunk + 1, offset: place.offset - half)
+    return ElementLocation(chunk: place.chunk + 1, offset: place.offset - half)
   }
 
   /// Restores SC1 and SC3 after a removal.
@@ -180,7 +180,7 @@ extension SortedChunks {
   /// A walk over some elements, in either direction.
   struct Cursor {
     private let chunks: [[Element]]
-    private var place: Place
+    private var place: ElementLocation
     private var left: Int
     private let isDescending: Bool
     /// The element that comes next; nil at the end.
@@ -190,7 +190,7 @@ extension SortedChunks {
       chunks = ranks.isEmpty ? [] : elements.chunks
       place =
         ranks.isEmpty
-        ? Place(chunk: 0, offset: 0)
+        ? ElementLocation(chunk: 0, offset: 0)
         : elements.place(ofRank: descending ? ranks.upperBound - 1 : ranks.lowerBound)
       left = ranks.count
       isDescending = descending
@@ -212,7 +212,9 @@ extension SortedChunks {
         place.offset -= 1
       } else {
         place.offset += 1
-        if place.offset == chunks[place.chunk].count { place = Place(chunk: place.chunk + 1, offset: 0) }
+        if place.offset == chunks[place.chunk].count {
+          place = ElementLocation(chunk: place.chunk + 1, offset: 0)
+        }
       }
       next = chunks[place.chunk][place.offset]
     }

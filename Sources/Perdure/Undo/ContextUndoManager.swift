@@ -114,7 +114,7 @@ public final class ContextUndoManager {
   ///   another context has removed an object that returns, also O(u) for u objects with unsaved
   ///   changes.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
-    try context?.takeBack(.undo, policy)
+    try context?.revertLastGroup(.undo, policy)
   }
 
   /// Redoes the last undone group; does nothing if there is none. Ends the event as `undo` does.
@@ -123,7 +123,7 @@ public final class ContextUndoManager {
   /// - Throws: As `undo`.
   /// - Complexity: As `undo`.
   public func redo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
-    try context?.takeBack(.redo, policy)
+    try context?.revertLastGroup(.redo, policy)
   }
 
   /// Removes all groups, including the group of the current event. The changes in the context stay.
@@ -240,7 +240,7 @@ extension ContextUndoManager {
   /// other stack. If a read has failed, adds no group: the caller restores the groups.
   ///
   /// - Parameter body: Returns the changes that earlier groups of the stack get.
-  func takeBack(
+  func revertLastGroup(
     _ direction: UndoHistory.Direction, _ contents: ContentReader, _ body: () -> [UndoGroup.Change]
   ) {
     guard let group = history.removeLast(direction) else { return }

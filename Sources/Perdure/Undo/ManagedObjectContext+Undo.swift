@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   /// - Parameter policy: How to treat values that were changed after the group's edits.
   /// - Throws: As `ContextUndoManager.undo`.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
-    try core.operations.undoing.takeBack(.undo, policy)
+    try core.operations.undoing.revertLastGroup(.undo, policy)
   }
 
   /// Redoes the last undone group, and ends the event; does nothing without an undo manager.
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
   /// - Parameter policy: How to treat values that were changed after the group's edits.
   /// - Throws: As `ContextUndoManager.redo`.
   public func redo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
-    try core.operations.undoing.takeBack(.redo, policy)
+    try core.operations.undoing.revertLastGroup(.redo, policy)
   }
 
   /// Runs a closure, and adds its edits to one undo group.

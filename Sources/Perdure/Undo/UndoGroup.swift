@@ -82,7 +82,11 @@ extension UndoGroup {
       return Change(
         place: change.place, before: before, after: change.after, isSpread: change.isSpread)
     }
-    return UndoGroup(name: name, changes: later, number: number)
+    // The group no longer has places that were set back.
+    let places = Set(changes.map(\.place))
+    let setBack = earlier.changes.filter { !places.contains($0.place) }
+      .map { Change(place: $0.place, before: $0.after, after: $0.before, isSpread: $0.isSpread) }
+    return UndoGroup(name: name, changes: later + setBack, number: number)
   }
 
   /// The group with the changes of earlier groups before its own.

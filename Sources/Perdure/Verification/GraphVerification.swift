@@ -65,11 +65,11 @@ package struct GraphVerification {
   private let steps: VerificationSteps
   private let relationships: RelationshipChecks
 
-  /// - Parameter goesOn: Called at intervals with the number of checked rows and entries, and their
-  ///   total. Returning false cancels.
+  /// - Parameter shouldContinue: Called at intervals with the number of checked rows and entries,
+  ///   and their total. Returning false cancels.
   package init(
     _ view: any StateReader, _ model: ManagedObjectModel, findingsMax: Int = 1000,
-    goesOn: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
+    shouldContinue: ((_ done: UInt64, _ total: UInt64) -> Bool)? = nil
   ) {
     let schema = view.schema
     self.view = view
@@ -78,7 +78,7 @@ package struct GraphVerification {
     self.findingsMax = findingsMax
     relationships = RelationshipChecks(view, schema, model)
     steps = VerificationSteps(
-      of: goesOn == nil ? 0 : Self.stepCount(view, schema, relationships.pairs), goesOn)
+      of: shouldContinue == nil ? 0 : Self.stepCount(view, schema, relationships.pairs), shouldContinue)
   }
 
   /// The number of rows and of entries to check. Rows and entries that cannot be counted count as

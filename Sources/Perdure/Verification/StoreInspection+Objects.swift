@@ -61,16 +61,16 @@ extension StoreInspection {
     guard let storage = schema.entities.compactMap({ $0 }).first(where: { $0.name == entity }) else {
       return false
     }
-    var goesOn = true
-    for number in storage.layouts == nil ? storage.concrete : [storage.number] where goesOn {
+    var shouldContinue = true
+    for number in storage.layouts == nil ? storage.concrete : [storage.number] where shouldContinue {
       let storage = schema.entity(number)
       let view = store.view()
       let rows = view.schema.rows
       try view.visitEveryRow(entity: number) { reference, row in
         guard reference.id <= ids.upperBound else { return false }
         guard reference.id >= ids.lowerBound else { return true }
-        goesOn = try body(inspected(reference, row, decodedBy: rows, storage))
-        return goesOn
+        shouldContinue = try body(inspected(reference, row, decodedBy: rows, storage))
+        return shouldContinue
       }
     }
     return true

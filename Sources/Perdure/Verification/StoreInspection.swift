@@ -68,11 +68,11 @@ public struct StoreInspection: Sendable {
     guard let progress else { return GraphVerification(view, model).run() }
     return try withoutActuallyEscaping(progress) { progress in
       var failure: (any Error)?
-      let goesOn = { (done: UInt64, total: UInt64) -> Bool in
+      let shouldContinue = { (done: UInt64, total: UInt64) -> Bool in
         do { try progress(done, total) } catch { failure = error }
         return failure == nil
       }
-      let report = GraphVerification(view, model, goesOn: goesOn).run()
+      let report = GraphVerification(view, model, shouldContinue: shouldContinue).run()
       if let failure { throw failure }
       return report
     }

@@ -50,6 +50,6 @@ final class BackupFolder: BackupTarget {
     do { try fileSystem.syncDirectory(draft.path) } catch {
       throw draft.removed(after: error)
     }
-    try draft.take(target)
+    try draft.rename(to: target)
   }
 }

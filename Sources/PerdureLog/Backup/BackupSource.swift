@@ -59,7 +59,7 @@ extension BackupSource {
   ///
   /// - Complexity: O(n) for n segments, while commits wait; then one sync.
   init(of engine: Engine) throws {
-    self = try engine.looking { state in
+    self = try engine.readingState { state in
       guard let current = state.superblock?.current else { throw StoreError.closed }
       // In a poisoned store, a part of a commit can follow the end of the last whole commit.
       let end = state.root.pointee.end

@@ -138,7 +138,7 @@ extension Store {
 
   static func backingUp<R>(_ body: () throws -> R) throws -> R {
     do { return try body() } catch let error as FileIOError {
-      if error.code.isLackOfRoom {
+      if error.code.isLackOfSpace {
         throw StoreError(
           .diskFull, "The backup ran out of space; free space, or choose another place",
           at: error.path, cause: error)

@@ -142,7 +142,9 @@ extension Store {
     if absent.isEmpty { return }
     let store = try Store(at: path, options: readingOptions(fileSystem))
     defer { try? store.close() }
-    guard let number = try store.engine.looking({ $0.liveBlobs.intersection(absent).min() }) else { return }
+    guard let number = try store.engine.readingState({ $0.liveBlobs.intersection(absent).min() }) else {
+      return
+    }
     throw StoreError(
       .corruption, "The backup lacks the file of a value; restore another one, or salvage this one",
       at: StoreFileName.blob(number).string)

@@ -24,7 +24,7 @@ struct CheckpointSource {
 ///
 /// The order (FORMAT.md, K-rules): the caller makes the log durable up to the checkpoint's
 /// position. This writer writes and syncs the nodes and the root block. Then the caller writes a
-/// superblock that references the root block, and calls `didName`.
+/// superblock that references the root block, and calls `didReference`.
 ///
 /// After a failed sync the content of the file is unknown, so the file is never written again (S7).
 /// The next checkpoint begins a new file and copies all nodes to it, including the nodes of the
@@ -55,7 +55,7 @@ struct CheckpointWriter: ~Copyable {
   private var written: (reference: CheckpointReference, root: SlotAllocator.Run, version: UInt64)?
   /// The numbers and versions of the checkpoints that superblocks have referenced since the
   /// opening, in order.
-  private var named: [(number: UInt64, version: UInt64)] = []
+  private var referenced: [(number: UInt64, version: UInt64)] = []
   /// Called before each allocation of a node. If it returns true, writing is cancelled.
   var isCancelled: () -> Bool = { false }
 
@@ -93,7 +93,7 @@ struct CheckpointWriter: ~Copyable {
       // any other error, such as a failed sync, the file may be wrong, and the next attempt begins
       // a new file.
       let code = (error as? FileIOError)?.code
-      let isPassing = code?.isLackOfRoom ?? false || code?.isShortage ?? false
+      let isPassing = code?.isLackOfSpace ?? false || code?.isShortage ?? false
       let isSync = (error as? FileIOError)?.operation.isSync ?? false
       if !(error is IndexFile.Cancelled), isSync || !isPassing { beginsAnew = true }
       throw error
@@ -113,7 +113,7 @@ struct CheckpointWriter: ~Copyable {
     file = nil
     root = nil
     written = nil
-    named = []
+    referenced = []
     formerRoots = []
     confirmedNumber = number
     relocation = opened.map { NodeRelocation(unitCount: $0.mapping.length / NodeSlot.unitByteCount + 1) }
@@ -171,12 +171,12 @@ struct CheckpointWriter: ~Copyable {
   /// is at least the stamp's version.
   private func firstToReach(_ stamp: UInt64) -> UInt64 {
     if stamp == 0 { return 0 }
-    var (low, high) = (0, named.count)
+    var (low, high) = (0, referenced.count)
     while low < high {
       let middle = (low + high) / 2
-      if named[middle].version < stamp { low = middle + 1 } else { high = middle }
+      if referenced[middle].version < stamp { low = middle + 1 } else { high = middle }
     }
-    return low < named.count ? named[low].number : number + 1
+    return low < referenced.count ? referenced[low].number : number + 1
   }
 
   /// Whether only one superblock, the newest, references the newest checkpoint. If true, units wait
@@ -189,7 +189,7 @@ struct CheckpointWriter: ~Copyable {
   mutating func didConfirm() { confirmedNumber = number }
 
   /// Notes that the newest superblock references the checkpoint that was written last.
-  mutating func didName() {
+  mutating func didReference() {
     guard let written else { return }
     confirmedNumber = number
     number += 1
@@ -198,7 +198,7 @@ struct CheckpointWriter: ~Copyable {
       formerRoots.append((number - 1..<number, root.slot))
     }
     root = written.root
-    named.append((number, written.version))
+    referenced.append((number, written.version))
     self.written = nil
   }
 

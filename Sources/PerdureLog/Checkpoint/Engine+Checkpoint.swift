@@ -47,7 +47,7 @@ extension Engine {
       try checkIndex()
       throw error
     }
-    writer.didName()
+    writer.didReference()
     let indexBytes = writer.byteCountInUse
     try inTurn { state in
       state.tailBytes -= source.tailBytes
@@ -91,8 +91,8 @@ extension Engine {
   func noteTail(_ state: inout CommitterState) {
     guard state.tailBytes >= state.nextTailCheck, !options.isReadOnly else { return }
     let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)
-    let isSeenTo = checkpointer.note(isDue: state.tailBytes >= due, for: self)
-    state.nextTailCheck = state.tailBytes < due ? due : isSeenTo ? .max : state.tailBytes + due
+    let hasThread = checkpointer.note(isDue: state.tailBytes >= due, for: self)
+    state.nextTailCheck = state.tailBytes < due ? due : hasThread ? .max : state.tailBytes + due
   }
 }
 

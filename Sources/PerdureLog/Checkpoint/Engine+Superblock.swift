@@ -10,7 +10,7 @@ extension Engine {
   ///   any other error of the write, because it is unknown which superblock is valid (S5).
   ///   `.poisoned` also if the store's folder was removed or replaced.
   func replaceSuperblock(_ change: (inout Superblock) -> Void) throws {
-    guard let superblock = try looking({ $0.superblock }) else { return }
+    guard let superblock = try readingState({ $0.superblock }) else { return }
     if let poison = gate.poison { throw poison }
     try beginChange()
     do { try directory.checkIsWriters() } catch { throw StoreError.io(error, "Writing the superblock") }

@@ -45,7 +45,7 @@ struct CommitterState: ~Copyable {
   /// Roots that readers may still use, oldest first.
   private var retiredRoots: [UnsafeMutablePointer<Root>] = []
   /// The number of roots that were retired since the last `reclaim`.
-  private var unsortedRootCount = 0
+  private var uncheckedRootCount = 0
   /// The memory of unreachable roots, to be reused for new roots.
   var rootPool = RootPool()
   /// The segments and tables that compaction has replaced, with the versions that may read them.
@@ -143,7 +143,7 @@ struct CommitterState: ~Copyable {
     rootPool.willPublish(next, after: root)
     root.pointee.replacedNanoseconds = Clock.coarseNanoseconds()
     retiredRoots.append(root)
-    unsortedRootCount += 1
+    uncheckedRootCount += 1
     root = next
   }
 
@@ -153,7 +153,7 @@ struct CommitterState: ~Copyable {
   ///   and replaced files. `shouldReclaim` ensures that many commits share this cost.
   mutating func reclaim(_ pinned: PinnedVersions) {
     arena.reclaim(pinned)
-    unsortedRootCount = 0
+    uncheckedRootCount = 0
     var kept = 0
     for index in retiredRoots.indices {
       let old = retiredRoots[index]
@@ -281,7 +281,7 @@ struct CommitterState: ~Copyable {
 
   /// Whether enough objects are retired to justify the cost of reading the pins.
   var shouldReclaim: Bool {
-    arena.unsortedByteCount > 256 << 10 || unsortedRootCount >= rootPool.batchCount
+    arena.uncheckedByteCount > 256 << 10 || uncheckedRootCount >= rootPool.batchCount
   }
 
   /// Whether there are replaced files that a reader may use.

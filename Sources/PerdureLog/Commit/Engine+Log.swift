@@ -78,12 +78,12 @@ extension Engine {
       state.end = LogPosition(segment: extent.segment, offset: UInt64(extent.offset + bytes.count))
       gate.didAppend(upTo: state.end)
       if state.end.offset >= state.nextSyncAhead { syncAhead(&state) }
-      if state.end.offset > state.roomEnd { try makeRoom(&state) }
+      if state.end.offset > state.roomEnd { try makeSpace(&state) }
     }
   }
 
   /// Extends the last segment's file ahead of the log, if commits wait for syncs (`LogRoom`).
-  private func makeRoom(_ state: inout CommitterState) throws(FileIOError) {
+  private func makeSpace(_ state: inout CommitterState) throws(FileIOError) {
     let synced = gate.syncedEnd
     guard synced.segment == state.end.segment,
       let length = options.logRoom.length(
@@ -97,7 +97,7 @@ extension Engine {
       state.statistics.logBytes += 1
     } catch {
       // Without the extension, syncs take longer. The commit itself is already written.
-      guard error.code.isLackOfRoom || error.code == .fileTooLarge else { throw error }
+      guard error.code.isLackOfSpace || error.code == .fileTooLarge else { throw error }
     }
   }
 

@@ -183,7 +183,7 @@ final class Engine: @unchecked Sendable {
   }
 
   /// Calls `body` with the committer's state, in its turn. Allowed while the store is poisoned.
-  func looking<R>(_ body: (borrowing CommitterState) throws -> R) throws -> R {
+  func readingState<R>(_ body: (borrowing CommitterState) throws -> R) throws -> R {
     try checkProcess()
     turn.lock()
     defer { turn.unlock() }

@@ -100,7 +100,7 @@ struct CompactionPass {
   private var chosen: Set<UInt64>
   private var report: CompactionReport
   /// The error if segments were skipped because their live records did not fit on the medium.
-  private var lackOfRoom: StoreError?
+  private var lackOfSpace: StoreError?
 
   /// Runs one pass. The caller has begun the compaction (`CompactionControl.begin`).
   ///
@@ -111,13 +111,13 @@ struct CompactionPass {
     _ engine: Engine, _ limits: CompactionLimits, _ report: inout CompactionReport
   ) throws -> StoreError? {
     // After this sync, only a few bytes must be synced in the turn when the last segment is closed.
-    if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.looking { $0.end }) }
+    if limits.rollsLog { try engine.gate.waitUntilSynced(try engine.readingState { $0.end }) }
     var pass = try engine.inTurn { try CompactionPass(engine, limits, report, &$0) }
     defer { engine.endPass() }
     try engine.promiseDurability(upTo: pass.promise, withGroups: pass.makesGroups)
     try pass.compactAll()
     report = pass.report
-    return pass.lackOfRoom
+    return pass.lackOfSpace
   }
 
   /// The end of the log at the start of the pass, and the last commit at that time.
@@ -188,7 +188,7 @@ struct CompactionPass {
       report.segmentsExamined += 1
       // Another segment may need less space.
       do { try compact(member) } catch let error as StoreError where error.code == .diskFull {
-        lackOfRoom = error
+        lackOfSpace = error
         continue
       }
     }
@@ -280,7 +280,7 @@ struct CompactionPass {
         if marking.recordsDropped == 0 { cleaned = cleanedHere }
         return
       }
-      rewritten = try rewriter.takePlace(engine.groups)
+      rewritten = try rewriter.replaceSegment(engine.groups)
     } catch {
       rewriter.discard()
       throw wrapped(error)

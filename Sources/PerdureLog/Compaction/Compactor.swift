@@ -48,7 +48,7 @@ final class Compactor: @unchecked Sendable {
   var isHeldBack: Bool { lock.withLock { garbage.isAny } }
 
   /// Whether snapshots were released since the pins were last read.
-  var isToldOfReleases: Bool { lock.withLock { hasReleased } }
+  var hasUnreadReleases: Bool { lock.withLock { hasReleased } }
 
   /// Whether its thread has no work.
   var isIdle: Bool { lock.withLock { !isWanted } }

@@ -17,7 +17,7 @@ extension Engine {
     // Otherwise the segment with the checkpoint's position could be rewritten first, and a
     // superblock could then reference the checkpoint. Such a checkpoint cannot be used (T4).
     checkpointer.waitForRunning()
-    guard let superblock = try looking({ $0.superblock }) else { return }
+    guard let superblock = try readingState({ $0.superblock }) else { return }
     if superblock.current.checkpoint != nil { try renewCheckpoint() }
     try replaceSuperblock { superblock in
       superblock.incompatibleFeatures |= FormatVersion.rewrittenSegments
@@ -39,7 +39,7 @@ extension Engine {
       throw error
     } catch {
       try checkIndex()
-      guard Self.isLackOfRoom(error) else {
+      guard Self.isLackOfSpace(error) else {
         guard let error = error as? FileIOError else { throw error }
         throw StoreError.io(error, "Writing a checkpoint for a compaction (the store is unchanged)")
       }
@@ -49,10 +49,10 @@ extension Engine {
     }
   }
 
-  private static func isLackOfRoom(_ error: any Error) -> Bool {
+  private static func isLackOfSpace(_ error: any Error) -> Bool {
     if let error = error as? StoreError { return error.code == .diskFull }
     guard let code = (error as? FileIOError)?.code else { return error is SlotAllocator.Full }
-    return code.isLackOfRoom || code == .fileTooLarge
+    return code.isLackOfSpace || code == .fileTooLarge
   }
 
   /// Syncs the directory after a rename. After a failed sync its content is unknown, and the store

@@ -137,7 +137,7 @@ struct SegmentRewriter: ~Copyable {
   /// Renames the finished file to the segment's name.
   ///
   /// - Throws: Errors that occur before the renaming. After an error, the segment is unchanged.
-  func takePlace(_ cache: GroupCache) throws -> Segment {
+  func replaceSegment(_ cache: GroupCache) throws -> Segment {
     let segment = try readBack(cache)
     try directory.rename(name, to: StoreFileName.segment(header.number).string)
     return segment

@@ -86,10 +86,12 @@ extension Store {
 
 extension Engine {
   /// The counts of the whole log; zero after the store was closed.
-  var usageTotals: CompactionPolicy.Totals { (try? looking { $0.usage.totals }) ?? CompactionPolicy.Totals() }
+  var usageTotals: CompactionPolicy.Totals {
+    (try? readingState { $0.usage.totals }) ?? CompactionPolicy.Totals()
+  }
 
   /// The counts of the segment that is being written.
-  var lastSegmentUsage: SegmentUsage { (try? looking { $0.usage[$0.end.segment] }) ?? SegmentUsage() }
+  var lastSegmentUsage: SegmentUsage { (try? readingState { $0.usage[$0.end.segment] }) ?? SegmentUsage() }
 
   func compact(_ limits: CompactionLimits) throws -> CompactionReport {
     try compaction.begin()
@@ -101,11 +103,11 @@ extension Engine {
     defer { if isOnReserve { reserve.reclaim() } }
     while true {
       let rewritten = report.segmentsRewritten
-      let lackOfRoom = try CompactionPass.run(self, limits, &report)
-      if reserve.isShort && lackOfRoom == nil { reserve.restore() }
-      guard let lackOfRoom, !report.wasCancelled else { return report }
+      let lackOfSpace = try CompactionPass.run(self, limits, &report)
+      if reserve.isShort && lackOfSpace == nil { reserve.restore() }
+      guard let lackOfSpace, !report.wasCancelled else { return report }
       if report.segmentsRewritten > rewritten { continue }
-      guard !isOnReserve && reserve.lend(for: lackOfRoom.cause) else { throw lackOfRoom }
+      guard !isOnReserve && reserve.lend(for: lackOfSpace.cause) else { throw lackOfSpace }
       isOnReserve = true
     }
   }

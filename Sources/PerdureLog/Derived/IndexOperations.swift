@@ -102,7 +102,7 @@ struct IndexOperations: ~Copyable {
   private func perform(
     _ operations: [Operation], on tree: UnsafeMutablePointer<OrderedTree>, in arena: NodeArena
   ) -> Int {
-    var insertion = AscendingInsertion(tree, in: arena)
+    var insertion = AscendingChanges(tree, in: arena)
     var missingCount = 0
     for place in operations.indices {
       let operation = operations[place]

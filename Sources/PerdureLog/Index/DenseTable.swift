@@ -25,7 +25,7 @@ struct DenseTable: @unchecked Sendable {
   var file = FileNodes.none
 
   /// Drops the root if some nodes may be in a mapped file; the count stays unchanged.
-  mutating func releaseNodes() { if file.isSomewhere { (root, height) = (nil, 0) } }
+  mutating func releaseNodes() { if file.hasFile { (root, height) = (nil, 0) } }
 
   /// The greatest height: 64^11 > 2^64.
   static let heightLimit = 11

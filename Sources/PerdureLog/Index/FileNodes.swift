@@ -38,7 +38,7 @@ struct FileNodes: @unchecked Sendable {
   fileprivate init(_ checks: UnsafePointer<NodeChecks>?) { self.checks = checks }
 
   /// Whether nodes may be in a mapped file.
-  var isSomewhere: Bool { checks != nil }
+  var hasFile: Bool { checks != nil }
 
   /// Whether a node's address is in the file; its content is not checked.
   @inline(__always)

@@ -47,7 +47,7 @@ final class NodeArena {
   private(set) var retiredByteCount = 0
 
   /// The part of `retiredByteCount` whose nodes were not yet checked against the pins.
-  private(set) var unsortedByteCount = 0
+  private(set) var uncheckedByteCount = 0
 
   /// The number of bytes allocated from the system, as slabs and blocks.
   private(set) var reservedByteCount = 0
@@ -239,7 +239,7 @@ extension NodeArena {
     precondition(header.isInFile || header.stamp < workingVersion, "NA1: a node that is too new")
     retired.append(header.base, version: workingVersion)
     retiredByteCount &+= byteCount
-    unsortedByteCount &+= byteCount
+    uncheckedByteCount &+= byteCount
   }
 
   /// Frees a published node. NA6
@@ -320,7 +320,7 @@ extension NodeArena {
       retired.removeLast()
       let byteCount = memoryByteCount(of: element.node)
       retiredByteCount -= byteCount
-      unsortedByteCount -= byteCount
+      uncheckedByteCount -= byteCount
     }
   }
 
@@ -352,7 +352,7 @@ extension NodeArena {
     while let element = retired.first, element.version <= end {
       retired.removeFirst()
       let byteCount = memoryByteCount(of: element.node)
-      unsortedByteCount -= byteCount
+      uncheckedByteCount -= byteCount
       if retire(element, byteCount: byteCount, pinned) { freedCount += 1 }
     }
     return freedCount

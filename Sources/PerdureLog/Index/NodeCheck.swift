@@ -61,7 +61,7 @@ struct NodeCheck {
     let header = NodeHeader(base)
     var checksum = NodeChecksum.of(bytes)
     if nodeClass == .orderedNode, OrderedNode(base).hasBlocks {
-      checksum = try naming(blocksOf: OrderedNode(base), at: offset, continuing: checksum)
+      checksum = try checksumIncludingBlocks(of: OrderedNode(base), at: offset, continuing: checksum)
     }
     guard !verifiesChecksum || header.stamp == NodeSlot.fileStampBit | UInt64(checksum) else {
       throw FormatError(.wrongChecksum, in: "index node", at: offset)
@@ -142,8 +142,8 @@ extension NodeCheck {
 
   /// Checks the blocks of a node whose layout was not checked yet, and continues the node's
   /// checksum over the checksums of the blocks.
-  func naming(
-    blocksOf node: OrderedNode, at offset: Int, continuing checksum: UInt32
+  func checksumIncludingBlocks(
+    of node: OrderedNode, at offset: Int, continuing checksum: UInt32
   ) throws(FormatError) -> UInt32 {
     try checkLayout(of: node, at: offset)
     var checksum = checksum

@@ -147,7 +147,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
     }
     copy.clearUnusedBytes()
     try finish(node.base, file, at: slot, byteCount: OrderedNode.byteCount) { writer, checksum in
-      node.hasBlocks ? writer.naming(blocksOf: node, file, continuing: checksum) : checksum
+      node.hasBlocks ? writer.checksumIncludingBlocks(of: node, file, continuing: checksum) : checksum
     }
   }
 
@@ -162,8 +162,8 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   }
 
   /// Continues the checksum of a node over the checksums of its blocks, which are all written.
-  private borrowing func naming(
-    blocksOf node: OrderedNode, _ file: FileNodes, continuing checksum: UInt32
+  private borrowing func checksumIncludingBlocks(
+    of node: OrderedNode, _ file: FileNodes, continuing checksum: UInt32
   ) -> UInt32 {
     (0..<node.count).reduce(checksum) { checksum, index in
       guard let block = node.block(index) else { return checksum }

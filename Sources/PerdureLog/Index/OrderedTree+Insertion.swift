@@ -149,7 +149,7 @@ struct Insertion {
   ) -> Result {
     node.endRun = index == node.count ? node.endRun + 1 : 0
     let sharesPrefix = node.compareToPrefix(entry.key) == 0
-    if sharesPrefix, node.hasRoom(for: entry) {
+    if sharesPrefix, node.hasSpace(for: entry) {
       node.openPlace(at: index)
       node.fill(index, with: entry)
       return Result(node: node.base)
@@ -188,7 +188,7 @@ struct Insertion {
 extension OrderedNode {
   /// Whether an entry that shares the prefix fits in the gap.
   @inline(__always)
-  func hasRoom(for entry: OrderedEntry) -> Bool {
+  func hasSpace(for entry: OrderedEntry) -> Bool {
     let rest = Self.heapByteCount(keyLength: entry.key.count, prefixLength: prefixLength)
     return Self.bodiesEnd(count &+ 1, bodyByteCount: bodyByteCount) &+ rest <= heapStart
   }

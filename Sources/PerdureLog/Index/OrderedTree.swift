@@ -34,7 +34,7 @@ struct OrderedTree: @unchecked Sendable {
   var file = FileNodes.none
 
   /// Drops the root if some nodes may be in a mapped file; the count stays unchanged.
-  mutating func releaseNodes() { if file.isSomewhere { (root, height) = (nil, 0) } }
+  mutating func releaseNodes() { if file.hasFile { (root, height) = (nil, 0) } }
 
   /// The payload of `key`, nil if there is no such entry.
   ///

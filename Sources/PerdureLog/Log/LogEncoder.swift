@@ -84,7 +84,7 @@ struct LogEncoder: ~Copyable {
   /// Adds a sealed, padded record, and returns its address. If the segment binds its records, the
   /// checksum is continued over the address, which is not known earlier.
   mutating func append(_ record: UnsafeRawBufferPointer, isBlob: Bool) -> RecordAddress {
-    makeRoom(for: record.count)
+    makeSpace(for: record.count)
     let address = RecordAddress(segment: segment, offset: offset, recordLength: record.count, isBlob: isBlob)
     let place = buffer.extend(by: record.count)
     place.copyMemory(from: record)
@@ -120,7 +120,7 @@ struct LogEncoder: ~Copyable {
     return nil
   }
 
-  private mutating func makeRoom(for length: Int) {
+  private mutating func makeSpace(for length: Int) {
     if frameStart >= 0 {
       let payload = offset - frameOffset - FrameHeader.length
       let fitsFrame = payload + length <= FormatLimits.framePayloadTarget

@@ -29,7 +29,7 @@ extension Store {
   @discardableResult
   public func trainDictionary(for keyspace: Keyspace) throws -> TrainedDictionary? {
     try engine.checkWritable()
-    try engine.looking { try $0.catalog.check(keyspace) }
+    try engine.readingState { try $0.catalog.check(keyspace) }
     guard let packing = engine.packing, packing.options.mode(of: keyspace) == .dictionary else {
       throw StoreError(
         .invalidArgument,
@@ -42,7 +42,7 @@ extension Store {
   /// The dictionaries with which values of a keyspace were compressed, oldest first. The last one
   /// is in use.
   public func dictionaries(of keyspace: Keyspace) throws -> [TrainedDictionary] {
-    try engine.looking { state in
+    try engine.readingState { state in
       try state.catalog.check(keyspace)
       return state.catalog.dictionaries.filter { $0.keyspace == keyspace.id }.map(TrainedDictionary.init)
     }
@@ -83,7 +83,7 @@ extension Engine {
     for keyspace: Keyspace, _ options: CompressionOptions, isAutomatic: Bool,
     by train: (DictionarySamples, Int) throws -> DictionaryTrainer.Trained = DictionaryTrainer.train
   ) throws -> TrainedDictionary? {
-    let known = try looking { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
+    let known = try readingState { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
     // The snapshot is released after the samples are taken. Training takes a long time. If the
     // store were closed meanwhile, it would have to keep its files for the snapshot.
     let samples = try Snapshot(self).samples(

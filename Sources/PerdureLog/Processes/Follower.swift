@@ -52,7 +52,7 @@ final class Follower: @unchecked Sendable {
       // This is read before the fingerprint. So if the fingerprint is unchanged, this segment was
       // still the last one and was not rewritten yet. FO4
       let hasFrame = hasFrame(behind: engine)
-      let before = try engine.looking { $0.root.pointee.sequence }
+      let before = try engine.readingState { $0.root.pointee.sequence }
       // If the fingerprint cannot be read, the opening decides whether there is an error. FO4
       let fingerprint = try? StoreFingerprint(engine.directory)
       let isDamaged = engine.isIndexDamaged
@@ -60,7 +60,7 @@ final class Follower: @unchecked Sendable {
       // `suspectsIndex` is not part of the options, because later refreshes also use the options.
       // FO5
       let (next, report) = try Recovery.reopen(engine.directory, engine.options, suspectsIndex: isDamaged)
-      let after = try next.looking { $0.root.pointee.sequence }
+      let after = try next.readingState { $0.root.pointee.sequence }
       guard next.storeID == engine.storeID else { throw Self.anotherStore(engine) }
       (seen, framesEnd) = (fingerprint, report.framesEnd)
       guard after > before || isDamaged && after == before else { return false }

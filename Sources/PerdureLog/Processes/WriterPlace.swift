@@ -11,10 +11,10 @@ import Synchronization
 // the lock, and the error of a new writer reports that. FORMAT.md, W9.
 //
 // Invariants
-//  WP1  A snapshot is pinned, or released, before `isLeft` is read. The leaving writer sets
-//       `isLeft` before it reads the pins. All these steps are sequentially consistent. So either
+//  WP1  A snapshot is pinned, or released, before `isClosed` is read. The leaving writer sets
+//       `isClosed` before it reads the pins. All these steps are sequentially consistent. So either
 //       the leaving writer sees the pin, or the pin's owner sees that the writer has left. In the
-//       second case it calls `join` after pinning and `end` after releasing.
+//       second case it calls `protect` after pinning and `end` after releasing.
 //  WP2  From the time the writer leaves until the last pin is released, this process has a slot or
 //       the lock. There is one exception: if the data that snapshots read cannot change, neither is
 //       needed.
@@ -57,18 +57,18 @@ final class WriterPlace: @unchecked Sendable {
 
   /// Whether the writer has left. WP1
   @inline(__always)
-  var isLeft: Bool { left.load(ordering: .sequentiallyConsistent) }
+  var isClosed: Bool { left.load(ordering: .sequentiallyConsistent) }
 
   /// Runs an operation of the writer; returns nil if this opening is no longer the writer.
-  func whileWriter<R>(_ body: () -> R) -> R? { lock.withLock { isLeft ? nil : body() } }
+  func whileWriter<R>(_ body: () -> R) -> R? { lock.withLock { isClosed ? nil : body() } }
 
   /// Releases the writer's lock, and acquires a slot if snapshots need one.
   ///
   /// - Parameter isRead: Whether a version is pinned.
   /// - Parameter need: The files that may change under readers; nil if there are none.
-  func leave(_ isRead: () -> Bool, _ need: () -> PlaceNeed?) {
+  func close(_ isRead: () -> Bool, _ need: () -> PlaceNeed?) {
     lock.withLock {
-      if isLeft { return }
+      if isClosed { return }
       left.store(true, ordering: .sequentiallyConsistent)
       self.need = need()
       if let need = self.need, isRead() {
@@ -84,7 +84,7 @@ final class WriterPlace: @unchecked Sendable {
   ///
   /// - Returns: False if another writer may have continued. In this case the snapshot's state is
   ///   not kept.
-  func join(_ sequence: UInt64) -> Bool {
+  func protect(_ sequence: UInt64) -> Bool {
     lock.withLock {
       guard let need, writing == nil, reading == nil else { return true }
       reading = ReaderRegistration.take(in: table)
@@ -103,7 +103,7 @@ final class WriterPlace: @unchecked Sendable {
   /// Handles the release of a snapshot: releases the slot and the lock if nothing is pinned. WP4
   func end(unless isRead: () -> Bool) {
     lock.withLock {
-      guard isLeft, !isRead() else { return }
+      guard isClosed, !isRead() else { return }
       reading = nil
       releaseLock()
     }
@@ -140,7 +140,7 @@ extension Engine {
   /// - Parameter isPoisoned: Whether the next opening may miss commits that were visible here.
   func leave(_ state: borrowing CommitterState, isPoisoned: Bool) {
     let mayChange = !options.isReadOnly && (checkpoint != nil || state.mayReadBlobs)
-    place.leave {
+    place.close {
       pins.isAnyHeld
     } _: {
       guard mayChange else { return nil }
@@ -157,8 +157,8 @@ extension Engine {
   /// - Returns: False if the state is not protected. Then nodes in the index file must no longer be
   ///   read, because another writer may change them.
   @inline(never)
-  func join(_ root: UnsafeMutablePointer<Root>) -> Bool {
-    if place.join(root.pointee.sequence) { return true }
+  func protect(_ root: UnsafeMutablePointer<Root>) -> Bool {
+    if place.protect(root.pointee.sequence) { return true }
     guard let checkpoint else { return true }
     checkpoint.nodes.noteDamage(Self.outdated)
     return false

@@ -20,7 +20,7 @@ extension Engine {
   @inline(__always)
   func noteRelease(of pin: Pin) {
     // Both cases use one call: otherwise the engine would be retained twice more at each release.
-    if pins.isAwaited(pin) || place.isLeft { didRelease(pin) }
+    if pins.isAwaited(pin) || place.isClosed { didRelease(pin) }
   }
 
   @inline(never)
@@ -28,7 +28,7 @@ extension Engine {
     // The pins of a forked child protect nothing, and no thread waits for them (Engine+Fork, FK2).
     guard mark.isOwn else { return }
     if pins.isAwaited(pin), pins.takeAwaited() { compactor?.noteRelease(in: self) }
-    if place.isLeft { endPlace() }
+    if place.isClosed { endPlace() }
   }
 
   /// The versions that must be kept: the versions of readers, and the versions of a running
@@ -44,7 +44,7 @@ extension Engine {
   }
 
   /// The total length of unlinked segment files that old snapshots still read.
-  var replacedSegmentBytes: Int { (try? looking { $0.outdatedSegmentBytes }) ?? 0 }
+  var replacedSegmentBytes: Int { (try? readingState { $0.outdatedSegmentBytes }) ?? 0 }
 
   /// Ends a compaction, which no longer needs the versions that it kept.
   func endPass() {

@@ -74,14 +74,14 @@ struct RecordReader {
   /// returns nil, the caller uses that method, which decodes the record or throws an error with its
   /// offset.
   @inline(__always)
-  func put(
+  func valueInPlace(
     at word: UInt64, keyspace: UInt32, id: UInt64, _ hold: inout GroupHold
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
     let address = RecordAddress(rawValue: word)
     let entry = root.segment(of: address)
     let bytes = try bytes(at: address, in: entry, &hold)
     guard !hold.covers(bytes),
-      let value = put(in: bytes, word, entry, keyspace: keyspace, keyLength: 8),
+      let value = valueInPlace(in: bytes, word, entry, keyspace: keyspace, keyLength: 8),
       bytes.integer(at: RecordHeader.length, as: UInt64.self) == id
     else { return nil }
     return value
@@ -89,14 +89,14 @@ struct RecordReader {
 
   /// The value of a byte-string key's record, if it can be read in place in a segment.
   @inline(__always)
-  func put(
+  func valueInPlace(
     at word: UInt64, keyspace: UInt32, key: UnsafeRawBufferPointer, _ hold: inout GroupHold
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
     let address = RecordAddress(rawValue: word)
     let entry = root.segment(of: address)
     let bytes = try bytes(at: address, in: entry, &hold)
     guard !hold.covers(bytes),
-      let value = put(in: bytes, word, entry, keyspace: keyspace, keyLength: key.count),
+      let value = valueInPlace(in: bytes, word, entry, keyspace: keyspace, keyLength: key.count),
       let start = bytes.baseAddress, let wanted = key.baseAddress,
       KeyBytes.compare(start + RecordHeader.length, wanted, count: key.count) == 0
     else { return nil }
@@ -106,7 +106,7 @@ struct RecordReader {
   /// The value of the record at the start of `bytes`; nil if the record does not put a key of this
   /// length in this keyspace.
   @inline(__always)
-  private func put(
+  private func valueInPlace(
     in bytes: UnsafeRawBufferPointer, _ word: UInt64, _ entry: UnsafeMutablePointer<SegmentTable.Entry>,
     keyspace: UInt32, keyLength: Int
   ) -> UnsafeRawBufferPointer? {

@@ -89,8 +89,8 @@ struct Root: ~Copyable {
   }
 
   /// A copy of the root in which every tree that may have nodes in a file is empty, but keeps its
-  /// count. The file counts as damaged then (`Engine.join`), so reads of these trees throw (FN3 in
-  /// FileNodes.swift).
+  /// count. The file counts as damaged then (`Engine.protect`), so reads of these trees throw (FN3
+  /// in FileNodes.swift).
   static func withoutNodes(_ root: UnsafeMutablePointer<Root>) -> UnsafeMutablePointer<Root> {
     let (keyspaceCount, indexCount) = (root.pointee.keyspaceCount, root.pointee.indexCount)
     let bare = allocate(keyspaceCount: keyspaceCount, indexCount: indexCount)

@@ -145,13 +145,13 @@ struct LogOpening {
       try scan.read(
         link, isLast: index == links.count - 1,
         // For groups the offset can be greater than the length of the file.
-        progress: { try tell(done + min($0 - skipped, length(link)), of: total, &reported) },
+        progress: { try reportProgress(done + min($0 - skipped, length(link)), of: total, &reported) },
         apply: { try replay.apply($0) })
       done += length(link)
     }
     try scan.finish()
     if let error = scan.endsTooEarly { throw error }
-    if done > 0 { try tell(done, of: total, &reported, always: true) }
+    if done > 0 { try reportProgress(done, of: total, &reported, always: true) }
     guard scan.end >= superblock.current.durableEnd, scan.sequence >= superblock.current.durableSequence
     else {
       throw StoreError(
@@ -173,7 +173,7 @@ struct LogOpening {
   /// The progress handler cancelled the opening.
   struct Abandoned: Error { let cause: any Error }
 
-  private func tell(
+  private func reportProgress(
     _ done: UInt64, of total: UInt64, _ reported: inout UInt64, always: Bool = false
   ) throws(Abandoned) {
     guard let report = options.recoveryProgress, always || done >= reported + Self.progressStepBytes
@@ -359,7 +359,7 @@ extension LogOpening {
     var blobs = Set(checkpoint.root.blobs)
     var hold = GroupHold()
     defer { hold.release() }
-    for gone in tail.gone where gone.isBlob {
+    for gone in tail.replaced where gone.isBlob {
       try gone.withRecord(reader, &hold, comparesKey: options.comparesReplacedRecords) {
         blobs.remove(try BlobReference(in: $0).number)
       }

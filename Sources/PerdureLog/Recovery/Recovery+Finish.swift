@@ -40,7 +40,7 @@ extension Recovery {
     do { try promise.keep() } catch {
       // The bytes are already in the file, but some file systems need free space even to rewrite
       // them.
-      let isRoom = error.operation.isWrite && error.code.isLackOfRoom
+      let isRoom = error.operation.isWrite && error.code.isLackOfSpace
       guard isRoom, reserve.free(.removals, for: error) else { throw error }
       try promise.keep()
     }

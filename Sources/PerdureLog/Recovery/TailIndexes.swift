@@ -87,7 +87,7 @@ struct TailIndexes {
     var update = IndexUpdate(root.pointee.indexes, in: arena)
     var hold = GroupHold()
     defer { hold.release() }
-    for gone in tail.gone {
+    for gone in tail.replaced {
       try gone.withRecord(reader, &hold, comparesKey: comparesKeys) {
         try change($0, of: wanted, isGone: true, &update)
       }
@@ -115,7 +115,7 @@ struct TailIndexes {
       if (try? contents.withValue(of: record, { _ in })) == nil { unreadable.formUnion(wanted) }
     }
     // Errors of records are ignored here, because the update throws them with their offset.
-    for gone in tail.gone where gone.isBlob {
+    for gone in tail.replaced where gone.isBlob {
       try? gone.withRecord(reader, &hold, comparesKey: comparesKeys, look)
     }
     for word in live where RecordAddress(rawValue: word).isBlob {
@@ -155,9 +155,9 @@ struct TailChanges {
   /// The position of the checkpoint.
   let start: LogPosition
   /// Replaced records of the checkpoint, in keyspaces with indexes, and all its replaced blobs.
-  var gone: [ReplacedRecord] = []
+  var replaced: [ReplacedRecord] = []
   /// The records that the tail put, in keyspaces with indexes, and all blobs it put.
-  var came: [UInt64] = []
+  var added: [UInt64] = []
   /// Whether changes of a keyspace's records are noted, by keyspace id.
   let isInteresting: [Bool]
 
@@ -166,7 +166,7 @@ struct TailChanges {
     let reader = RecordReader(root: root, verifiesChecksum: true)
     var hold = GroupHold()
     defer { hold.release() }
-    return try came.filter { word in
+    return try added.filter { word in
       let record = try reader.record(at: word, &hold)
       let keyspace = Int(record.header.keyspace)
       // The scan of the tail has verified this record. So the medium has now returned other bytes.
@@ -187,10 +187,10 @@ struct TailChanges {
     if let old {
       let address = RecordAddress(rawValue: old)
       if address.position < start, isInteresting || address.isBlob {
-        gone.append(ReplacedRecord(word: old, replacement: new.rawValue))
+        replaced.append(ReplacedRecord(word: old, replacement: new.rawValue))
       }
     }
-    if !isTombstone, isInteresting || new.isBlob { came.append(new.rawValue) }
+    if !isTombstone, isInteresting || new.isBlob { added.append(new.rawValue) }
   }
 }
 

@@ -43,10 +43,10 @@ struct RecordSearch {
   private var runStart = 0
   private var firstRunEnd: Int?
   /// Damages whose length was trusted, each with the original end of the record before it.
-  private var believed: [(range: Range<Int>, originalEnd: Int)] = []
+  private var trustedDamages: [(range: Range<Int>, originalEnd: Int)] = []
   /// The number of bytes whose checksums were computed without finding a record. When it is too
   /// high, `stretches` makes the search fast. RF5
-  private(set) var bytesInVain = 0
+  private(set) var fruitlessByteCount = 0
   private var stretches: StretchChecksums?
 
   /// The original end of the last record found. A test for a record at an offset does not change
@@ -120,7 +120,7 @@ struct RecordSearch {
   private mutating func wholeRecord(
     in bytes: UnsafeRawBufferPointer, at offset: Int, before end: Int? = nil, after originalEnd: Int
   ) -> Found? {
-    let before = bytesInVain
+    let before = fruitlessByteCount
     guard let (record, alone, length) = claimedRecord(in: bytes, at: offset, before: end) else { return nil }
     let place = place + offset
     var original = seals.original(of: record, alone: alone, at: place)
@@ -131,7 +131,7 @@ struct RecordSearch {
       if isConfirmed { original = implied }
     }
     guard let original else { return nil }
-    bytesInVain = before
+    fruitlessByteCount = before
     return Found(offset: offset, length: length, originalEnd: original + length)
   }
 
@@ -165,10 +165,10 @@ struct RecordSearch {
   /// Computes a checksum, or looks it up. RF5
   private mutating func checksum(of range: Range<Int>, in bytes: UnsafeRawBufferPointer) -> UInt32 {
     if range.count > Self.longClaim {
-      if stretches == nil && bytesInVain > bytes.count { stretches = StretchChecksums(bytes) }
+      if stretches == nil && fruitlessByteCount > bytes.count { stretches = StretchChecksums(bytes) }
       if let stretches { return stretches.checksum(of: range, in: bytes) }
     }
-    bytesInVain += range.count
+    fruitlessByteCount += range.count
     return Checksum.crc32c(bytes.part(range.lowerBound, range.count))
   }
 
@@ -196,7 +196,7 @@ struct RecordSearch {
       let end = start + length
       if end == bytes.count || wholeRecord(in: bytes, at: end, after: originalEnd) != nil {
         damages.append(start..<end)
-        believed.append((start..<end, originalEnd))
+        trustedDamages.append((start..<end, originalEnd))
         return end
       }
     }
@@ -216,7 +216,7 @@ struct RecordSearch {
   private mutating func findHidden(in bytes: UnsafeRawBufferPointer, count: Int) {
     var missing = count - found.count - damages.count
     var all: [Found] = []
-    for (range, originalEnd) in believed where missing > 0 {
+    for (range, originalEnd) in trustedDamages where missing > 0 {
       let hidden = lastRun(in: bytes, range, after: originalEnd)
       guard !hidden.isEmpty, hidden.count <= missing else { continue }
       missing -= hidden.count

@@ -72,7 +72,7 @@ extension Store {
         do { try write(&salvage, draft, options) } catch {
           throw draft.removed(after: withoutPoison(error))
         }
-        try draft.take(target)
+        try draft.rename(to: target)
         return salvage.report
       }
     } catch let error as FileIOError {

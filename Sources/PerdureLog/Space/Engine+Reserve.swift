@@ -29,7 +29,7 @@ extension Engine {
     throw StoreError(
       .diskFull,
       "The medium is full except for the reserve: remove records, compact the store, or free space on it",
-      at: path, cause: reserve.lackOfRoom)
+      at: path, cause: reserve.lackOfSpace)
   }
 }
 

@@ -54,7 +54,7 @@ final class Reserve: @unchecked Sendable {
   var isShort: Bool { short.load(ordering: .relaxed) }
 
   /// The system's error at the last shortage; nil while the reserve is complete.
-  var lackOfRoom: FileIOError? { lock.withLock { isShort ? shortage : nil } }
+  var lackOfSpace: FileIOError? { lock.withLock { isShort ? shortage : nil } }
 
   /// The number of reserved bytes.
   var heldBytes: UInt64 { lock.withLock { held.values.reduce(0, +) } }
@@ -133,7 +133,7 @@ final class Reserve: @unchecked Sendable {
       short.store(false, ordering: .relaxed)
     } catch {
       // Other errors give no information about the space, so a known lack of space stays recorded.
-      if error.code.isLackOfRoom { noteShort(error) }
+      if error.code.isLackOfSpace { noteShort(error) }
     }
   }
 

@@ -91,7 +91,8 @@ package enum LogDecoders {
     if nodeClass == .orderedNode, OrderedNode(base).hasBlocks {
       let check = NodeCheck(file: UnsafeRawBufferPointer(file), lastSegment: nil)
       checksum =
-        (try? check.naming(blocksOf: OrderedNode(base), at: offset, continuing: checksum)) ?? checksum
+        (try? check.checksumIncludingBlocks(of: OrderedNode(base), at: offset, continuing: checksum))
+        ?? checksum
     }
     header.stamp = NodeSlot.fileStampBit | UInt64(checksum)
     return unitCount

@@ -27,7 +27,7 @@ package struct IndexPage: Sendable {
 extension Store {
   /// The numbers of the segments that contain the log, ascending.
   package var segmentNumbers: [UInt64] {
-    get throws { try engine.looking { $0.segments.segments.keys.sorted() } }
+    get throws { try engine.readingState { $0.segments.segments.keys.sorted() } }
   }
 
   /// Reads and verifies one frame, in the same way as a read of the log.
@@ -36,7 +36,7 @@ extension Store {
   ///   offset in its unpacked bytes.
   /// - Throws: `StoreError` with code `.corruption`.
   package func readFrame(at offset: Int, ofSegment number: UInt64) throws {
-    try engine.looking { state in
+    try engine.readingState { state in
       guard let segment = state.segments.segments[number] else { return }
       let end = number == state.end.segment ? Int(state.end.offset) : state.segments.entries[Int(number)].end
       try LogScan.visitFrame(of: segment, at: offset, upTo: end, state.storeID)

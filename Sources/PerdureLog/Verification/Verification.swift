@@ -111,7 +111,7 @@ struct Verification {
           let offset = parts.last?.position.offset ?? 0
           guard offset >= reported + Self.progressStepBytes else { return }
           reported = offset
-          do { try tell(done + offset) } catch {
+          do { try reportProgress(done + offset) } catch {
             cancellation = error
             throw error
           }
@@ -124,7 +124,7 @@ struct Verification {
       report.commits = scan.sequence
       return
     }
-    try tell(logBytes)
+    try reportProgress(logBytes)
     report.commits = scan.sequence
     compareCatalog(with: replay)
     compareIndex(with: replay)
@@ -143,7 +143,9 @@ struct Verification {
   private static let progressStepRecords = 4096
 
   /// Reports progress. The log is half of the work, and the records are the other half.
-  private func tell(_ done: UInt64) throws { try progress(min(done, 2 * logBytes), max(2 * logBytes, 1)) }
+  private func reportProgress(_ done: UInt64) throws {
+    try progress(min(done, 2 * logBytes), max(2 * logBytes, 1))
+  }
 
   /// V9: compares the catalogs.
   private mutating func compareCatalog(with replay: borrowing Replay) {
@@ -171,7 +173,7 @@ struct Verification {
     for entry in catalog.indexes {
       checkOrder(of: root.tree(of: entry.index), "index \(entry.index.name)")
     }
-    try tell(logBytes)
+    try reportProgress(logBytes)
   }
 
   private mutating func checkOrder(of table: DenseTable, _ place: String) {
@@ -271,13 +273,13 @@ struct Verification {
         }
       }
     }
-    try tell(logBytes * 2)
+    try reportProgress(logBytes * 2)
   }
 
   private func reportRecords() throws {
     guard report.records % Self.progressStepRecords == 0 else { return }
     let keys = catalog.keyspaces.reduce(1) { $0 + root.trees(of: $1).count($1.kind) }
-    try tell(logBytes + UInt64(Double(logBytes) * Double(report.records) / Double(keys)))
+    try reportProgress(logBytes + UInt64(Double(logBytes) * Double(report.records) / Double(keys)))
   }
 
   private mutating func check(

@@ -131,7 +131,7 @@ struct CompactionFailureTests {
   private func refuseSegment(_ written: Int?, _ code: FileIOError.Code, staysThere: Bool) throws {
     let fileSystem = SimulatedFileSystem()
     let store = try Self.make(fileSystem)
-    let name = try store.engine.looking { StoreFileName.segment($0.nextSegment).string }
+    let name = try store.engine.readingState { StoreFileName.segment($0.nextSegment).string }
     fileSystem.inject(
       InjectedFailure(
         of: written == nil ? .create : .write, code: code,

@@ -329,7 +329,7 @@ struct CompactionTests {
 
 extension Store {
   fileprivate func liveBytes() throws -> UInt64 {
-    try engine.looking { state in
+    try engine.readingState { state in
       state.segments.segments.keys.reduce(0) { $0 + state.usage[$1].liveBytes }
     }
   }

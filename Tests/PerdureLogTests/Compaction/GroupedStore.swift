@@ -76,6 +76,6 @@ struct GroupedStore {
 extension Store {
   /// The numbers of the grouped segments.
   func groupedSegments() throws -> [UInt64] {
-    try engine.looking { $0.segments.segments.filter { $0.value.isGrouped }.keys.sorted() }
+    try engine.readingState { $0.segments.segments.filter { $0.value.isGrouped }.keys.sorted() }
   }
 }

@@ -157,9 +157,9 @@ struct HeldGarbageTests {
     #expect(!held.engine.pins.isAwaited, "The release has cleared the request")
     held.compactor.noteRelease(in: held.engine)
     held.compactor.forget(unless: pinned)
-    #expect(held.compactor.isToldOfReleases && held.compactor.heldBytes.dead > 240 * 300)
+    #expect(held.compactor.hasUnreadReleases && held.compactor.heldBytes.dead > 240 * 300)
     #expect(held.runToRest() >= 1)
-    #expect(!held.compactor.isToldOfReleases && held.compactor.heldBytes.dead == 0)
+    #expect(!held.compactor.hasUnreadReleases && held.compactor.heldBytes.dead == 0)
     #expect(try held.memory.segmentBytes() < before - 240 * 200)
     #expect(try held.store.statistics.replacedSegmentBytes == 0)
   }
@@ -186,7 +186,7 @@ struct HeldGarbageTests {
     limits.didKeep = { #expect($0.count == 201) }
     #expect(try held.engine.compact(limits).segmentsExamined > 5)
     #expect(!held.engine.pins.isAnyHeld)
-    #expect(try held.engine.looking { $0.compactedVersions } == [])
+    #expect(try held.engine.readingState { $0.compactedVersions } == [])
     #expect(try held.store.statistics.replacedSegmentBytes == 0)
     #expect(try held.store.verify().isClean)
   }

@@ -8,11 +8,11 @@ import Testing
 
 extension Store {
   /// The counts that the committer keeps.
-  var usage: SegmentUsageTable { get throws { try engine.looking { $0.usage } } }
+  var usage: SegmentUsageTable { get throws { try engine.readingState { $0.usage } } }
 
   /// The counts computed again: live records from the index, and all other counts from the frames.
   func countedUsage() throws -> SegmentUsageTable {
-    try engine.looking { state in
+    try engine.readingState { state in
       var table = SegmentUsageTable()
       for keyspace in state.catalog.keyspaces {
         IndexBuild.visitRecords(of: keyspace, state.root) { word, _ in

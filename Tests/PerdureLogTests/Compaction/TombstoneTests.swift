@@ -17,7 +17,7 @@ private final class Segments {
   }
 
   /// The segment that is being written.
-  var segment: UInt64 { get throws { try store.engine.looking { $0.end.segment } } }
+  var segment: UInt64 { get throws { try store.engine.readingState { $0.end.segment } } }
 
   func put(_ id: UInt64, _ value: UInt8) throws {
     try store.write { try $0.put([UInt8](repeating: value, count: 100), id: id, in: rows) }
@@ -50,7 +50,7 @@ private final class Segments {
 
   var tombstoneBytes: UInt64 {
     get throws {
-      try store.engine.looking { state in
+      try store.engine.readingState { state in
         state.segments.segments.keys.reduce(0) { $0 + state.usage[$1].tombstoneBytes }
       }
     }

@@ -91,8 +91,8 @@ final class MemoryIndexFile {
     let node = OrderedNode(UnsafeMutableRawPointer(mutating: units.baseAddress.unsafelyUnwrapped))
     let checksum = NodeChecksum.of(units)
     guard node.hasBlocks else { return checksum }
-    return try? NodeCheck(file: used, lastSegment: nil).naming(
-      blocksOf: node, at: offset, continuing: checksum)
+    return try? NodeCheck(file: used, lastSegment: nil).checksumIncludingBlocks(
+      of: node, at: offset, continuing: checksum)
   }
 
   func ordered(_ image: TreeImage) throws -> OrderedTree {

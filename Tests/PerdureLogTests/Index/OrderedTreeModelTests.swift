@@ -91,7 +91,7 @@ struct OrderedTreeModelTests {
       let keys = (0..<1000).map { _ in shape.makeKey(&random) }
         .sorted { $0.lexicographicallyPrecedes($1) }
       withUnsafeMutablePointer(to: &tree) { tree in
-        var ascending = AscendingInsertion(tree, in: arena)
+        var ascending = AscendingChanges(tree, in: arena)
         for key in keys {
           key.withUnsafeBytes { ascending.put($0, round) }
           model[key] = round
@@ -133,7 +133,7 @@ struct OrderedTreeModelTests {
       let kept = keys[run].filter { _ in Int.random(in: 0..<50, using: &random) == 0 }
       let keptKeys = Set(kept)
       withUnsafeMutablePointer(to: &tree) { tree in
-        var ascending = AscendingInsertion(tree, in: arena)
+        var ascending = AscendingChanges(tree, in: arena)
         for key in keys[run] {
           key.withUnsafeBytes {
             if !keptKeys.contains(key) || Bool.random(using: &random) { expectTrue(ascending.remove($0)) }
@@ -242,7 +242,7 @@ private struct OrderedRun {
     changes.sort { $0.key.lexicographicallyPrecedes($1.key) }
     var removals: [Bool] = []
     withUnsafeMutablePointer(to: &tree) { tree in
-      var ascending = AscendingInsertion(tree, in: arena)
+      var ascending = AscendingChanges(tree, in: arena)
       for change in changes {
         change.key.withUnsafeBytes {
           if let payload = change.payload {

@@ -33,7 +33,7 @@ struct MovedSampleTests {
     // If records are bound, the checksum alone detects the copy.
     memory.options.bindsRecords = false
     func words(_ store: Store, _ keyspace: Keyspace) throws -> [UInt64] {
-      try store.engine.looking { state in
+      try store.engine.readingState { state in
         var words: [UInt64] = []
         IndexBuild.visitRecords(of: keyspace, state.root) { word, _ in words.append(word) }
         return words

@@ -39,7 +39,7 @@ struct PackedStore {
   /// The kind of each record of the log, with the dictionary if the record is packed.
   static func records(of store: Store) throws -> [(kind: RecordHeader.Kind, dictionary: Int?)] {
     var found: [(RecordHeader.Kind, Int?)] = []
-    try store.engine.looking { state in
+    try store.engine.readingState { state in
       for (number, segment) in state.segments.segments.sorted(by: { $0.key < $1.key }) {
         let isLast = number == state.end.segment
         let end = isLast ? Int(state.end.offset) : state.segments.entries[Int(number)].end

@@ -29,7 +29,7 @@ private struct BusyStore {
       try made.put(0..<40, round: 1)
       // The next commit must fit in the last segment, because a new one would check the folder.
       var id: UInt64 = 40
-      while try made.store.engine.looking({ $0.end.offset }) > options.segmentCapacityBytes / 2 {
+      while try made.store.engine.readingState({ $0.end.offset }) > options.segmentCapacityBytes / 2 {
         try made.put(id..<(id + 1), round: 1)
         id += 8
       }

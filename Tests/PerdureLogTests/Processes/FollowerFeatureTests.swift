@@ -65,7 +65,7 @@ struct FollowerFeatureTests {
     let log = try HandmadeLog()
     let reader = try log.open(readOnly: true)
     func bindings() throws -> [Bool] {
-      try #require(reader.follower).engine.looking { state in
+      try #require(reader.follower).engine.readingState { state in
         state.segments.segments.values.sorted { $0.number < $1.number }.map(\.header.bindsRecords)
       }
     }

@@ -210,7 +210,7 @@ struct SegmentLockTests {
     let disk = try #require(ground.fileSystem as? SimulatedFileSystem)
     let store = try ground.open("s")
     func checks() -> Int { disk.callCounts[.kind] ?? 0 }
-    func end() throws -> LogPosition { try store.store.engine.looking { $0.end } }
+    func end() throws -> LogPosition { try store.store.engine.readingState { $0.end } }
     // The next segment begins here, so the commits after it fit.
     let segment = try end().segment
     while try end().segment == segment { try store.put(0..<1, round: 1) }

@@ -41,7 +41,7 @@ struct HandmadeLog {
     for id in Self.ids { try store.write { try $0.put([1, 2, 3], id: id, in: rows) } }
     self.rows = rows
     storeID = store.engine.storeID
-    (end, sequence) = try store.engine.looking { ($0.end, $0.root.pointee.sequence) }
+    (end, sequence) = try store.engine.readingState { ($0.end, $0.root.pointee.sequence) }
   }
 
   func open(readOnly: Bool = false) throws -> Store {

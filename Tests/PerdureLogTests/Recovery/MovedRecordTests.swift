@@ -199,7 +199,7 @@ struct MovedRecordTests {
       try store.write { try $0.put(MovableStore.value(30), id: 30, in: rows) }
       try store.compact()
       try store.write { try $0.put(MovableStore.value(31), id: 31, in: rows) }
-      let binds = try store.engine.looking { state in
+      let binds = try store.engine.readingState { state in
         state.segments.segments.values.sorted { $0.number < $1.number }.map(\.header.bindsRecords)
       }
       #expect(binds.count > 1 && binds.first == false && binds.last == true)

@@ -50,7 +50,7 @@ struct OldHeaderTests {
       try store.write { try $0.remove(id: 1, in: rows) }
       try store.compact()
     }
-    return try store.engine.looking { $0.end.segment }
+    return try store.engine.readingState { $0.end.segment }
   }
 
   private func check(_ store: Store, _ ids: ClosedRange<UInt64>) throws {

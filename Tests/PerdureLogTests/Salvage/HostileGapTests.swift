@@ -47,7 +47,7 @@ struct HostileGapTests {
     let store = try Store(at: SalvagedStore.path, options: options)
     let rows = try store.keyspace("rows", .dense)
     for id in 1...3 as ClosedRange<UInt64> { try store.write { try $0.put([1, 2, 3], id: id, in: rows) } }
-    let end = try store.engine.looking { $0.end.offset }
+    let end = try store.engine.readingState { $0.end.offset }
     try store.close()
     let file = try fileSystem.open(
       SalvagedStore.path + "/" + StoreFileName.segment(1).string, .readWrite)
@@ -61,12 +61,12 @@ struct HostileGapTests {
   }
 
   @Test("Checksums that do not match are computed over at most twice the bytes of a gap")
-  func bytesInVain() {
+  func fruitlessByteCount() {
     for count in [200 << 10, 240 << 10] {
       let bytes = Self.claims(count)
       bytes.withUnsafeBytes { bytes in
         let search = RecordSearch(inGap: bytes, at: 0, from: 0, endIsKnown: true, .unbound)
-        #expect(search.found.isEmpty && search.bytesInVain <= 2 * count)
+        #expect(search.found.isEmpty && search.fruitlessByteCount <= 2 * count)
       }
     }
   }

@@ -39,13 +39,14 @@ struct SalvageDeceptionTests {
       try store.write { try $0.put(values[id] ?? [], id: id, in: rows) }
     }
     let length = end.bytes(store.engine.storeID, 4096, &random).count
-    let start = try store.engine.looking { Int($0.end.offset) } + FrameHeader.length + RecordHeader.length + 8
+    let start =
+      try store.engine.readingState { Int($0.end.offset) } + FrameHeader.length + RecordHeader.length + 8
     let before = (64 + end.remainder - (start + length) % 64) % 64
     let fileEnd = start + before + length
     let bait = end.bytes(store.engine.storeID, fileEnd, &random)
     values[6] = [UInt8](repeating: 6, count: before) + bait
     try store.write { try $0.put(values[6] ?? [], id: 6, in: rows) }
-    #expect(try store.engine.looking { Int($0.end.offset) } == fileEnd)
+    #expect(try store.engine.readingState { Int($0.end.offset) } == fileEnd)
     var image = fileSystem.currentImage
     image.setBytes(Array((image.bytes(at: Self.segment) ?? [])[..<fileEnd]), at: Self.segment)
     return (image, values)

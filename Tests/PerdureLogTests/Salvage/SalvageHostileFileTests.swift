@@ -62,7 +62,7 @@ struct SalvageHostileFileTests {
       }
     }
     try store.checkpoint()
-    let last = try store.engine.looking { $0.end.segment }
+    let last = try store.engine.readingState { $0.end.segment }
     try store.close()
     return last
   }

@@ -23,7 +23,7 @@ struct SalvagePreparedTests {
     for id in 1...10 as ClosedRange<UInt64> {
       try store.write { try $0.put([UInt8](repeating: UInt8(id), count: 700), id: id, in: rows) }
     }
-    let last = try store.engine.looking { $0.end }.segment
+    let last = try store.engine.readingState { $0.end }.segment
     try store.close()
     let prepared = try fileSystem.open(segment(last + 1), .create)
     try prepared.write([UInt8](repeating: 0, count: preparedByteCount), at: 0)

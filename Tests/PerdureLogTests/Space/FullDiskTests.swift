@@ -118,7 +118,7 @@ struct FullDiskTests {
     let last = try disk.fill(store, rows)
     try disk.takeWhatIsFree()
     // Uses the part of the reserve for removals.
-    for id in 1...last where try !store.statistics.isShortOfRoom {
+    for id in 1...last where try !store.statistics.isShortOfSpace {
       try store.write { try $0.remove(id: id, in: rows) }
     }
     disk.fileSystem.inject(
@@ -129,11 +129,11 @@ struct FullDiskTests {
         try store.write { try $0.put([1], id: last + 1, in: rows) }
       }
       #expect(error?.code == .diskFull)
-      #expect(try store.statistics.isShortOfRoom)
+      #expect(try store.statistics.isShortOfSpace)
     }
     disk.fileSystem.removeInjectedFailures()
     try store.write { try $0.put([1], id: last + 1, in: rows) }
-    #expect(try !store.statistics.isShortOfRoom)
+    #expect(try !store.statistics.isShortOfSpace)
   }
 
   @Test("Without free space, a store can be opened, read and compacted, and then accepts values")
@@ -158,7 +158,7 @@ struct FullDiskTests {
     #expect(report.segmentsRewritten > 5)
     #expect(report.bytesBefore > report.bytesAfter + 200_000)
     #expect(try disk.free > 100_000)
-    #expect(try !store.statistics.isShortOfRoom)
+    #expect(try !store.statistics.isShortOfSpace)
     #expect(try store.verify().isClean)
     for id in 1...count {
       #expect(try store.snapshot().value(id: id, in: rows) == (id % 2 == 0 ? nil : CrampedStore.value(id)))
@@ -193,7 +193,7 @@ struct FullDiskTests {
       return steps < 1000
     }
     #expect(!report.wasCancelled && report.segmentsRewritten > 0)
-    #expect(try !store.statistics.isShortOfRoom)
+    #expect(try !store.statistics.isShortOfSpace)
     #expect(store.snapshot().count(in: rows) == 360)
     #expect(try store.verify().isClean)
   }
@@ -332,12 +332,12 @@ struct FullDiskTests {
     // The rows of the short segments are live.
     try store.write { for id in 11...200 as ClosedRange<UInt64> { try $0.remove(id: id, in: rows) } }
     if left == 0 { try disk.takeWhatIsFree() }
-    #expect(try store.statistics.isShortOfRoom)
+    #expect(try store.statistics.isShortOfSpace)
     // With fewer short segments, compaction would close the last segment anyway.
-    #expect(try store.engine.looking { $0.shortSegmentCount } >= CompactionPolicy.shortSegmentsMax)
+    #expect(try store.engine.readingState { $0.shortSegmentCount } >= CompactionPolicy.shortSegmentsMax)
     #expect(store.engine.usageTotals.garbageBytes < 256 << 10)
     try store.compact()
-    #expect(try !store.statistics.isShortOfRoom)
+    #expect(try !store.statistics.isShortOfSpace)
     try put(1001...1030)
     #expect(store.snapshot().count(in: rows) == 40)
     #expect(try store.verify().isClean)
@@ -388,13 +388,13 @@ struct FullDiskTests {
     }
     try store.write { for id in 1...100 as ClosedRange<UInt64> { try $0.remove(id: id, in: rows) } }
     try disk.takeWhatIsFree()
-    #expect(try store.statistics.isShortOfRoom)
+    #expect(try store.statistics.isShortOfSpace)
     #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: count + 1, in: rows) } }
     #expect(throws: StoreError.self) { try store.checkpoint() }
     try disk.fileSystem.remove("/others")
     try store.write { try $0.put([1], id: count + 1, in: rows) }
     try store.checkpoint()
-    #expect(try !store.statistics.isShortOfRoom)
+    #expect(try !store.statistics.isShortOfSpace)
     #expect(try store.verify().isClean)
   }
 }

@@ -81,7 +81,7 @@ struct HeldBackTests {
     }
     // Nine nodes were retired. The nodes of versions 3 and 6 are held.
     #expect(arena.reclaim(PinnedVersions(exact: [3, 6])) == 7)
-    #expect(arena.retiredCount == 2 && arena.unsortedByteCount == 0)
+    #expect(arena.retiredCount == 2 && arena.uncheckedByteCount == 0)
     #expect(arena.liveByteCount == 3 * DenseNode.leafByteCount)
     #expect(arena.reclaim(PinnedVersions(exact: [3, 6])) == 0)
     #expect(arena.reclaim(PinnedVersions(exact: [6], unsettledFrom: 2)) == 0)

@@ -24,7 +24,7 @@ struct TakenNameTests {
         for id in ids { try transaction.put([UInt8](repeating: 1, count: 500), id: id, in: rows) }
       }
     }
-    let taken = try store.engine.looking { $0.nextSegment }
+    let taken = try store.engine.readingState { $0.nextSegment }
     _ = try fileSystem.open(path + "/" + StoreFileName.segment(taken).string, .create)
     let error = #expect(throws: StoreError.self) { try put(0..<300) }
     #expect(error?.code == .io && error?.cause?.code == .alreadyExists)
@@ -44,7 +44,7 @@ struct TakenNameTests {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
     for _ in 0..<3 { try store.write { try $0.put([UInt8](repeating: 1, count: 2000), id: 1, in: rows) } }
-    let taken = try store.engine.looking { $0.nextSegment }
+    let taken = try store.engine.readingState { $0.nextSegment }
     _ = try memory.fileSystem.open("/store.perdure/" + StoreFileName.segment(taken).string, .create)
     #expect(throws: StoreError.self) { try store.compact() }
     #expect(try store.compact().recordsDropped > 0)

@@ -112,7 +112,7 @@ struct NeighbourhoodTests {
   @Test("Reads of distant objects earn no credit, and unused neighbourhoods use it up")
   func credit() {
     var neighbourhoods = Neighbourhoods()
-    func read(_ id: UInt64) -> Bool { neighbourhoods.paysToRead(around: ObjectReference(entity: 1, id: id)) }
+    func read(_ id: UInt64) -> Bool { neighbourhoods.shouldRead(around: ObjectReference(entity: 1, id: id)) }
     for step in UInt64(0)..<1_000 { #expect(!read(step * 389 % 5_000 + 1)) }
     // Several reads of one object are not reads of its neighbours.
     for _ in 0..<100 { #expect(!read(7)) }

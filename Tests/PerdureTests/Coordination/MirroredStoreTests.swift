@@ -37,7 +37,7 @@ struct MirroredStoreTests {
       change.linksAdded = Array(after.subtracting(before))
       let (oldPlaces, newPlaces) = (places(objects), places(new))
       change.linksRemoved += oldPlaces.keys.filter { newPlaces[$0] == nil }
-      change.places = newPlaces.filter { oldPlaces[$0] != $1 }.map { StorePlace(link: $0, key: $1) }
+      change.places = newPlaces.filter { oldPlaces[$0] != $1 }.map { StoreOrderKey(link: $0, key: $1) }
       return change
     }
 

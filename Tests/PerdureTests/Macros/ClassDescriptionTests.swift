@@ -50,7 +50,7 @@ struct ClassDescriptionTests {
   @Test("Descriptions in static variables that read each other stop the program with a message")
   func waiting() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      DescriptionWatch.$looks.withValue(5) {
+      DescriptionWatch.$checkCount.withValue(5) {
         _ = try? PersistentContainer(
           name: "x", classes: [Asking.self, Asked.self], description: .inMemory)
       }

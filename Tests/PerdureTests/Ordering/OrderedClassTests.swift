@@ -125,7 +125,7 @@ struct OrderedClassTests {
       scene.context.refreshAllObjects()
     }
     let key = try #require(OrderKey([1]))
-    try commit { $0.places = [StorePlace(link: link(stranger), key: key)] }
+    try commit { $0.places = [StoreOrderKey(link: link(stranger), key: key)] }
     #expect(verified(scene).findings.map(\.invariant) == [7], "\(verified(scene).findings)")
     #expect(Array(list.ordered("items")) == items)
     #expect((0..<3).map { list.ordered("items")[$0] } == items)

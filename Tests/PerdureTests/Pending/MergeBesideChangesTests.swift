@@ -124,7 +124,7 @@ private final class MergeScene {
     if removes { counts.quickWithRemovals += 1 }
     try expectLayer(here)
     let quick = try content()
-    here.core.editing.advancing.moveOn(to: here.core.viewState.view)
+    here.core.editing.advancing.show(here.core.viewState.view)
     here.processPendingChanges()
     let full = try content()
     for (name, value) in full {

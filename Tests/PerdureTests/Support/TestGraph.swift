@@ -140,15 +140,15 @@ struct TestGraph {
   }
 
   /// The order keys of members of ordered relationships, in the order of the links.
-  static func places(of object: TestObject, _ schema: StoreSchema) -> [StorePlace] {
+  static func places(of object: TestObject, _ schema: StoreSchema) -> [StoreOrderKey] {
     let entity = schema.entity(object.reference.entityNumber)
-    return object.links.flatMap { name, targets -> [StorePlace] in
+    return object.links.flatMap { name, targets -> [StoreOrderKey] in
       guard let slot = entity.slot(named: name), let order = entity.properties[slot].order else { return [] }
       var last: OrderKey?
       return targets.compactMap { target in
         last = OrderKey.between(last, nil)
         let link = StoreLink(index: order.keys, source: object.reference, target: target)
-        return last.map { StorePlace(link: link, key: $0) }
+        return last.map { StoreOrderKey(link: link, key: $0) }
       }
     }
   }

@@ -200,7 +200,7 @@ struct UnavailableIndexTests {
   }
 
   @Test("A save refuses objects whose uniqueness cannot be checked, and saves other objects")
-  func unjudged() throws {
+  func uncheckableConstraints() throws {
     try fill()
     try damage()
     let container = try container()

@@ -62,7 +62,7 @@ final class ChangeRefusal {
         "The relationship \(relationship.name) leads to \(pending.graph.shape(numbered: relationship.destination).name), and "
           + "\(object.objectID) is a \(object.shape.name). Connect an object of the destination.")
     }
-    return isThere(object)
+    return existsOrVanishes(object)
   }
 
   @inline(never)
@@ -75,7 +75,7 @@ final class ChangeRefusal {
   /// Whether an object that is about to be connected is new or has a row. If another context has
   /// removed the row, the object is removed from this context too, because a link to it would have
   /// no target. If the store cannot be read, returns false, and the next save throws the error.
-  func isThere(_ object: ManagedObject) -> Bool {
+  func existsOrVanishes(_ object: ManagedObject) -> Bool {
     // A new object has unsaved columns, so it is never ready (H1). A discarded object is new.
     if object.header.pointee.isReady { return true }
     if isDiscarded(object) { return false }

@@ -40,11 +40,11 @@ final class ContextAdvance {
   /// Advances the view to a state of the store, if it differs.
   func move(to newest: any StoreView) {
     guard newest.sequence != viewState.view.sequence else { return }
-    moveOn(to: newest)
+    show(newest)
   }
 
   /// Shows another state of the store. Unsaved changes stay.
-  func moveOn(to newest: any StoreView) {
+  func show(_ newest: any StoreView) {
     recording.readUndoContents()
     hiddenSaveSearch.record(in: newest)
     recording.excludingFromUndo { showMerged(newest) }
@@ -53,7 +53,7 @@ final class ContextAdvance {
   private func showMerged(_ newest: any StoreView) {
     for overlay in pending.ordered.joined() where !overlay.isNew {
       if overlay.changesRow {
-        rebase.forgetSetBack(overlay)
+        rebase.unmarkReverted(overlay)
         rebase.keepBase(overlay, before: newest)
       }
       rebase.keepDeletion(overlay, before: newest)
@@ -70,7 +70,7 @@ final class ContextAdvance {
 
   /// Shows a newer state of the store without a rebase. Expects that other contexts have changed no
   /// object that unsaved changes concern or link to.
-  func showUnder(_ newest: any StoreView) {
+  func showWithoutRebase(_ newest: any StoreView) {
     recording.readUndoContents()
     if let layer = layerFollower.contextLayer, layer.builder.base === viewState.view,
       newest.schema.rows === viewState.rows

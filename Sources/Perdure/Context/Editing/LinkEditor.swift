@@ -53,8 +53,10 @@ final class LinkEditor {
       changeLink(owner, relationship, target) { $0.add($1) }
     case .transient:
       guard !reading.links.contains(owner, relationship, target) else { return }
-      makeRoom(owner, relationship)
-      if let inverse = graph.inverse(of: relationship, at: target) { makeRoom(target, inverse) }
+      disconnectCurrentTarget(owner, relationship)
+      if let inverse = graph.inverse(of: relationship, at: target) {
+        disconnectCurrentTarget(target, inverse)
+      }
       changeLink(owner, relationship, target) { $0.add($1) }
     }
     propagateAgain(owner)
@@ -77,7 +79,7 @@ final class LinkEditor {
 
   /// Disconnects the previous target of a transient to-one relationship, before it gets another
   /// one.
-  private func makeRoom(_ owner: ObjectReference, _ relationship: RelationshipShape) {
+  private func disconnectCurrentTarget(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     if !relationship.isToMany { clear(owner, relationship) }
   }
 
@@ -165,7 +167,7 @@ final class LinkEditor {
         objectEditor.setColumn(target, inverse.slot, .null)
       }
     } else {
-      forgetDangling(target, inverse)
+      addIfDangling(target, inverse)
       if viewState.hasVanished(target) { return }
       if !viewState.hasVanished(source) { changeDelta(target, inverse.slot, of: source) { $0.remove($1) } }
       if inverse.order != nil { orderEditor.didLeave(source, target, inverse) }
@@ -174,7 +176,7 @@ final class LinkEditor {
 
   /// Adds a target to `vanished` if it was removed. Under the delete rule no action, columns keep
   /// references to deleted objects, and deltas must not contain them (CX6).
-  func forgetDangling(_ target: ObjectReference, _ inverse: RelationshipShape) {
+  func addIfDangling(_ target: ObjectReference, _ inverse: RelationshipShape) {
     if inverse.deleteRule == .noAction { addIfVanished(target) }
   }
 
@@ -185,7 +187,7 @@ final class LinkEditor {
   ) {
     guard let inverse = graph.inverse(of: relationship, at: target) else { return }
     if inverse.form != .column {
-      forgetDangling(target, inverse)
+      addIfDangling(target, inverse)
       guard !viewState.hasVanished(target), !viewState.hasVanished(source) else { return }
     }
     switch inverse.form {
@@ -195,7 +197,7 @@ final class LinkEditor {
       }
       objectEditor.setColumn(target, inverse.slot, .reference(source))
     case .inverseToOne:
-      leaveAll(target, relationship, but: source)
+      disconnectSources(of: target, relationship, except: source)
       changeDelta(target, inverse.slot, of: source) { $0.add($1) }
     case .inverseToMany:
       changeDelta(target, inverse.slot, of: source) { $0.add($1) }
@@ -205,7 +207,9 @@ final class LinkEditor {
   }
 
   /// Disconnects all sources of a one-to-one column's target except one.
-  func leaveAll(_ target: ObjectReference, _ relationship: RelationshipShape, but source: ObjectReference) {
+  func disconnectSources(
+    of target: ObjectReference, _ relationship: RelationshipShape, except source: ObjectReference
+  ) {
     guard let inverse = graph.inverse(of: relationship, at: target) else { return }
     for previous in reading.links.targets(of: target, inverse) where previous != source {
       objectEditor.setColumn(previous, relationship.slot, .null)
@@ -244,7 +248,7 @@ final class LinkEditor {
     guard relationship.form == .column, let inverse = graph.inverse(of: relationship, at: target) else {
       return false
     }
-    forgetDangling(target, inverse)
+    addIfDangling(target, inverse)
     return viewState.hasVanished(target)
   }
 

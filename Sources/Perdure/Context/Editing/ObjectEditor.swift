@@ -46,7 +46,7 @@ final class ObjectEditor {
   private func setFirstAttribute(of object: ManagedObject, _ slot: Int, _ value: Value) {
     guard reading.rows.loadRow(of: object) else { return refusal.refuseChange(of: object, slot, value) }
     // Runs the refresh hook before the new value is applied.
-    if object.header.pointee.wakefulness.contains(.drowsy), !hooks.wake(object) {
+    if object.header.pointee.wakefulness.contains(.hookIsDue), !hooks.wake(object) {
       return refusal.refuseChange(of: object, slot, value)
     }
     setColumn(of: object, slot, value)

@@ -3,24 +3,25 @@
 //
 // A row is loaded for many reasons: a fetch has read it, a sibling's fault fired, or a save
 // compares versions. The program's code must not run at these points, because it may change
-// anything. Therefore an object with hooks becomes `drowsy` when its row arrives: accessors may not
-// read the row directly. The first access calls the hook, when no other operation is in progress.
+// anything. Therefore an object with hooks becomes `hookIsDue` when its row arrives: accessors may
+// not read the row directly. The first access calls the hook, when no other operation is in
+// progress.
 //
-//     fault ── row arrives ──▶ drowsy ── accessed: awakeFromFetch ──▶ awake
-//       ▲                                                             │  │ ▲
-//       └────────── willTurnIntoFault, row dropped, didTurnIntoFault ─┘  │ │ accessed:
-//                                             newer row arrives: drowsy ─┘ │ awake(fromSnapshotEvents: .refresh)
-//                                                                   └──────┘
+//     fault ── row arrives ──▶ hookIsDue ── accessed: awakeFromFetch ──▶ awake
+//       ▲                                                                │  │ ▲
+//       └─────────── willTurnIntoFault, row dropped, didTurnIntoFault ───┘  │ │ accessed:
+//                                          newer row arrives: hookIsDue ────┘ │ awake(.refresh)
+//                                                                      └──────┘
 //
 // Invariants
-//   OH1. The row of a `drowsy` object is shut (`ObjectHeader.shut`): accessors cannot read it
+//   OH1. The row of a `hookIsDue` object is shut (`ObjectHeader.shut`): accessors cannot read it
 //        directly.
 //   OH2. While a save is planned (`isPlanning`), no hook is called. The changes of a hook would be
-//        in no row, but would count as saved. Objects stay `drowsy`.
+//        in no row, but would count as saved. Objects stay `hookIsDue`.
 //   OH3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`. Each of the two
 //        hooks is called once, even if a hook makes the object a fault again.
 //
-// Objects whose classes have no such hooks are neither `drowsy` nor `awake`, so these rules cost
+// Objects whose classes have no such hooks are neither `hookIsDue` nor `awake`, so these rules cost
 // them nothing.
 
 internal import PerdurePredicates
@@ -32,8 +33,8 @@ extension ObjectHeader {
   mutating func rowArrived(_ current: UInt64) {
     epoch = current
     if wakefulness.isEmpty { return }
-    if wakefulness.contains(.awake) { wakefulness.insert(.drowsy) }
-    if wakefulness.contains(.drowsy) { shut() }
+    if wakefulness.contains(.awake) { wakefulness.insert(.hookIsDue) }
+    if wakefulness.contains(.hookIsDue) { shut() }
   }
 }
 
@@ -57,14 +58,14 @@ final class ObjectHooks {
 
   /// Called by every new instance whose class has such hooks.
   func sleep(_ header: UnsafeMutablePointer<ObjectHeader>) {
-    header.pointee.wakefulness = .drowsy
+    header.pointee.wakefulness = .hookIsDue
     header.pointee.shut()
   }
 
   /// Loads an object's row for an accessor, and calls the hook. Returns false if there is no row.
   func wake(_ object: ManagedObject) -> Bool {
     guard rows.loadRow(of: object) else { return false }
-    guard object.header.pointee.wakefulness.contains(.drowsy), !activity.isPlanning else { return true }
+    guard object.header.pointee.wakefulness.contains(.hookIsDue), !activity.isPlanning else { return true }
     let wasAwake = object.header.pointee.wakefulness.contains(.awake)
     stayAwake(object)
     if wasAwake {
@@ -79,7 +80,7 @@ final class ObjectHooks {
 
   /// Records that the hook for the object's current row was called.
   func stayAwake(_ object: ManagedObject) {
-    object.header.pointee.wakefulness.remove(.drowsy)
+    object.header.pointee.wakefulness.remove(.hookIsDue)
     object.header.pointee.wakefulness.insert(.awake)
     if object.header.pointee.row != nil, object.overlay?.changesRow != true {
       object.header.pointee.epoch = viewState.epoch
@@ -118,7 +119,7 @@ final class ObjectHooks {
   /// Calls `didTurnIntoFault` after the values were dropped.
   func didTurnIntoFault(_ object: ManagedObject) {
     object.header.pointee.wakefulness.subtract([.awake, .turning])
-    object.header.pointee.wakefulness.insert(.drowsy)
+    object.header.pointee.wakefulness.insert(.hookIsDue)
     guard object.shape.lifeCycle.contains(.didTurnIntoFault) else { return }
     let outer = activity.turnedIntoFault
     activity.turnedIntoFault = object.reference

@@ -58,7 +58,7 @@ final class ObjectRemoval {
   ///
   /// - Parameter keepsDenied: Whether links with the rules deny and no action stay, as in a
   ///   deletion by the program: the next save refuses the deletion, or keeps the references.
-  func takeAway(_ references: [ObjectReference], keepsDenied: Bool) {
+  func remove(_ references: [ObjectReference], keepsDenied: Bool) {
     let existing = references.filter(reading.contents.exists)
     let removed = Set(existing)
     disconnectOneWayLinks(to: removed)

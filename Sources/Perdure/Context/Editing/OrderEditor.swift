@@ -123,12 +123,12 @@ final class OrderEditor {
     if let key = OrderKey.between(before?.key, behind?.key) {
       return delta.place(member, at: key, stored: stored)
     }
-    makeRoom(for: member, stored: stored, at: position, of: count, owner, relationship, delta)
+    spreadKeys(for: member, stored: stored, at: position, of: count, owner, relationship, delta)
   }
 
   /// Assigns new order keys to the neighbours of a position. It starts with 64 neighbours and
   /// doubles the number until the keys have enough distance.
-  private func makeRoom(
+  private func spreadKeys(
     for member: ObjectReference, stored: OrderKey?, at position: Int, of count: Int, _ owner: ObjectReference,
     _ relationship: RelationshipShape, _ delta: OrderDelta
   ) {

@@ -59,7 +59,7 @@ extension PendingRebase {
       if case .reference(let target) = value { current = target }
       guard stored != current else { continue }
       if let stored, let inverse = graph.inverse(of: relationship, at: stored), inverse.form != .column {
-        linkEditor.forgetDangling(stored, inverse)
+        linkEditor.addIfDangling(stored, inverse)
         if !viewState.hasVanished(stored) {
           linkEditor.changeDelta(stored, inverse.slot, of: overlay.reference) { $0.remove($1) }
         }
@@ -79,7 +79,7 @@ extension PendingRebase {
       var current: ObjectReference?
       if case .reference(let target) = value { current = target }
       if let current, graph.inverse(of: relationship, at: current)?.form == .inverseToOne {
-        linkEditor.leaveAll(current, relationship, but: overlay.reference)
+        linkEditor.disconnectSources(of: current, relationship, except: overlay.reference)
       } else if let inverseSlot = relationship.inverseSlot,
         graph.shape(numbered: relationship.destination).isColumn(inverseSlot)
       {

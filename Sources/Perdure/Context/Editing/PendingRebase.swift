@@ -61,8 +61,8 @@ final class PendingRebase {
         store: try columns(of: overlay, in: newest))
       if let newVersion, let store = versions.store, versions.contested.isEmpty {
         // A change that equals the original row is kept only because `awakeFromFetch` has put
-        // another value into the instance's row (`forgetSetBack`). Such a change must not replace a
-        // newer value.
+        // another value into the instance's row (`unmarkReverted`). Such a change must not replace
+        // a newer value.
         overlay.unmark { slot, value in versions.base[slot] == value && store[slot] != value }
         overlay.baseVersion = overlay.changesRow ? newVersion : nil
         registry.identityMap.object(overlay.reference)?.header.pointee.dropRow()
@@ -161,9 +161,9 @@ final class PendingRebase {
 
   /// Unmarks changed columns whose values equal the original row. They cannot conflict with saves
   /// of other contexts. Reads the original row from the current view, which is about to advance.
-  func forgetSetBack(_ overlay: ObjectOverlay) {
+  func unmarkReverted(_ overlay: ObjectOverlay) {
     guard let base = row(of: overlay, overlay.baseVersion) else { return }
-    base.withRow { forgetSetBack(overlay, to: $0, base.version) }
+    base.withRow { unmarkReverted(overlay, to: $0, base.version) }
   }
 
   /// The row of an object in the view; nil if its version is not the given one.
@@ -173,7 +173,7 @@ final class PendingRebase {
   }
 
   /// Unmarks changed columns whose values equal those of a row.
-  func forgetSetBack(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
+  func unmarkReverted(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
     // Keeps a change if `awakeFromFetch` has put another value into the instance's row: without the
     // change, the instance would show that value.
     let header = registry.identityMap.object(overlay.reference)?.header

@@ -157,7 +157,7 @@ final class UndoGroups {
   ///
   /// - Parameter body: Makes the changes. Returns the links that earlier groups restore
   ///   (UndoDeferral.swift).
-  func takeBack(_ direction: UndoHistory.Direction, _ body: () -> [UndoGroup.Change]) {
-    manager?.takeBack(direction, contents, body)
+  func revertLastGroup(_ direction: UndoHistory.Direction, _ body: () -> [UndoGroup.Change]) {
+    manager?.revertLastGroup(direction, contents, body)
   }
 }

@@ -98,13 +98,13 @@ final class SaveRun {
 
   /// Decides about the conflicts (MG1).
   private func judge(_ conflict: StoreConflict) throws(PerdureError) -> MergeRound {
-    if isReadFailing(conflict) { throw .conflict(conflict, in: reading) }
+    if hasNoDetails(conflict) { throw .conflict(conflict, in: reading) }
     return try MergeRound(
       conflict, reading, rebase: rebase, mergeRules: mergeRules)
   }
 
   /// Whether a conflict has no details, so it cannot be merged.
-  private func isReadFailing(_ conflict: StoreConflict) -> Bool {
+  private func hasNoDetails(_ conflict: StoreConflict) -> Bool {
     conflict.failed.isEmpty && conflict.duplicates.isEmpty
   }
 

@@ -101,7 +101,7 @@ final class SaveSteps {
     let plan = try saveCommit.plan(refusals)
     // Conflicts are reported first: an object that was removed would violate every rule.
     if let conflict = plan.conflict { return conflict }
-    let saved = saveHooks.objectsToTell()
+    let saved = saveHooks.objectsForDidSave()
     var news = eventHub.pendingNews(.didSave, isSaved: true)
     let before = viewState.view.sequence
     if plan.isEmpty, !childIntake.changesTransientsOfParent {

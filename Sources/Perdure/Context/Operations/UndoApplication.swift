@@ -71,7 +71,7 @@ final class UndoApplication {
   }
 
   /// Undoes or redoes the last group of a direction, if there is one, and ends the event.
-  func takeBack(
+  func revertLastGroup(
     _ direction: UndoHistory.Direction, _ policy: UndoConflictPolicy
   ) throws(PerdureError) {
     ownership.check()
@@ -103,7 +103,7 @@ final class UndoApplication {
     let changes = group.changes.filter { !conflictFinder.isKept($0, kept) }
     var rows: [(overlay: ObjectOverlay, row: KeptRow)] = []
     try reversal.run(.edit) {
-      undoGroups.takeBack(direction) {
+      undoGroups.revertLastGroup(direction) {
         if policy == .overwrite { undoRestorer.acceptHiddenSaves(of: changes) }
         undoRestorer.restore(changes, kept)
         deleteRules.propagateDeletes()

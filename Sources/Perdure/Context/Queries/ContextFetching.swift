@@ -113,7 +113,7 @@ final class ContextFetching {
   }
 
   /// Evaluates a predicate for objects of the program, with the checks and errors of a fetch.
-  func answering<R>(_ body: () throws -> R) throws -> R {
+  func evaluating<R>(_ body: () throws -> R) throws -> R {
     deleteRules.propagateDeletes()
     return try translatingErrors {
       try viewState.view.checkIsOpen()

@@ -79,7 +79,7 @@ final class ForeignMerging {
     viewState.refreshStore()
     let newest = viewState.store.view()
     if foreignSaves.concernsNoChanges(events, news, newest) {
-      advancing.showUnder(newest)
+      advancing.showWithoutRebase(newest)
     } else {
       advancing.move(to: newest)
     }

@@ -10,9 +10,9 @@ struct DeletionPlanner {
   private var plan = DeletionPlan()
   /// The objects that would be deleted, in the order in which they were found. The objects after
   /// the current position of `run` are not visited yet.
-  private var going: [ObjectReference] = []
+  private var toDelete: [ObjectReference] = []
   private var marked: Set<ObjectReference> = []
-  /// The links of the deleted objects. Those to objects that stay are judged when all deleted
+  /// The links of the deleted objects. Those to objects that stay are classified when all deleted
   /// objects are known.
   private var others: [(owner: ObjectReference, relationship: RelationshipShape, target: ObjectReference)] =
     []
@@ -22,29 +22,31 @@ struct DeletionPlanner {
   }
 
   /// Whether an object would be deleted, or already is.
-  private func goes(_ reference: ObjectReference) -> Bool {
+  private func isToBeDeleted(_ reference: ObjectReference) -> Bool {
     marked.contains(reference) || reading.pending.isDeleted(reference)
   }
 
   mutating func request(_ reference: ObjectReference) {
-    guard !goes(reference) else { return }
+    guard !isToBeDeleted(reference) else { return }
     mark(reference)
     plan.requested.append(reading.pending.objectID(of: reference))
   }
 
   private mutating func mark(_ reference: ObjectReference) {
     marked.insert(reference)
-    going.append(reference)
+    toDelete.append(reference)
   }
 
   consuming func run() -> DeletionPlan {
     var position = 0
-    while position < going.count {
-      visit(going[position])
+    while position < toDelete.count {
+      visit(toDelete[position])
       position += 1
     }
-    for (owner, relationship, target) in others where !goes(target) { judge(owner, relationship, target) }
-    for reference in going { findOneWay(reference) }
+    for (owner, relationship, target) in others where !isToBeDeleted(target) {
+      classify(owner, relationship, target)
+    }
+    for reference in toDelete { findOneWay(reference) }
     findPendingOneWay()
     return plan
   }
@@ -53,10 +55,10 @@ struct DeletionPlanner {
     let shape = reading.graph.shape(of: owner)
     let overlay = reading.pending[owner]
     let readsRow =
-      overlay?.isNew != true && shape.columns.contains { overlay?.value($0.slot) == nil && isAsked($0) }
+      overlay?.isNew != true && shape.columns.contains { overlay?.value($0.slot) == nil && matters($0) }
     let stored =
       readsRow ? reading.links.storedReferences(of: owner) : StoredReferences(reading.viewState.epoch)
-    for relationship in shape.relationships where isAsked(relationship) {
+    for relationship in shape.relationships where matters(relationship) {
       for target in reading.links.targets(of: owner, relationship, stored) {
         if relationship.deleteRule == .cascade { take(target, relationship, of: owner) }
         others.append((owner, relationship, target))
@@ -66,20 +68,20 @@ struct DeletionPlanner {
 
   /// Whether the targets of a relationship matter. They do not for a one-way relationship whose
   /// rule only removes links.
-  private func isAsked(_ relationship: RelationshipShape) -> Bool {
+  private func matters(_ relationship: RelationshipShape) -> Bool {
     relationship.inverseSlot != nil || relationship.deleteRule == .cascade || relationship.deleteRule == .deny
   }
 
   private mutating func take(
     _ target: ObjectReference, _ relationship: RelationshipShape, of owner: ObjectReference
   ) {
-    guard !goes(target), reading.rows.hasRow(target) else { return }
+    guard !isToBeDeleted(target), reading.rows.hasRow(target) else { return }
     mark(target)
     plan.cascaded.append(link(owner, relationship, target))
   }
 
   /// Adds the effect on a link between a deleted object and one that stays.
-  private mutating func judge(
+  private mutating func classify(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
     guard reading.rows.hasRow(target) else { return }
@@ -111,7 +113,7 @@ struct DeletionPlanner {
   private mutating func note(
     _ source: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) {
-    guard !goes(source), isStored(source, relationship, target) else { return }
+    guard !isToBeDeleted(source), isStored(source, relationship, target) else { return }
     plan.nullified.append(link(source, relationship, target))
   }
 
@@ -127,7 +129,7 @@ struct DeletionPlanner {
   /// Finds the objects with an unsaved link to a deleted object in a relationship without inverse.
   private mutating func findPendingOneWay() {
     let isOneWay = { (shape: EntityShape) in shape.relationships.contains { $0.inverseSlot == nil } }
-    for overlay in reading.pending.ordered(where: isOneWay) where !goes(overlay.reference) {
+    for overlay in reading.pending.ordered(where: isOneWay) where !isToBeDeleted(overlay.reference) {
       for relationship in overlay.shape.relationships where relationship.inverseSlot == nil {
         var targets = overlay.delta(relationship.slot)?.added.ordered ?? []
         if let target = overlay.reference(relationship.slot) { targets.append(target) }

@@ -308,7 +308,7 @@ final class LayerFollower {
 
   private func placeChange(
     _ member: ObjectReference, _ delta: OrderDelta?
-  ) -> ObjectContribution.PlaceChange? {
+  ) -> ObjectContribution.OrderKeyChange? {
     if let placement = delta?.placed[member] {
       return viewState.hasVanished(member) ? nil : .key(placement.key)
     }

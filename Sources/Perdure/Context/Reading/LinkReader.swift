@@ -205,7 +205,7 @@ final class LinkReader {
 
   func orderedPlace(
     at position: Int, of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
-  ) -> OrderPlace? {
+  ) -> OrderEntry? {
     guard let order = relationship.order, position >= 0 else { return nil }
     let isUnknown = pending.isUnknownToStore(owner)
     return viewState.reading(owner, or: nil) {
@@ -230,7 +230,7 @@ final class LinkReader {
     guard contains(owner, relationship, member), delta.hidden[member] == nil,
       let key = delta.placed[member]?.key ?? savedLinks.storedKey(of: member, under: owner, order)
     else { return nil }
-    let place = OrderPlace(key: key, reference: member)
+    let place = OrderEntry(key: key, reference: member)
     return viewState.reading(owner, or: nil) {
       let stored =
         pending.isUnknownToStore(owner) ? 0 : try savedLinks.storedCount(before: place, of: owner, order)
@@ -242,17 +242,17 @@ final class LinkReader {
   /// moved or removed. O(log n).
   func lastPlace(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
-  ) -> OrderPlace? {
+  ) -> OrderEntry? {
     guard let order = relationship.order else { return nil }
     // `lastIfAdded` is nil if a hidden place is the last in the tree. All added places are then
     // before that place. If the last stored member is not hidden, it follows them all.
     let added = delta.tree.lastIfAdded
     if pending.isUnknownToStore(owner) { return added }
     return viewState.reading(owner, or: nil) {
-      var last: OrderPlace?
+      var last: OrderEntry?
       try viewState.view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: true) {
         key, reference in
-        last = OrderIndexes.orderKey(in: key).map { OrderPlace(key: $0, reference: reference) }
+        last = OrderIndexes.orderKey(in: key).map { OrderEntry(key: $0, reference: reference) }
         return false
       }
       guard let last else { return added }

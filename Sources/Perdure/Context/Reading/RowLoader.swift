@@ -63,7 +63,7 @@ final class RowLoader {
   /// object has unsaved changes or its hook must run before the row is used.
   private func markCurrent(_ object: ManagedObject) {
     object.header.pointee.epoch = viewState.epoch
-    if object.overlay?.changesRow == true || object.header.pointee.wakefulness.contains(.drowsy) {
+    if object.overlay?.changesRow == true || object.header.pointee.wakefulness.contains(.hookIsDue) {
       object.header.pointee.shut()
     }
   }
@@ -338,7 +338,7 @@ final class RowLoader {
   /// Whether an object counts as deleted: it has a pending deletion, was deleted before its first
   /// save, or was removed by another context. Reads the view, unless the object's row is known to
   /// be current.
-  func isRemovedElsewhere(_ object: ManagedObject) -> Bool {
+  func countsAsDeleted(_ object: ManagedObject) -> Bool {
     let header = object.header
     if header.pointee.isGone { return header.pointee.hasVanished }
     if let overlay = object.overlay {

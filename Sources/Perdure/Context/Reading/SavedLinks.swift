@@ -143,7 +143,7 @@ final class SavedLinks {
 
   /// The number of stored members before an order key.
   func storedCount(
-    before place: OrderPlace, of owner: ObjectReference, _ order: OrderIndexes
+    before place: OrderEntry, of owner: ObjectReference, _ order: OrderIndexes
   ) throws -> Int {
     let key = OrderIndexes.indexKey(owner, place.key)
     let whole = OrderIndexes.range(of: owner)
@@ -157,11 +157,11 @@ final class SavedLinks {
 
   func storedPlace(
     at position: Int, of owner: ObjectReference, _ order: OrderIndexes
-  ) throws -> OrderPlace? {
-    var found: OrderPlace?
+  ) throws -> OrderEntry? {
+    var found: OrderEntry?
     try viewState.view.withEntry(at: position, of: OrderIndexes.range(of: owner), in: order.ordered) {
       key, reference in
-      found = OrderIndexes.orderKey(in: key).map { OrderPlace(key: $0, reference: reference) }
+      found = OrderIndexes.orderKey(in: key).map { OrderEntry(key: $0, reference: reference) }
     }
     return found
   }
@@ -180,12 +180,12 @@ final class SavedLinks {
     return try viewState.view.orderKey(of: member, under: owner, in: order)
   }
 
-  func storedPlaces(of owner: ObjectReference, _ order: OrderIndexes) throws -> [OrderPlace] {
-    var places: [OrderPlace] = []
+  func storedPlaces(of owner: ObjectReference, _ order: OrderIndexes) throws -> [OrderEntry] {
+    var places: [OrderEntry] = []
     try viewState.view.visitEntries(order.ordered, OrderIndexes.range(of: owner), descending: false) {
       key, reference in
       if let key = OrderIndexes.orderKey(in: key) {
-        places.append(OrderPlace(key: key, reference: reference))
+        places.append(OrderEntry(key: key, reference: reference))
       }
       return true
     }

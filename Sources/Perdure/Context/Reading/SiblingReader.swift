@@ -135,7 +135,7 @@ final class SiblingReader {
   func canKeep(_ object: ManagedObject) -> Bool {
     let header = object.header
     if header.pointee.isReady { return true }
-    return header.pointee.overlay != nil && header.pointee.wakefulness.isDisjoint(with: [.gone, .drowsy])
+    return header.pointee.overlay != nil && header.pointee.wakefulness.isDisjoint(with: [.gone, .hookIsDue])
       && (header.pointee.overlay?.takeUnretainedValue().isNew == true || header.pointee.row != nil)
   }
 

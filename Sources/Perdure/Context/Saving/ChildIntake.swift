@@ -57,7 +57,7 @@ final class ChildIntake {
     for change in changes { set(change) }
     for link in change.linksRemoved { takeLink(link, connects: false) }
     for link in change.linksAdded { takeLink(link, connects: true) }
-    for place in change.places { takePlace(place) }
+    for place in change.places { takeOrderKey(place) }
     for changed in transients { take(changed) }
     for changed in transients { takeLinks(changed) }
     disconnectSurvivors(from: change.removals)
@@ -169,7 +169,7 @@ final class ChildIntake {
 
   /// Sets the position of a member to its position in the child. A member without a stored position
   /// is last in both contexts.
-  func takePlace(_ place: StorePlace) {
+  func takeOrderKey(_ place: StoreOrderKey) {
     let (owner, member) = (place.link.source, place.link.target)
     for relationship in graph.shape(of: owner).relationships {
       guard relationship.order?.keys == place.link.index, reading.links.contains(owner, relationship, member)

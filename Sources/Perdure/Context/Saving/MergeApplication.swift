@@ -32,10 +32,10 @@ final class MergeApplication {
   /// - Throws: Errors that are detected only during the application. The save then restores the
   ///   context.
   func apply(_ round: MergeRound) throws(PerdureError) {
-    editing.advancing.moveOn(to: round.newest)
+    editing.advancing.show(round.newest)
     try editing.recording.excludingFromUndo { () throws(PerdureError) in try take(round.steps) }
     for overlay in pending.ordered.joined() where overlay.changesRow && !overlay.isNew {
-      editing.rebase.forgetSetBack(overlay)
+      editing.rebase.unmarkReverted(overlay)
     }
     editing.linkEditor.findVanished()
     editing.rebase.rebaseDeltas()
@@ -43,7 +43,7 @@ final class MergeApplication {
   }
 
   private func take(_ steps: [MergeStep]) throws(PerdureError) {
-    let taken = takenAlong()
+    let taken = cascadedDeletions()
     editing.orderEditor.restoresOrder = true
     defer { editing.orderEditor.restoresOrder = false }
     // Restores CX3 for the objects that are inserted again, once for each series of such steps.
@@ -69,7 +69,7 @@ final class MergeApplication {
     case .dropLink(let owner, let target): dropLink(owner, to: target)
     case .setBack(let owner, let relationship): setBack(owner, relationship)
     case .setTargets(let owner, let relationship, let targets): setTargets(owner, relationship, targets)
-    case .dropPlaces(let owner, let relationship, let members):
+    case .dropMoves(let owner, let relationship, let members):
       editing.orderEditor.leaveInStoredOrder(members, of: owner, relationship)
     case .upsert(let new, let other, let duplicate): try upsert(new, into: other, duplicate)
     case .withdraw(let reference): withdraw(reference)
@@ -78,7 +78,7 @@ final class MergeApplication {
   }
 
   /// The objects that each deletion has deleted by a cascade, in order.
-  private func takenAlong() -> [ObjectReference: [ObjectOverlay]] {
+  private func cascadedDeletions() -> [ObjectReference: [ObjectOverlay]] {
     var taken: [ObjectReference: [ObjectOverlay]] = [:]
     for overlay in pending.ordered.joined() where overlay.isDeleted {
       if let parent = overlay.deletedWith { taken[parent, default: []].append(overlay) }

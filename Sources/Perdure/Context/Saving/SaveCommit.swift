@@ -166,11 +166,11 @@ final class SaveCommit {
     guard overlay.changesRow else { return nil }
     // If the row came from a save of another context, the hook for that row may not have been
     // called yet.
-    let isDrowsy = object.header.pointee.wakefulness.contains(.drowsy)
+    let isHookDue = object.header.pointee.wakefulness.contains(.hookIsDue)
     object.header.pointee.dropRow()
     // With no other reference, the instance is freed when this function returns, and needs no row.
     if isKnownUniquelyReferenced(&object) { return nil }
-    return SavedInstance(object: object, isDrowsy: isDrowsy)
+    return SavedInstance(object: object, isHookDue: isHookDue)
   }
 
   /// Sets the rows of instances to their saved rows.
@@ -184,7 +184,7 @@ final class SaveCommit {
       // Instances without a row report the error when they are used, or immediately if they are
       // `awake`.
     }
-    for instance in instances where instance.object.isAwake && !instance.isDrowsy {
+    for instance in instances where instance.object.isAwake && !instance.isHookDue {
       if reading.rows.loadRow(of: instance.object) { hooks.stayAwake(instance.object) }
     }
   }
@@ -194,7 +194,7 @@ final class SaveCommit {
 struct SavedInstance {
   let object: ManagedObject
   /// Whether the hook for its row before the save was not called (OH1 in ObjectHooks.swift).
-  let isDrowsy: Bool
+  let isHookDue: Bool
 }
 
 /// The result of a commit.

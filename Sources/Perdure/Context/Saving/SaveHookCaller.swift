@@ -111,7 +111,7 @@ final class SaveHookCaller {
 
   /// The objects whose `didSave` is called after the commit, with their states in the save. Loads
   /// the deleted ones, so that they stay readable.
-  func objectsToTell() -> [(object: ManagedObject, state: ObjectState)] {
+  func objectsForDidSave() -> [(object: ManagedObject, state: ObjectState)] {
     guard pending.containsEntity(where: { $0.lifeCycle.contains(.didSave) }) else { return [] }
     return pending.ordered.joined().filter {
       $0.shape.lifeCycle.contains(.didSave) && pending.isSaved($0, in: viewState)

@@ -185,7 +185,7 @@ struct SavePlan {
       let link = StoreLink(index: order.keys, source: owner, target: place.reference)
       let placement = delta.placed[place.reference]
       change.places.append(
-        StorePlace(link: link, key: place.key, isSpread: placement?.isSpread ?? false))
+        StoreOrderKey(link: link, key: place.key, isSpread: placement?.isSpread ?? false))
       if let stored = placement?.stored {
         requireRange(order.ordered, owner, .equal(OrderIndexes.indexKey(owner, stored)))
       } else if added?.contains(place.reference) != true {

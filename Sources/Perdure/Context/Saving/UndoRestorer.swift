@@ -26,7 +26,7 @@ final class UndoRestorer {
 
   /// - Parameter kept: The places that the undo does not change.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
-    let returned = bringBack(conflictFinder.returning(changes))
+    let returned = reinsert(conflictFinder.returning(changes))
     // Members that are linked again return to their stored positions. The undo skips the position
     // of a member if it is in conflict.
     let restoredOrder = editing.orderEditor.restoresOrder
@@ -38,7 +38,7 @@ final class UndoRestorer {
     for change in changes { restorePosition(change) }
     for change in changes { restoreTransient(change) }
     // No cascade is needed: a target that a cascade would delete is in conflict.
-    editing.removal.takeAway(
+    editing.removal.remove(
       changes.compactMap { change in
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
         return reference
@@ -146,10 +146,10 @@ final class UndoRestorer {
   /// Restores removed objects with their attributes.
   ///
   /// - Returns: The same objects, in the order of the group.
-  private func bringBack(
+  private func reinsert(
     _ objects: [(reference: ObjectReference, object: EditedObject)]
   ) -> [(reference: ObjectReference, object: EditedObject)] {
-    for (reference, object) in objects { bringBack(reference, object) }
+    for (reference, object) in objects { reinsert(reference, object) }
     // Transient values can be other objects, which must exist first.
     for (reference, object) in objects {
       if pending.isNew(reference) {
@@ -173,7 +173,7 @@ final class UndoRestorer {
     return objects
   }
 
-  private func bringBack(_ reference: ObjectReference, _ object: EditedObject) {
+  private func reinsert(_ reference: ObjectReference, _ object: EditedObject) {
     if let overlay = pending[reference] {
       if isDeletionPending(overlay) { return takeBackDeletion(overlay, object) }
       // Another context has removed the object. Completes the deletion, or removes the unsaved
@@ -215,7 +215,7 @@ final class UndoRestorer {
     if !overlay.isNew, !overlay.changesRow { overlay.baseVersion = nil }
     pending.dropIfUnchanged(overlay)
     // Observers have received the deletion, so the event must report the object.
-    if pending[overlay.reference] == nil, overlay.toldState != nil {
+    if pending[overlay.reference] == nil, overlay.reportedState != nil {
       pending.eventStarts[overlay.reference] = EventStart()
     }
     // A child or a hook may have changed the attributes since the deletion.
@@ -231,7 +231,7 @@ final class UndoRestorer {
   private func revive(_ overlay: ObjectOverlay) {
     let reference = overlay.reference
     if registry.identityMap.object(reference) == nil, let object = registry.takeRemoved(reference) {
-      object.header.pointee.wakefulness.subtract([.gone, .vanished, .drowsy])
+      object.header.pointee.wakefulness.subtract([.gone, .vanished, .hookIsDue])
       object.header.pointee.dropRow()
       registry.identityMap.insert(object, reference)
       registry.retain(object)
@@ -272,7 +272,7 @@ final class UndoRestorer {
   /// would write the same values. Reads nothing.
   func dropStoredValues(_ stored: [(overlay: ObjectOverlay, row: KeptRow)]) {
     for (overlay, row) in stored where pending[overlay.reference] === overlay {
-      row.withRow { editing.rebase.forgetSetBack(overlay, to: $0, row.version) }
+      row.withRow { editing.rebase.unmarkReverted(overlay, to: $0, row.version) }
       if !overlay.changesRow { pending.dropIfUnchanged(overlay) }
     }
   }

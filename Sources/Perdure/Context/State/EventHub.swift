@@ -157,7 +157,7 @@ final class EventHub {
     var news = ContextNews(kind: .objectsDidChange)
     news.hasValues = !streams.isEmpty
     for overlay in edited {
-      let (before, now) = (overlay.toldState, overlay.state)
+      let (before, now) = (overlay.reportedState, overlay.state)
       if before == now, overlay.isBeforeEvent { continue }
       switch (before, now) {
       case (.inserted, .inserted): add(overlay, .updated, to: &news)
@@ -184,7 +184,7 @@ final class EventHub {
   /// Remembers a reported new object whose overlay is about to be dropped, until the deletion is
   /// reported.
   func noteGone(_ overlay: ObjectOverlay) {
-    guard overlay.isNew, overlay.toldState == .inserted, isObserved else { return }
+    guard overlay.isNew, overlay.reportedState == .inserted, isObserved else { return }
     goneInserts.append(
       (overlay.reference, observers.isEmpty ? nil : registry.instance(of: overlay.reference)))
   }
@@ -210,7 +210,7 @@ final class EventHub {
     var news = ContextNews(kind: .objectsDidChange)
     for overlay in pending.ordered.joined() {
       // A new object that was never reported needs no report of its removal.
-      guard overlay.isNew ? overlay.toldState == .inserted : overlay.state.isPending else { continue }
+      guard overlay.isNew ? overlay.reportedState == .inserted : overlay.state.isPending else { continue }
       if !observers.isEmpty { news.objects[overlay.reference] = registry.instance(of: overlay.reference) }
       if overlay.isNew {
         news.deleted.append(overlay.reference)

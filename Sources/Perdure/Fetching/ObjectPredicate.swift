@@ -24,7 +24,7 @@ extension FetchPredicate {
   public func evaluate(
     with object: ManagedObject, variables: [String: any PredicateArgument] = [:]
   ) throws -> Bool {
-    var asked = PredicateInHand(variables.isEmpty ? self : withSubstitutionVariables(variables))
+    var asked = ObjectPredicate(variables.isEmpty ? self : withSubstitutionVariables(variables))
     return try asked.holds(for: object)
   }
 }
@@ -40,13 +40,13 @@ extension Sequence where Element: ManagedObject {
   /// - Complexity: O(n) evaluations for n objects. The predicate is checked once for each entity
   ///   and context.
   public func filtered(by predicate: FetchPredicate) throws -> [Element] {
-    var asked = PredicateInHand(predicate)
+    var asked = ObjectPredicate(predicate)
     return try filter { try asked.holds(for: $0) }
   }
 }
 
 /// A predicate, with its prepared form for each entity and context that it was evaluated for.
-private struct PredicateInHand {
+private struct ObjectPredicate {
   private let predicate: FetchPredicate
   /// The prepared predicates, each with its context. The context is retained, so that no other
   /// context gets its identifier.
@@ -68,13 +68,13 @@ private struct PredicateInHand {
     }
     let entity = Entity(core: ObjectIdentifier(core), number: object.reference.entityNumber)
     core.checkOwner()
-    return try core.queries.fetching.answering {
+    return try core.queries.fetching.evaluating {
       let evaluator =
         try evaluators[entity]?.evaluator
         ?? core.queries.fetching.evaluator(predicate, ofEntity: entity.number)
       evaluators[entity] = (core, evaluator)
       // A fetch does not return an object that another context has removed.
-      if core.reading.rows.isRemovedElsewhere(object) { return false }
+      if core.reading.rows.countsAsDeleted(object) { return false }
       return try evaluator.evaluate(with: PendingSource(core.reading.derived, object.reference))
     }
   }

@@ -18,7 +18,7 @@
 //       closes the path.
 
 /// Inserts entries into a tree and removes entries from it, in ascending order of keys.
-struct AscendingInsertion: ~Copyable {
+struct AscendingChanges: ~Copyable {
   /// An inner node of the path, and the slot in which the path continues.
   private struct Step {
     var node: OrderedNode

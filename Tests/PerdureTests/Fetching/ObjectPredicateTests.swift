@@ -6,7 +6,7 @@ import Testing
 @testable import Perdure
 
 @Suite("Predicates evaluated for single objects")
-struct PredicateInHandTests {
+struct ObjectPredicateTests {
   private func context() throws -> ManagedObjectContext {
     let context = try Staff.context()
     let companies = ["Acme", "Moon"].map { context.company($0) }
