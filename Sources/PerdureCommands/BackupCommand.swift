@@ -49,7 +49,8 @@ struct BackupCommand: ConsoleCommand {
     let store = try open()
     var options = BackupOptions()
     options.bytesPerSecond = bytesPerSecond == 0 ? nil : bytesPerSecond
-    let report = try console.withProgress("backing up") { show in
+    // The report of a stream is written to standard error. Lines of progress would be between JSON.
+    let report = try console.withProgress("backing up", isShown: !isStream || !json) { show in
       if isStream {
         return try store.backup(options: options, progress: { show($0.bytesDone, $0.bytesTotal) }) { bytes in
           try bytes.withUnsafeBytes { try StandardOutput.write($0) }

@@ -86,14 +86,14 @@ final class Console {
   }
 
   /// Shows the progress of `work` under a title until it ends.
-  func withProgress<R>(_ title: String, _ work: (@escaping (UInt64, UInt64) -> Void) throws -> R) rethrows
-    -> R
-  {
+  func withProgress<R>(
+    _ title: String, isShown: Bool = true, _ work: (@escaping (UInt64, UInt64) -> Void) throws -> R
+  ) rethrows -> R {
     var bar = ProgressBar(title, isTerminal: terminal.drawsProgress, width: terminal.width, start: now())
     defer { errors(bar.clear()) }
     return try withoutActuallyEscaping({ (done: UInt64, total: UInt64) in
       let fraction = total == 0 ? 1 : Double(done) / Double(total)
-      if let text = bar.show(fraction, at: self.now()) { self.errors(text) }
+      if isShown, let text = bar.show(fraction, at: self.now()) { self.errors(text) }
     }) { try work($0) }
   }
 }

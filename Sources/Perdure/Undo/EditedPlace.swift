@@ -42,6 +42,11 @@ enum EditedPlace: Hashable {
     if case .position(let member, let owner, _) = self { [owner, member] } else { [owner] }
   }
 
+  /// The content of the place without a link.
+  var emptyLink: EditedContent {
+    if case .column = self { .value(.null) } else { .absent }
+  }
+
   var isLink: Bool {
     if case .link = self { true } else { false }
   }

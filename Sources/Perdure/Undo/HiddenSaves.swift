@@ -22,9 +22,9 @@
 //        changed since, and `replaced` has these columns. When a save removes the row, the undo
 //        group gets the saved values instead of the replaced ones. Values that were never saved
 //        stay.
-//   HS5. `links` has the links that a pending deletion has removed and that another context has
-//        removed too. The undo of the deletion would connect the objects again, so it is a
-//        conflict. When a save removes the deleted object, its undo group loses the link.
+//   HS5. `links` has the links and references that a pending deletion has removed and that another
+//        context has removed too. The undo of the deletion would connect the objects again, so it
+//        is a conflict. When a save removes the deleted object, its undo group loses the link.
 
 internal import PerdurePredicates
 

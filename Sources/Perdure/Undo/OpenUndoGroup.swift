@@ -187,7 +187,7 @@ final class OpenUndoGroup {
   }
 
   /// Notes that a link does not exist before the group.
-  func noteAbsentBefore(_ link: EditedPlace) { edits.setAbsentBefore(link) }
+  func noteAbsentBefore(_ link: EditedPlace) { edits.setBefore(link.emptyLink, at: link) }
 
   /// Replaces new objects that a save has merged into others. The merge has sealed their places.
   func replace(_ merged: MergedReferences) {

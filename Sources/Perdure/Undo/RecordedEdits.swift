@@ -199,9 +199,9 @@ struct RecordedEdits {
     }
   }
 
-  mutating func setAbsentBefore(_ link: EditedPlace) {
-    guard let position = positions[link] else { return }
-    entries[position].before = .absent
+  mutating func setBefore(_ content: EditedContent, at place: EditedPlace) {
+    guard let position = positions[place] else { return }
+    entries[position].before = content
     mark(position)
   }
 

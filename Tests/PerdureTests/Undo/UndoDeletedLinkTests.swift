@@ -51,6 +51,7 @@ struct UndoDeletedLinkTests {
     let (context, volume) = (scene.context, try scene.volume("One"))
     let mark = UndoMark(context: context)
     mark.volumes.insert(volume)
+    mark.favourite = volume
     try context.save()
     scene.manager.removeAllActions()
     let victim: ManagedObject = deletesMark ? mark : volume
@@ -58,5 +59,6 @@ struct UndoDeletedLinkTests {
     context.refresh(victim, mergeChanges: false)
     try context.undo()
     #expect(Array(volume.marks) == [mark] && Array(mark.volumes) == [volume])
+    #expect(mark.favourite === volume)
   }
 }

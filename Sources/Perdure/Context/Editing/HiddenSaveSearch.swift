@@ -25,9 +25,9 @@ final class HiddenSaveSearch {
   /// Called before the view advances. Does nothing for a context without an undo manager.
   ///
   /// - Complexity: for each object with unsaved edits, two reads of its version, and two of the row
-  ///   if it was written. One read for each moved or removed member of an ordered relationship,
-  ///   and for each new target of a one-to-one relationship. Two reads for each link that a deletion
-  ///   has removed.
+  ///   if it was written. One read for each moved or removed member of an ordered relationship, and
+  ///   for each new target of a one-to-one relationship. Two reads for each link that a deletion has
+  ///   removed.
   func record(in newest: any StoreView) {
     guard let recorder = recording.recorder else { return }
     for overlay in pending.ordered.joined() {
@@ -90,8 +90,13 @@ final class HiddenSaveSearch {
       guard let old = shown[slot], let saved = store[slot], local != old, saved != old else { continue }
       // The program has not changed the links of a deleted object: its delete rules have changed
       // them.
-      if saved == local, !overlay.isDeleted { continue }
-      recorder.hiddenSaves.insert(.column(overlay.reference, slot: slot), replaced: .value(old))
+      let place = EditedPlace.column(overlay.reference, slot: slot)
+      if case .reference(let target) = old, pending.isDeleted(target), saved == local {
+        recorder.hiddenSaves.insert(link: place, ofDeleted: target)
+      } else if saved == local, !overlay.isDeleted {
+        continue
+      }
+      recorder.hiddenSaves.insert(place, replaced: .value(old))
     }
   }
 

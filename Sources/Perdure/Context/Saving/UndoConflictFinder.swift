@@ -116,10 +116,10 @@ final class UndoConflictFinder {
   /// - Parameters:
   ///   - returning: The objects that the undo restores.
   ///   - places: The places of the group.
-  ///   - wasKept: Whether the place is a column or a link of an object that the group has deleted, and a
-  ///     refresh or a save has dropped the deletion. Then only the content before the group is
-  ///     expected. The content after it was dropped too, for example a null that a delete rule has
-  ///     set.
+  ///   - wasKept: Whether the place is a column or a link of an object that the group has deleted,
+  ///     and a refresh or a save has dropped the deletion. Then only the content before the group
+  ///     is expected. The content after it was dropped too, for example a null that a delete rule
+  ///     has set.
   func conflict(
     of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>,
     wasKept: Bool
@@ -157,7 +157,7 @@ final class UndoConflictFinder {
     guard recording.recorder?.hiddenSaves.hasReplaced(change.before, at: change.place) == true,
       reading.rows.viewVersion(of: change.place.owner) != nil,
       let saved = reading.contents.storedRelation(change.place), !saved.isSame(as: change.before),
-      change.place.isLink || pending.isDeleted(change.place.owner)
+      change.place.isLink || change.ends.contains(where: pending.isDeleted)
         || !saved.isSame(as: reading.contents.content(of: change.place))
     else { return nil }
     return saved

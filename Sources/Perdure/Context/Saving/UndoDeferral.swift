@@ -63,13 +63,6 @@ struct UndoDeferral {
   }
 }
 
-extension EditedPlace {
-  /// The content of the place without a link.
-  fileprivate var emptyLink: EditedContent {
-    if case .column = self { .value(.null) } else { .absent }
-  }
-}
-
 extension EditedObject {
   /// The to-one relationships of the object, as changes of its columns.
   fileprivate func links(of owner: ObjectReference) -> [UndoGroup.Change] {
