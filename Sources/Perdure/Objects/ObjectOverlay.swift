@@ -76,8 +76,7 @@ final class ObjectOverlay {
   /// Whether the object is unchanged in this event. If true, `eventStart` belongs to an earlier
   /// event.
   @exclusivity(unchecked) private(set) var isBeforeEvent = false
-  /// The state that was reported to observers at the end of the last event; nil if the object had
-  /// no changes.
+  /// The state as reported at the end of the last event; nil if the object had no changes.
   @exclusivity(unchecked) private(set) var reportedState: ObjectState?
   /// The initial values of a new object by slot, if some defaults are made for each object.
   @exclusivity(unchecked) private var initialValues: [Value]?
@@ -229,8 +228,7 @@ final class ObjectOverlay {
     }
   }
 
-  /// Notes that the current undo group has inserted the object. So the group needs no former values
-  /// of the object.
+  /// Notes that the current undo group has inserted the object, so it needs no former values.
   func noteInsertionInGroup() {
     (recordedIn, recordedSlots) = (memory.pointee.recordingGroup, Self.allSlots)
   }
