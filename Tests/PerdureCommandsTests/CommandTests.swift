@@ -273,7 +273,7 @@ struct CommandTests {
       #expect(outcome.lines.contains { $0.hasPrefix(words) }, "\(name)")
     }
     #expect(json.lines[0].contains(#""oldestSnapshots":[]"#))
-    #expect(outcome.lines.contains { $0.hasPrefix("is short of room ") && $0.hasSuffix(" no") })
+    #expect(outcome.lines.contains { $0.hasPrefix("is short of space ") && $0.hasSuffix(" no") })
     #expect(outcome.lines.contains { $0.hasPrefix("oldest snapshots ") && $0.hasSuffix(" none") })
     let fleet = try makeGraph()
     let graph = try Outcome("stats", fleet)
