@@ -1,0 +1,104 @@
+// Undo beside references that a deletion keeps: .noAction on the deleted object, or on the object that
+// refers to it.
+
+import Testing
+
+import Perdure
+
+@Entity private final class Harbour: ManagedObject {
+  @Relationship(inverse: "home", deleteRule: .noAction) var boats: ToMany<Boat>
+  @Relationship(inverse: "winter", deleteRule: .noAction) var guests: ToMany<Boat>
+}
+
+@Entity private final class Boat: ManagedObject {
+  @Relationship(inverse: "boats") var home: Harbour?
+  @Relationship(inverse: "guests", deleteRule: .deny) var winter: Harbour?
+}
+
+@Suite("Undo of the deletion of an object that keeps its references")
+struct UndoNoActionTests {
+  private let container: PersistentContainer
+  private let context: ManagedObjectContext
+  private let manager = ContextUndoManager()
+  private let (harbour, other): (Harbour, Harbour)
+  private let boat: Boat
+
+  init() throws {
+    container = try PersistentContainer(
+      name: "Harbours", classes: [Harbour.self, Boat.self], description: .inMemory)
+    try container.loadPersistentStores()
+    context = container.newContext()
+    (harbour, other) = (Harbour(context: context), Harbour(context: context))
+    boat = Boat(context: context)
+  }
+
+  private func save(home: Harbour?, winter: Harbour? = nil) throws {
+    (boat.home, boat.winter) = (home, winter)
+    try context.save()
+    context.undoManager = manager
+  }
+
+  @Test("A reference that the deletion of its owner keeps returns with both objects after a save")
+  func keptByOwner() throws {
+    try save(home: nil, winter: harbour)
+    context.undoGroup("Delete the harbour") { context.delete(harbour) }
+    context.undoGroup("Delete the boat") { context.delete(boat) }
+    try context.save()
+    try context.undo()
+    #expect(boat.winter == nil && !boat.isDeleted)
+    try context.undo()
+    #expect(boat.winter === harbour && Array(harbour.guests) == [boat])
+  }
+
+  @Test("The undo of a deletion does not restore a reference that an earlier undo has kept as it was")
+  func keptByPolicy() throws {
+    try save(home: harbour)
+    let third = Harbour(context: context)
+    try context.save()
+    manager.removeAllActions()
+    context.undoGroup("Delete") { context.delete(harbour) }
+    context.undoGroup("Move") { boat.home = other }
+    try context.save()
+    let elsewhere = container.newContext()
+    let theirs = try #require(try elsewhere.existingObject(with: boat.objectID) as? Boat)
+    theirs.home = try #require(try elsewhere.existingObject(with: third.objectID) as? Harbour)
+    try elsewhere.save()
+    context.refreshAllObjects()
+    #expect(throws: PerdureError.self) { try context.undo() }
+    try context.undo(.keepCurrent)
+    #expect(boat.home === third)
+    try context.undo()
+    #expect(boat.home === third && harbour.boats.isEmpty && Array(third.boats) == [boat])
+  }
+
+  @Test(
+    "An object whose deletion was saved does not return with a reference that was changed since",
+    arguments: [false, true])
+  func changedSince(_ isRepeated: Bool) throws {
+    try save(home: harbour)
+    context.undoGroup("Delete") { context.delete(harbour) }
+    try context.save()
+    context.withoutUndo { boat.home = other }
+    for _ in 0..<(isRepeated ? 2 : 1) {
+      try context.undo()
+      #expect(boat.home === other && Array(other.boats) == [boat] && harbour.boats.isEmpty)
+      if isRepeated { try context.redo() }
+    }
+  }
+
+  @Test("An object that a child inserts again has no reference that its parent has changed since")
+  func insertedByChild() throws {
+    try save(home: harbour)
+    let child = context.newChildContext()
+    let undoing = ContextUndoManager()
+    child.undoManager = undoing
+    child.delete(try child.existingObject(with: harbour.objectID))
+    try child.save()
+    try context.save()
+    boat.home = other
+    try undoing.undo()
+    try child.save()
+    let again = try #require(try context.existingObject(with: harbour.objectID) as? Harbour)
+    #expect(boat.home === other && Array(other.boats) == [boat] && again.boats.isEmpty)
+  }
+}
