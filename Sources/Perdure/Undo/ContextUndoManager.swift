@@ -32,7 +32,6 @@ public final class ContextUndoManager {
   /// Undoes groups of the context; nil if the manager belongs to no context.
   private weak var context: UndoApplication?
   private var madeRecorder: EditRecorder?
-  private var lastNumber: UInt64 = 0
   /// The group that was reopened for edits of the event, and its stack; nil if there is none.
   private var continued: (direction: UndoHistory.Direction, group: UndoGroup)?
   private let observers = ObserverList<ContextUndoManager>()
@@ -158,8 +157,8 @@ extension ContextUndoManager {
     return madeRecorder
   }
 
-  /// The number of the last completed group. A later group has a greater number.
-  var lastGroupNumber: UInt64 { lastNumber }
+  /// The number of the last complete group; 0 without a context.
+  var lastGroupNumber: UInt64 { madeRecorder?.lastGroupNumber ?? 0 }
 
   /// The groups that can be undone or redone; the last one is the next.
   func groups(_ direction: UndoHistory.Direction) -> [UndoGroup] { history.groups(direction) }
@@ -173,7 +172,7 @@ extension ContextUndoManager {
       change { history.removeAll() }
     }
     context = other
-    madeRecorder = EditRecorder(memory) { [unowned self] change in
+    madeRecorder = EditRecorder(memory, lastGroupNumber: lastGroupNumber) { [unowned self] change in
       let count = undoCount + redoCount
       change(&history)
       // An edit is running, so the observers are called at the end of the event.
@@ -218,9 +217,9 @@ extension ContextUndoManager {
   /// Changes of a group; nil if there are none.
   private func part(_ changes: [UndoGroup.Change], of group: OpenUndoGroup) -> UndoGroup? {
     if changes.isEmpty { return nil }
-    let number = group.number ?? lastNumber + 1
+    let number = group.number ?? recorder.lastGroupNumber + 1
     group.number = number
-    lastNumber = max(lastNumber, number)
+    recorder.lastGroupNumber = max(recorder.lastGroupNumber, number)
     return UndoGroup(name: group.name, changes: changes, number: number)
   }
 

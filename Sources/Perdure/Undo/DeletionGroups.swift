@@ -73,7 +73,7 @@ extension UndoGroup {
         } else {
           earlier[change.place] ?? change.before
         }
-      return Change(place: change.place, before: before, after: change.after, isSpread: change.isSpread)
+      return Change(place: change.place, before: before, after: change.after, marks: change.marks)
     }
     return UndoGroup(name: name, changes: Self.merged(dated), number: number)
   }

@@ -42,14 +42,17 @@ final class EditRecorder {
   /// The deleted object whose delete rules are applied again; nil if there is none.
   @exclusivity(unchecked) private var deletion: ObjectReference?
   private let deletionGroups: DeletionGroups
+  /// The number of the last complete group. A later group has a greater number.
+  var lastGroupNumber: UInt64
   /// Changes the completed groups.
   private let changeHistory: (_ change: (inout UndoHistory) -> Void) -> Void
 
   init(
-    _ memory: UnsafeMutablePointer<ObjectMemory>,
+    _ memory: UnsafeMutablePointer<ObjectMemory>, lastGroupNumber: UInt64,
     changeHistory: @escaping (_ change: (inout UndoHistory) -> Void) -> Void
   ) {
     self.memory = memory
+    self.lastGroupNumber = lastGroupNumber
     self.changeHistory = changeHistory
     deletionGroups = DeletionGroups(changeHistory: changeHistory)
   }
@@ -74,7 +77,7 @@ final class EditRecorder {
   ///   - before: Reads the current content of the place.
   func note(_ place: EditedPlace, isSpread: Bool = false, _ before: () -> EditedContent) {
     let group = currentGroup()
-    sealOthers(group, place, before)
+    sealOthers(group, place, isOverlap: group != nil && deletion == nil && !isSpread, before)
     group?.note(place, isSpread: isSpread, before)
   }
 
@@ -83,20 +86,22 @@ final class EditRecorder {
   /// - Returns: Whether the current group has inserted it (UG3 in OpenUndoGroup.swift).
   func noteInsertion(_ reference: ObjectReference) -> Bool {
     let group = currentGroup()
-    sealOthers(group, .object(reference)) { .absent }
+    sealOthers(group, .object(reference), isOverlap: group != nil) { .absent }
     group?.noteInsertion(reference)
     return group?.hasInserted(reference) == true
   }
 
   private func sealOthers(
-    _ group: OpenUndoGroup?, _ place: EditedPlace, _ before: () -> EditedContent
+    _ group: OpenUndoGroup?, _ place: EditedPlace, isOverlap: Bool, _ before: () -> EditedContent
   ) {
     // Usually no other group is open, because the group of the event ends when a closure begins.
     // But an observer of the manager may edit the context at that time.
     if !taskGroups.isEmpty || exclusionDepth > 0 || deletion != nil
       || closureGroup != nil && eventGroup != nil
     {
-      for other in openGroups + deletionGroups.open where other !== group { other.seal(place, before) }
+      for other in openGroups + deletionGroups.open where other !== group {
+        other.seal(place, overlap: isOverlap ? lastGroupNumber : nil, before)
+      }
     }
   }
 

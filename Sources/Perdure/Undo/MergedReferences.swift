@@ -30,7 +30,7 @@ struct MergedReferences {
       let place = replaced(change.place)
       return UndoGroup.Change(
         place: place, before: before(change.before, at: place, replacing: change.place),
-        after: replaced(change.after), isSpread: change.isSpread)
+        after: replaced(change.after), marks: change.marks)
     }
     return UndoGroup(name: group.name, changes: UndoGroup.merged(changes), number: group.number)
   }

@@ -45,7 +45,7 @@ final class OpenUndoGroup {
     for change in group.changes {
       edits.append(
         RecordedEdits.Entry(
-          place: change.place, before: change.before, after: change.after, isSpread: change.isSpread))
+          place: change.place, before: change.before, after: change.after, marks: change.marks))
     }
   }
 
@@ -65,9 +65,8 @@ final class OpenUndoGroup {
   /// so they are removed too.
   func rollBack() {
     guard isSaved else { return }
-    let (old, insertedAgain) = (edits.entries, edits.insertedAgain)
+    let old = edits.entries
     edits = RecordedEdits()
-    edits.insertedAgain = insertedAgain
     for entry in old {
       if let saved = entry.saved { edits.append(saved: saved, entry.place) }
     }
@@ -94,10 +93,11 @@ final class OpenUndoGroup {
     }
     if let position = edits.positions[place] {
       edits.change(position)
-      if !isSpread { edits.entries[position].isSpread = false }
+      if !isSpread { edits.entries[position].marks.isSpread = false }
     } else {
       let before = edits.contentBeforeRemoval(of: place) ?? before()
-      edits.append(RecordedEdits.Entry(place: place, before: before, after: nil, isSpread: isSpread))
+      edits.append(
+        RecordedEdits.Entry(place: place, before: before, after: nil, marks: .init(isSpread: isSpread)))
     }
   }
 
@@ -110,10 +110,15 @@ final class OpenUndoGroup {
 
   /// Records the content of a place before a change that does not belong to the group.
   ///
-  /// - Parameter now: Reads the current content of the place.
-  func seal(_ place: EditedPlace, _ now: () -> EditedContent) {
-    guard let position = edits.positions[place], edits.entries[position].after == nil else { return }
-    edits.entries[position].after = now()
+  /// - Parameters:
+  ///   - overlap: If the change belongs to another group: the number of the last complete group.
+  ///   - now: Reads the current content of the place.
+  func seal(_ place: EditedPlace, overlap: UInt64? = nil, _ now: () -> EditedContent) {
+    guard let position = edits.positions[place] else { return }
+    if edits.entries[position].marks.lastBeforeOverlap == nil {
+      edits.entries[position].marks.lastBeforeOverlap = overlap
+    }
+    if edits.entries[position].after == nil { edits.entries[position].after = now() }
   }
 
   /// Reads all contents that were not read yet. Called when the group ends, and before the context
@@ -137,13 +142,14 @@ final class OpenUndoGroup {
       edits.didRead(position)
     }
     edits.removeUnchanged(among: changed)
+    edits.insertedAgain = []
   }
 
   /// The changes of the group (UG2, UG4). All contents must have been read (`readContents(_:)`).
   func changes() -> [UndoGroup.Change] {
     edits.entries.compactMap { entry in
       entry.isRemoved
-        ? nil : change(entry.place, before: entry.before, after: entry.after, isSpread: entry.isSpread)
+        ? nil : change(entry.place, before: entry.before, after: entry.after, marks: entry.marks)
     }
   }
 
@@ -151,17 +157,17 @@ final class OpenUndoGroup {
   func savedChanges() -> [UndoGroup.Change] {
     edits.entries.compactMap { entry in
       entry.saved.flatMap {
-        change(entry.place, before: $0.before, after: $0.after, isSpread: $0.isSpread)
+        change(entry.place, before: $0.before, after: $0.after, marks: $0.marks)
       }
     }
   }
 
   private func change(
-    _ place: EditedPlace, before: EditedContent, after: EditedContent?, isSpread: Bool
+    _ place: EditedPlace, before: EditedContent, after: EditedContent?, marks: UndoGroup.Change.Marks
   ) -> UndoGroup.Change? {
     guard let after, !before.isStored, !after.isStored else { return nil }
     if case .object = place, before.isSame(as: after) { return nil }
-    return UndoGroup.Change(place: place, before: before, after: after, isSpread: isSpread)
+    return UndoGroup.Change(place: place, before: before, after: after, marks: marks)
   }
 
   /// The violations of UG1, UG3 and UG5, for tests.
@@ -197,11 +203,11 @@ final class OpenUndoGroup {
         place: place,
         before: isKnown(place)
           ? entry.before : merged.before(entry.before, at: place, replacing: entry.place),
-        after: entry.after.map { merged.replaced($0) }, isSpread: entry.isSpread,
+        after: entry.after.map { merged.replaced($0) }, marks: entry.marks,
         saved: entry.saved.map { saved in
           RecordedEdits.SavedContents(
             before: merged.replaced(saved.before), after: saved.after.map { merged.replaced($0) },
-            isSpread: saved.isSpread)
+            marks: saved.marks)
         })
     }
     edits.insertedAgain = Set(edits.insertedAgain.map { merged.replaced(.object($0)).owner })
@@ -212,11 +218,11 @@ final class OpenUndoGroup {
     edits.rebuild { entry, _ in
       RecordedEdits.Entry(
         place: entry.place.renamed(old, new), before: entry.before.renamed(old, new),
-        after: entry.after?.renamed(old, new), isSpread: entry.isSpread,
+        after: entry.after?.renamed(old, new), marks: entry.marks,
         saved: entry.saved.map { saved in
           RecordedEdits.SavedContents(
             before: saved.before.renamed(old, new), after: saved.after?.renamed(old, new),
-            isSpread: saved.isSpread)
+            marks: saved.marks)
         })
     }
     if edits.insertedAgain.remove(old) != nil { edits.insertedAgain.insert(new) }

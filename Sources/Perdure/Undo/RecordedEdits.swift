@@ -18,10 +18,10 @@ struct RecordedEdits {
   final class SavedContents {
     let before: EditedContent
     let after: EditedContent?
-    let isSpread: Bool
+    let marks: UndoGroup.Change.Marks
 
-    init(before: EditedContent, after: EditedContent?, isSpread: Bool) {
-      (self.before, self.after, self.isSpread) = (before, after, isSpread)
+    init(before: EditedContent, after: EditedContent?, marks: UndoGroup.Change.Marks) {
+      (self.before, self.after, self.marks) = (before, after, marks)
     }
   }
 
@@ -31,7 +31,7 @@ struct RecordedEdits {
     /// The content after the last edit; nil if it was not read after that edit. `seal` reads it
     /// before a change that does not belong to the group.
     var after: EditedContent?
-    var isSpread = false
+    var marks = UndoGroup.Change.Marks()
     /// Whether the group no longer has the place.
     var isRemoved = false
     /// Whether the entry is in `unread`.
@@ -50,7 +50,8 @@ struct RecordedEdits {
   private(set) var positions: [EditedPlace: Int] = [:]
   /// Whether the group has inserted any object.
   private(set) var hasInsertions = false
-  /// The objects that the group has removed and inserted again.
+  /// The objects that the group has removed, and inserted again since the contents were last read.
+  /// An insertion sets all columns. Later edits are edits of the object that other contexts see.
   var insertedAgain: Set<ObjectReference> = []
   /// The end of the entries that were read at least once.
   private var readEnd = 0
@@ -74,7 +75,7 @@ struct RecordedEdits {
   mutating func append(saved: SavedContents, _ place: EditedPlace) {
     append(
       Entry(
-        place: place, before: saved.before, after: saved.after, isSpread: saved.isSpread, saved: saved))
+        place: place, before: saved.before, after: saved.after, marks: saved.marks, saved: saved))
   }
 
   /// Notes that an edit changes the place of an entry.
@@ -168,7 +169,7 @@ struct RecordedEdits {
       entries[position].isUnsaved = false
       entries[position].saved =
         entry.isRemoved
-        ? nil : SavedContents(before: entry.before, after: entry.after, isSpread: entry.isSpread)
+        ? nil : SavedContents(before: entry.before, after: entry.after, marks: entry.marks)
     }
     unsaved = rest
     return hasSaved
@@ -224,6 +225,7 @@ struct RecordedEdits {
         removedCount += 1
       } else if let position = positions[new.place] {
         entries[position].after = new.after
+        entries[position].marks = entries[position].marks.followed(by: new.marks)
         mark(position)
       } else {
         append(new)

@@ -7,9 +7,26 @@ struct UndoGroup {
     let place: EditedPlace
     let before: EditedContent
     let after: EditedContent
-    /// Whether the change is a position that the program did not request: the member was moved to
-    /// make space for another one.
-    var isSpread = false
+    var marks = Marks()
+
+    /// What is special about a change.
+    struct Marks {
+      /// Whether the change is a position that the program did not request: the member was moved to
+      /// make space for another one.
+      var isSpread = false
+      /// If another group has changed the place before this group ended: the number of the last
+      /// group that was complete at that time.
+      var lastBeforeOverlap: UInt64?
+
+      /// The marks of an edit and a later edit of the same place, in one group.
+      func followed(by later: Marks) -> Marks {
+        Marks(
+          isSpread: isSpread && later.isSpread,
+          lastBeforeOverlap: lastBeforeOverlap ?? later.lastBeforeOverlap)
+      }
+    }
+
+    var isSpread: Bool { marks.isSpread }
 
     /// The owner of the place, and the target of its link.
     var ends: [ObjectReference] {
@@ -62,7 +79,7 @@ extension UndoGroup {
       if let position = positions[change.place] {
         merged[position] = Change(
           place: change.place, before: merged[position].before, after: change.after,
-          isSpread: merged[position].isSpread && change.isSpread)
+          marks: merged[position].marks.followed(by: change.marks))
       } else {
         positions[change.place] = merged.count
         merged.append(change)
@@ -80,12 +97,12 @@ extension UndoGroup {
       guard let before = known[change.place] else { return change }
       if before.isSame(as: change.after) { return nil }
       return Change(
-        place: change.place, before: before, after: change.after, isSpread: change.isSpread)
+        place: change.place, before: before, after: change.after, marks: change.marks)
     }
     // The group no longer has places that were set back.
     let places = Set(changes.map(\.place))
     let setBack = earlier.changes.filter { !places.contains($0.place) }
-      .map { Change(place: $0.place, before: $0.after, after: $0.before, isSpread: $0.isSpread) }
+      .map { Change(place: $0.place, before: $0.after, after: $0.before, marks: $0.marks) }
     return UndoGroup(name: name, changes: later + setBack, number: number)
   }
 
@@ -124,7 +141,7 @@ extension UndoGroup {
       changes: changes.map {
         Change(
           place: $0.place.renamed(old, new), before: $0.before.renamed(old, new),
-          after: $0.after.renamed(old, new), isSpread: $0.isSpread)
+          after: $0.after.renamed(old, new), marks: $0.marks)
       }, number: number)
   }
 

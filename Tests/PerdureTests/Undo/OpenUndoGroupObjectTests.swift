@@ -1,4 +1,4 @@
-// Open undo groups whose objects exist again after a rollback, a cancelled deletion or a child's undo.
+// Open undo groups whose objects exist again after a cancelled deletion or a child's undo.
 
 import PerdureModel
 import Testing
@@ -16,21 +16,6 @@ struct OpenUndoGroupObjectTests {
       now[place].map { .value(.integer($0)) } ?? .absent
     }
     func storedContent(of place: EditedPlace) -> EditedContent? { content(of: place) }
-  }
-
-  @Test("After a rollback, a group still knows the values before the removal of an object")
-  func rolledBack() {
-    let (group, title) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
-    let before = EditedObject(
-      columns: [.integer(1)], transients: [:], wasStored: true, hasPermanentID: true)
-    group.note(.object(object)) { .object(before) }
-    group.noteInsertion(object)
-    group.didSave(Reader(now: [.object(object): 1]))
-    group.rollBack()
-    group.note(title) { .value(.null) }
-    group.readContents(Reader(now: [.object(object): 1, title: 3]))
-    let change = group.changes().first { $0.place == title }
-    #expect(change?.before.isSame(as: .value(.integer(1))) == true)
   }
 
   @Test("If a deletion is cancelled, a group drops the unchanged values that it has kept for the object")

@@ -1,9 +1,8 @@
 // Undo beside references that a deletion keeps: .noAction on the deleted object, or on the object that
 // refers to it.
 
-import Testing
-
 import Perdure
+import Testing
 
 @Entity private final class Harbour: ManagedObject {
   @Relationship(inverse: "home", deleteRule: .noAction) var boats: ToMany<Boat>

@@ -17,7 +17,7 @@
 //        unless its content is that from before the group. A place also conflicts if another
 //        context has replaced this content in the store, and an unsaved edit hides the new one (HS1
 //        in HiddenSaves.swift), or if an overlapping group has deleted the object after the change
-//        (EarlierDeletions.swift).
+//        (EarlierGroups.swift).
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 //   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).
@@ -90,12 +90,12 @@ final class UndoApplication {
     guard let last = undoManager.history.last(direction) else { return }
     try checkShowsLastSave(undoManager)
     try viewState.throwReadFailure()
-    let deletions = { EarlierDeletions(undoManager.history.groups(direction).dropLast()) }
-    var deferral = UndoDeferral(conflictFinder, deletions)
+    let earlier = { EarlierGroups(undoManager.history.groups(direction).dropLast()) }
+    var deferral = UndoDeferral(conflictFinder, earlier)
     let group = try reversal.check(.edit) {
       deferral.rest(of: conflictFinder.withoutReplacedSpreads(last))
     }
-    let conflicts = try reversal.check(.edit) { conflictFinder.conflicts(of: group, deletions) }
+    let conflicts = try reversal.check(.edit) { conflictFinder.conflicts(of: group, earlier) }
     if policy == .refuse, !conflicts.isEmpty {
       throw .undo(conflicts.map { conflictFinder.shown($0) }, direction)
     }

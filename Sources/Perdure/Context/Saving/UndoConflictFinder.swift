@@ -2,12 +2,6 @@
 
 internal import PerdurePredicates
 
-#if canImport(FoundationEssentials)
-  internal import FoundationEssentials
-#else
-  internal import Foundation
-#endif
-
 /// Finds the conflicts of undo groups with later changes.
 final class UndoConflictFinder {
   private let graph: GraphSchema
@@ -24,19 +18,21 @@ final class UndoConflictFinder {
 
   /// Finds the conflicts of a group (UN1).
   ///
-  /// - Parameter deletions: Called at the first missing object.
-  func conflicts(of group: UndoGroup, _ deletions: () -> EarlierDeletions) -> [FoundConflict] {
+  /// - Parameter groups: Called at the first missing object and the first overlap.
+  func conflicts(of group: UndoGroup, _ groups: () -> EarlierGroups) -> [FoundConflict] {
     let returning = Set(returning(group.changes).map(\.reference))
     let added = group.objects { $0.isAbsent }
     let kept = group.objects { !$0.isAbsent }.subtracting(returning)
     let places = Set(group.changes.map(\.place))
-    lazy var earlier = deletions()
+    lazy var earlier = groups()
     var gone: Set<ObjectReference> = []
     var found: [FoundConflict] = []
     for change in group.changes {
       let owner = change.place.owner
+      let isOverlapped = change.marks.lastBeforeOverlap != nil && earlier.overlap(change)
       if case .object = change.place {
-        found += conflicts(ofObject: change) + addedTargets(of: change, added, places)
+        found +=
+          conflicts(ofObject: change, isOverlapped: isOverlapped) + addedTargets(of: change, added, places)
       } else if hasMissingEnd(change, returning), earlier.follow(change) {
         found.append(
           FoundConflict(
@@ -49,7 +45,11 @@ final class UndoConflictFinder {
           case .link(_, _, let target): kept.contains(owner) || kept.contains(target)
           default: false
           }
-        if let conflict = conflict(of: change, returning, places, wasKept: wasKept) { found.append(conflict) }
+        if let conflict = conflict(
+          of: change, returning, places, wasKept: wasKept, isOverlapped: isOverlapped)
+        {
+          found.append(conflict)
+        }
       } else if needsOwner(change), !added.contains(owner), gone.insert(owner).inserted,
         !isToReturn(owner, earlier)
       {
@@ -78,7 +78,7 @@ final class UndoConflictFinder {
   /// another context has removed and that has other unsaved changes than a deletion: it existed
   /// after the earlier group.
   func isToReturn(
-    _ reference: ObjectReference, _ earlier: EarlierDeletions
+    _ reference: ObjectReference, _ earlier: EarlierGroups
   ) -> Bool {
     earlier.contains(reference) && (pending[reference] == nil || pending.isDeleted(reference))
   }
@@ -120,9 +120,10 @@ final class UndoConflictFinder {
   ///     and a refresh or a save has dropped the deletion. Then only the content before the group
   ///     is expected. The content after it was dropped too, for example a null that a delete rule
   ///     has set.
+  ///   - isOverlapped: Whether an earlier group has changed the place by turns with this group.
   func conflict(
     of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>,
-    wasKept: Bool
+    wasKept: Bool, isOverlapped: Bool
   ) -> FoundConflict? {
     let target = target(of: change)
     let isReturning = returning.contains(change.place.owner)
@@ -139,6 +140,7 @@ final class UndoConflictFinder {
     let isChanged =
       !isReturning && hasOtherContent
       && !isLostTransient(change.place) || isReplacedTarget(change, places)
+      || isOverlapped && !isReturning
     let hidden = hiddenSave(change)
     if hidden != nil || isLost || isChanged {
       return FoundConflict(
@@ -319,12 +321,18 @@ final class UndoConflictFinder {
   }
 
   /// The conflicts of an object that the group has added: the columns that have changed since.
-  func conflicts(ofObject change: UndoGroup.Change) -> [FoundConflict] {
-    guard case .object(let after) = change.after,
-      case .object(let current) = reading.contents.content(of: change.place)
-    else {
-      return []
+  ///
+  /// - Parameter isOverlapped: Whether an earlier group has removed the object meanwhile.
+  func conflicts(ofObject change: UndoGroup.Change, isOverlapped: Bool) -> [FoundConflict] {
+    let current = reading.contents.content(of: change.place)
+    if isOverlapped, current.isSame(as: change.before) {
+      return [
+        FoundConflict(
+          place: change.place, property: change.place, before: change.before, after: change.after,
+          current: current)
+      ]
     }
+    guard case .object(let after) = change.after, case .object(let current) = current else { return [] }
     let reference = change.place.owner
     // Each save sets the time of the save.
     let times = graph.shape(of: reference).saveTimeSlots
@@ -370,28 +378,5 @@ final class UndoConflictFinder {
     }
   }
 
-  func shown(_ conflict: FoundConflict) -> UndoConflict {
-    let (owner, slot) = (conflict.property.owner, conflict.property.slot)
-    var member: ManagedObjectID?
-    switch conflict.property {
-    case .link(_, _, let target), .position(let target, _, _): member = pending.objectID(of: target)
-    default: break
-    }
-    return UndoConflict(
-      objectID: pending.objectID(of: owner),
-      property: slot.map { graph.shape(of: owner).propertyName($0) } ?? "",
-      before: shown(conflict.before, conflict.property), after: shown(conflict.after, conflict.property),
-      current: shown(conflict.current, conflict.property), member: member)
-  }
-
-  func shown(_ content: EditedContent, _ place: EditedPlace) -> Value {
-    switch content {
-    case .value(let value), .transient(.value(let value)): graph.shown(value)
-    case .transient(.instance(let reference)): graph.shown(.reference(reference))
-    case .linked, .object: .bool(true)
-    case .key(let key): .data(Data(key.bytes))
-    case .absent: if case .link = place { .bool(false) } else { .null }
-    case .stored, .transient: .null
-    }
-  }
+  func shown(_ conflict: FoundConflict) -> UndoConflict { conflict.shown(graph, pending) }
 }

@@ -10,14 +10,14 @@ internal import PerdurePredicates
 /// Splits a group into the contents that its undo restores, and the links that it leaves out.
 struct UndoDeferral {
   private let finder: UndoConflictFinder
-  private let deletions: () -> EarlierDeletions
-  private lazy var earlier = deletions()
+  private let groups: () -> EarlierGroups
+  private lazy var earlier = groups()
   /// The changes of the links that are left out. Their contents after the change are empty.
   private(set) var links: [UndoGroup.Change] = []
 
-  /// - Parameter deletions: Called at the first missing object.
-  init(_ finder: UndoConflictFinder, _ deletions: @escaping () -> EarlierDeletions) {
-    (self.finder, self.deletions) = (finder, deletions)
+  /// - Parameter groups: Called at the first missing object.
+  init(_ finder: UndoConflictFinder, _ groups: @escaping () -> EarlierGroups) {
+    (self.finder, self.groups) = (finder, groups)
   }
 
   /// Adds the links that are left out to `links`.
@@ -35,9 +35,9 @@ struct UndoDeferral {
       let empty = change.place.emptyLink
       links.append(
         UndoGroup.Change(
-          place: change.place, before: change.before, after: empty, isSpread: change.isSpread))
+          place: change.place, before: change.before, after: empty, marks: change.marks))
       return UndoGroup.Change(
-        place: change.place, before: empty, after: change.after, isSpread: change.isSpread)
+        place: change.place, before: empty, after: change.after, marks: change.marks)
     }
     if links.isEmpty { return group }
     return UndoGroup(name: group.name, changes: UndoGroup.merged(changes), number: group.number)

@@ -1,17 +1,20 @@
-// The deletions of the groups below a group in its stack. Their undo will restore the deleted
-// objects, after the undo of the later group.
+// The groups below a group in its stack: their deletions, whose undo will restore objects after the
+// undo of the later group, and their changes of places that the later group has changed too.
 
 internal import PerdurePredicates
 
-/// The objects that earlier groups have deleted, and the links that they have removed.
-struct EarlierDeletions {
+/// The earlier groups of a stack, with the objects that they have deleted and the links that they
+/// have removed.
+struct EarlierGroups {
   /// The contents of the deleted objects before their deletion.
   private var objects: [ObjectReference: EditedObject] = [:]
   private var links: Set<EditedPlace> = []
+  private let groups: [UndoGroup]
 
   /// - Parameter groups: The earlier groups of a stack, in its order.
   /// - Complexity: O(n) for n changes in the groups.
   init(_ groups: some Sequence<UndoGroup>) {
+    self.groups = Array(groups)
     for change in groups.flatMap(\.changes) where change.after.isAbsent {
       switch (change.place, change.before) {
       case (.object(let reference), .object(let object)): objects[reference] = object
@@ -19,6 +22,15 @@ struct EarlierDeletions {
       default: break
       }
     }
+  }
+
+  /// Whether an earlier group has changed the place of a change by turns with its group. Then
+  /// neither order of undoing the two groups restores the contents before both.
+  ///
+  /// - Complexity: O(n) for n changes in the groups that ended after the first of these turns.
+  func overlap(_ change: UndoGroup.Change) -> Bool {
+    guard let last = change.marks.lastBeforeOverlap else { return false }
+    return groups.contains { $0.number > last && $0.changes.contains { $0.place == change.place } }
   }
 
   func contains(_ reference: ObjectReference) -> Bool { objects[reference] != nil }
