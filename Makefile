@@ -29,20 +29,24 @@ test: setup ## Build and run all tests
 	$(SWIFT) build --build-tests $(TEST_BUILD_FLAGS)
 	$(SWIFT) test --skip-build $(TEST_BUILD_FLAGS) $(TEST_ARGS)
 
-# In a folder of its own, because a build for tests differs from a build for users.
-RELEASE_TEST_FLAGS := -c release --scratch-path .build-release -Xswiftc -enable-testing $(BUILD_FLAGS)
+# In a folder of its own, because a build for tests differs from a build for users. Its compiler does not
+# optimise the tests and the tools of the build, which are most of the code.
+RELEASE_TEST_FLAGS := -c release -Xswiftc -enable-testing $(BUILD_FLAGS)
+RELEASE_TEST := SWIFT_EXEC=$(CURDIR)/.build-release/compiler/bin/swiftc $(SWIFT)
 
-test-release: setup ## Build and run all tests with optimisation
-	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
-	$(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
+test-release: setup ## Build and run all tests of the optimised code
+	Scripts/release-test-compiler --install .build-release/compiler
+	$(RELEASE_TEST) build --build-tests --scratch-path .build-release $(RELEASE_TEST_FLAGS)
+	$(RELEASE_TEST) test --skip-build --scratch-path .build-release $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
 # The large files are written to TMPDIR, which needs 20 GiB of free space. MODEL_CORPUS is a folder of model
-# files of Core Data, whose classes are generated, compiled and used too.
+# files of Core Data, whose classes are generated, compiled and used too. The tests are optimised, because
+# long runs spend much of their time in them.
 MODEL_CORPUS ?= $(PERDURE_MODEL_CORPUS)
 test-long: setup ## Run all tests, with 1,600 kills, a value of 4 GiB, 100 million keys and random graphs of a million steps; long
-	$(SWIFT) build --build-tests $(RELEASE_TEST_FLAGS)
+	$(SWIFT) build --build-tests --scratch-path .build-long $(RELEASE_TEST_FLAGS)
 	PERDURE_KILLS=1600 PERDURE_LONG_VALUES=$${TMPDIR:-/tmp} PERDURE_KEYS=100000000 PERDURE_STEPS=1000000 \
-	$(if $(MODEL_CORPUS),PERDURE_MODEL_CORPUS="$(MODEL_CORPUS)") $(SWIFT) test --skip-build $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
+	$(if $(MODEL_CORPUS),PERDURE_MODEL_CORPUS="$(MODEL_CORPUS)") $(SWIFT) test --skip-build --scratch-path .build-long $(RELEASE_TEST_FLAGS) $(TEST_ARGS)
 
 # In a folder of its own, because counting makes programs slow. Profiles are merged here: the package
 # manager merges none if one is incomplete, and some tests kill a process or leave it no disk space.

@@ -13,7 +13,7 @@ struct GraphCrashTests {
 
   @Test("A power cut leaves a prefix of the saves, with all promised saves", arguments: GraphCrashSubject.all)
   func everyCrash(_ subject: GraphCrashSubject) async throws {
-    let plan = ProofPlan(seed: seed, scale: LongRun.isLong ? 0.0005 : 0.0002)
+    let plan = ProofPlan(seed: seed, scale: LongRun.isLong ? 0.0005 : LongRun.isOptimized ? 0.0002 : 0.0001)
     let campaign = CrashCampaign(only: subject)
     let tally = try #require(try await campaign.tallies(plan, .silent).first)
     print(CrashTally.table([tally]).joined(separator: "\n"), "PERDURE_SEED=\(seed)")

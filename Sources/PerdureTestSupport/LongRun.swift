@@ -1,23 +1,39 @@
 import PerdureFileIO
 
 /// The length of random tests. The tests are longer if `PERDURE_STEPS` is set, as `make test-long`
-/// does. They assert the same in both cases.
+/// does, and shorter in a debug build, which is several times slower. Each change is tested with
+/// optimisation too. All lengths have the same assertions.
 package enum LongRun {
   private static let steps = Environment.value(of: "PERDURE_STEPS").flatMap { Int($0) }
 
   /// Whether `PERDURE_STEPS` is set. If true, tests also run their long cases.
   package static var isLong: Bool { steps != nil }
 
+  #if DEBUG
+    package static let isOptimized = false
+    /// A debug build runs one of so many cases.
+    private static let divisor = 4
+  #else
+    /// Whether the tested code is optimised. If false, tests that take a minute otherwise are
+    /// skipped.
+    package static let isOptimized = true
+    private static let divisor = 1
+  #endif
+
   /// Returns `usual`, or `long` in a long run.
   package static func count(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
 
   /// Returns the number of runs with `stepCount` steps each: `usual`, or in a long run the number
-  /// of runs that together have about `PERDURE_STEPS` steps. A debug build makes half as many usual
-  /// runs: it is several times slower, and each change is also tested with optimisation.
+  /// of runs that together have about `PERDURE_STEPS` steps.
   package static func count(_ usual: Int, of stepCount: Int) -> Int {
-    #if DEBUG
-      let usual = max(1, usual / 2)
-    #endif
-    return steps.map { max(1, $0 / stepCount) } ?? usual
+    steps.map { max(1, $0 / stepCount) } ?? count(usual)
+  }
+
+  /// Returns `usual`, or a part of it in a debug build.
+  package static func count(_ usual: Int) -> Int { max(1, usual / divisor) }
+
+  /// Returns all cases, or a random part of them in a debug build.
+  package static func cases<Case>(_ all: [Case], _ random: inout SeededGenerator) -> [Case] {
+    divisor == 1 ? all : all.filter { _ in Int.random(in: 0..<divisor, using: &random) == 0 }
   }
 }

@@ -143,7 +143,9 @@ private let decoders: [any LZ4BlockDecoding.Type] = [LZ4Block.self, LZ4BlockDeco
   @Test(
     "The decoders agree for all lengths of the last sequences, and for all output lengths", arguments: 0...24)
   func endOfBlock(firstLiterals: Int) {
-    for (matchLength, tail) in (0...40).flatMap({ match in (0...16).map { (match, $0) } }) {
+    var random = SeededGenerator(seed: seed &+ UInt64(firstLiterals))
+    let lengths = (0...40).flatMap { match in (0...16).map { (match, $0) } }
+    for (matchLength, tail) in LongRun.cases(lengths, &random) {
       var block = [UInt8(min(firstLiterals, 15) << 4 | min(matchLength, 15))]
       if firstLiterals >= 15 { block.append(UInt8(firstLiterals - 15)) }
       block += (0..<firstLiterals).map { UInt8($0) } + [2, 0]

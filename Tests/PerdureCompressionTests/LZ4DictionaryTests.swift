@@ -70,7 +70,7 @@ struct LZ4DictionaryTests {
     let dictionary = sample(500, using: &random)
     let value = sample(Int.random(in: 0...700, using: &random), using: &random)
     let whole = try #require(encoded(value, dictionary))
-    for room in 0...(whole.count + 4) {
+    for room in LongRun.cases(Array(0...(whole.count + 4)), &random) {
       let block = encoded(value, dictionary, room: room)
       if room < whole.count { #expect(block == nil) } else { #expect(block == nil || block == whole) }
     }
@@ -113,7 +113,7 @@ struct LZ4DictionaryTests {
   func damaged(_ part: Int) throws {
     var random = SeededGenerator(seed: seed &* 1_000 &+ UInt64(part))
     let dictionary = sample(300, using: &random)
-    for round in 0..<1_000 {
+    for round in 0..<LongRun.count(1_000) {
       let value = sample(Int.random(in: 0...400, using: &random), using: &random)
       let block = mutated(try #require(encoded(value, dictionary)), using: &random)
       let other = round % 3 == 0 ? Array(dictionary.prefix(7)) : dictionary

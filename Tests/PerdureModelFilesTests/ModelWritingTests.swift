@@ -84,7 +84,7 @@ struct ModelWritingTests {
   @Test("Random models are equal after they are written to files and read")
   func roundTrip() throws {
     var models = RandomModels(random: SeededGenerator.forTest("models written and read"))
-    for number in 0..<500 {
+    for number in 0..<LongRun.count(500) {
       let model = try models.model()
       let bytes = try ModelDocument(model).bytes()
       let again = try ModelDocument(bytes, file: "contents").managedObjectModel()
@@ -101,7 +101,7 @@ struct ModelWritingTests {
   @Test("Random model files are equal after their models were stored and decoded")
   func throughStores() throws {
     var models = RandomModels(random: SeededGenerator.forTest("model files through stores"))
-    for number in 0..<500 {
+    for number in 0..<LongRun.count(500) {
       let place: Comment = "model \(number), PERDURE_SEED=\(models.random.seed)"
       let bytes = try ModelDocument(models.model()).bytes()
       let model = try ModelDocument(bytes, file: "contents").managedObjectModel()

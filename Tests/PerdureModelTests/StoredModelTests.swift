@@ -96,14 +96,14 @@ struct StoredModelTests {
     for length in 0..<bytes.count {
       #expect(throws: ModelError.self) { try StoredModel(decoding: Array(bytes[..<length])) }
     }
-    for offset in bytes.indices {
+    for offset in LongRun.cases(Array(bytes.indices), &random) {
       for value in [0, 1, 255, bytes[offset] ^ UInt8(1 << Int.random(in: 0..<8, using: &random))] {
         var changed = bytes
         changed[offset] = value
         readBack(changed, seed)
       }
     }
-    for _ in 0..<2_000 {
+    for _ in 0..<LongRun.count(2_000) {
       var changed = bytes
       for _ in 0...Int.random(in: 0..<8, using: &random) {
         changed[Int.random(in: 0..<changed.count, using: &random)] = UInt8(

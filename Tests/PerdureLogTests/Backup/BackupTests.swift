@@ -52,15 +52,15 @@ struct BackupTests {
     try body { allowed.withLock { $0 += 40 } }
   }
 
-  @Test("Each of a hundred backups beside four writers passes verification and has a prefix of the commits")
-  func hundredBackups() throws {
+  @Test("Each backup beside four writers passes verification and has a prefix of the commits")
+  func besideWriters() throws {
     let disk = InMemoryFileSystem()
     var options = BackedUpStore.options(disk)
     options.compactionGarbageRatio = 0.05
     let subject = try BackedUpStore(options)
     var last: UInt64 = 0
     try whileWriting(subject) { goOn in
-      for round in 0..<100 {
+      for round in 0..<LongRun.count(100) {
         goOn()
         let before = subject.store.snapshot().sequence
         let report = try subject.store.backup(to: "/backup", options: unpaced)

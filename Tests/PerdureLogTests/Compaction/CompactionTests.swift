@@ -120,7 +120,7 @@ struct CompactionTests {
 
   @Test("In random histories, compactions and openings change neither snapshots nor the newest state")
   func model() throws {
-    for round in 0..<12 as Range<UInt64> {
+    for round in 0..<UInt64(LongRun.count(12)) {
       let seed = SeededGenerator(seed: seed).derived(round).seed
       try CompactionRun(seed: seed).run()
     }

@@ -87,7 +87,7 @@ struct OrderedTreeModelTests {
     let arena = NodeArena()
     var tree = OrderedTree()
     var model: [[UInt8]: UInt64] = [:]
-    for round in 0..<UInt64(4) {
+    for round in 0..<UInt64(LongRun.count(4)) {
       let keys = (0..<1000).map { _ in shape.makeKey(&random) }
         .sorted { $0.lexicographicallyPrecedes($1) }
       withUnsafeMutablePointer(to: &tree) { tree in

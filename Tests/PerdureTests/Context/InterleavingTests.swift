@@ -242,12 +242,14 @@ struct InterleavingTests {
   /// Runs the plays of each pair of programs on one store of the engine. In the first run, refused
   /// saves are not retried. Plays with a refused save then run again, with a retry.
   private func runAll(
-    _ programs: [[Edit]], _ plays: (_ first: [Edit], _ second: [Edit]) -> [Play]
+    _ programs: [[Edit]], _ random: SeededGenerator,
+    _ plays: (_ first: [Edit], _ second: [Edit]) -> [Play]
   ) throws {
     let container = try Staff.container(.engine)
+    var random = random
     for first in programs.indices {
       for second in first..<programs.count {
-        let plays = plays(programs[first], programs[second])
+        let plays = LongRun.cases(plays(programs[first], programs[second]), &random)
         let refused = try run(plays, in: container, retries: false)
         _ = try run(refused, in: container, retries: true)
       }
@@ -274,14 +276,14 @@ struct InterleavingTests {
   @Test("Three edits of two contexts with a save for each edit are correct in all interleavings")
   func savesAfterEachEdit() throws {
     let turns = Play.merges(3)
-    try runAll(Edit.ordered) { first, second in
+    try runAll(Edit.ordered, .forTest("interleaved saves")) { first, second in
       turns.map { .savedEach([first, second], $0) }
     }
   }
 
   @Test("Three edits of two contexts with one save for all are correct in all interleavings")
   func savesAtTheEnd() throws {
-    try runAll(Edit.ordered) { first, second in
+    try runAll(Edit.ordered, .forTest("interleaved edits")) { first, second in
       Play.savesFirst.map { .savedAtOnce([first, second], $0) }
     }
   }
@@ -292,7 +294,7 @@ struct InterleavingTests {
   func drawn() throws {
     var random = SeededGenerator.forTest("interleavings")
     let (ofThree, ofFour) = (Play.merges(3), Play.merges(4))
-    try runAll(Edit.sets) { first, second in
+    try runAll(Edit.sets, .forTest("drawn interleavings")) { first, second in
       func edits() -> [[Edit]] { [first.shuffled(using: &random), second.shuffled(using: &random)] }
       return ofThree.map { .savedEach(edits(), $0) } + ofFour.map { .savedAtOnce(edits(), $0) }
     }

@@ -15,11 +15,11 @@ struct FetchExecutorTests {
     let kinds = ["scan", "references", "index", "join", "pathOrder", "countOrder", "union", "lead"]
     // The test proves nothing about an access path that no query used. It continues until queries
     // have used all of them.
-    for round in 0..<20 where round < 3 || kinds.contains(where: { used[$0] == nil }) {
+    for round in 0..<20 where round < LongRun.count(3) || kinds.contains(where: { used[$0] == nil }) {
       let objects = try TestGraph.objects(&random)
       for indexed in [true, false] {
         let graph = try TestGraph(objects, indexed: indexed)
-        for _ in 0..<250 {
+        for _ in 0..<LongRun.count(250) {
           var generator = RandomPredicate(graph.schema, SeededGenerator(seed: random.next()))
           let query = generator.query(graph.schema.entity(named: random.pick(Self.entities))!)
           for plan in try AllPlans(graph: graph, query: query).compared() {
