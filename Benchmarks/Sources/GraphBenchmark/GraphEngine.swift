@@ -24,12 +24,12 @@ protocol GraphEngine: AnyObject {
   func open(_ durability: SaveDurability) throws
   func close() throws
 
-  /// Prepares a workload, without measurement. For `traverseAgain` it reads the objects that will
-  /// be traversed.
+  /// Prepares a workload, without measurement. `PerdureGraph` reads the objects of `traverseAgain`
+  /// here. The other engines need no preparation.
   func prepare(_ workload: Workload, _ script: Script) throws
 
   /// Runs a workload. The store is closed before the workload `open`, and open before all other
-  /// workloads. Only `traverseAgain` finds objects in memory.
+  /// workloads. Only `traverseAgain` may find objects of a store in memory.
   func perform(_ workload: Workload, _ script: Script) throws -> Answer
 
   /// The complete content, read through the engine. It has the workers with their companies,

@@ -23,7 +23,7 @@ struct CountCommand: ParsableCommand {
 /// Prints the titles of all scenarios.
 struct ListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Print the titles of all rows.")
+    commandName: "list", abstract: "Print the titles of all scenarios.")
 
   func run() {
     for scenario in Scenario.all { print(scenario.title) }

@@ -32,7 +32,7 @@ struct Scenario: Sendable {
   private static var besidePending: [Scenario] {
     (paths + relations + contexts).flatMap { path in
       Pending.all.map { pending in
-        // With many changes, an operation may run for tens of millions of instructions.
+        // With many changes, an operation may run for more than ten million instructions.
         let repetitions = pending.count < 1_000 ? path.repetitions : max(1, path.repetitions / 10)
         return Scenario(path.operation, beside: pending, repetitions: repetitions, path.makeBody)
       }

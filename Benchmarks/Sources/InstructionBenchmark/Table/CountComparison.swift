@@ -10,7 +10,8 @@ struct CountComparison: Equatable {
     /// Nil if the later table lacks the row.
     let after: Double?
 
-    /// The change in percent of the earlier count; nil if it has no value.
+    /// The change in percent of the earlier count. Nil if a table lacks the row, or if the earlier
+    /// count is 0.
     var percent: Double? {
       guard let before, let after, before != 0 else { return nil }
       return (after - before) / before * 100

@@ -13,13 +13,15 @@ struct OpeningCommand: ParsableCommand {
   @Option(help: "Records of 100 bytes.")
   var records = 1_000_000
 
-  @Option(help: "Uniform updates after the checkpoint that is timed.")
+  @Option(help: "Uniform updates before each checkpoint that is timed.")
   var updates = 280_000
 
   @Option(help: "Uniform updates with the usual policy for checkpoints.")
   var manyUpdates = 4_000_000
 
-  @Option(help: "The number of openings; medians are shown.")
+  @Option(
+    help:
+      "The number of openings; medians are shown. Openings without the index file and checkpoints: always 3.")
   var rounds = 9
 
   @Option(help: "An existing folder on the disk to measure.")
@@ -30,7 +32,8 @@ struct OpeningCommand: ParsableCommand {
 
   func validate() throws {
     guard records >= 1000, updates > 0, manyUpdates >= 0, rounds > 0 else {
-      throw ValidationError("--records must be at least 1000; the other counts must be at least 1.")
+      throw ValidationError(
+        "--records must be at least 1000, --updates and --rounds at least 1, and --many-updates at least 0.")
     }
   }
 

@@ -2,8 +2,8 @@ import ArgumentParser
 
 /// The parts of a run.
 enum Part: String, CaseIterable, ExpressibleByArgument {
-  /// All workloads with a million records, or 250,000 records for values of 1 KiB, in several
-  /// rounds.
+  /// All workloads except those of `steady`, in several rounds. By default with a million records,
+  /// or 250,000 records for values of 1 KiB.
   case main
   /// A store that is overwritten repeatedly, in one round. Perdure also runs it with the number of
   /// records of `large`.
@@ -20,7 +20,7 @@ struct Turn {
 }
 
 /// Determines the turns and their order. The first rounds of all turns precede all second rounds.
-/// So if the time is over too early, the results have all rows, with fewer rounds.
+/// So if the time limit ends the run early, the results have all rows, with fewer rounds.
 struct Schedule {
   var parts: [Part]
   var shapes: [Shape]
@@ -29,7 +29,7 @@ struct Schedule {
   var engines: [EngineName]?
   var records: Int
   var largeRecords: Int
-  /// The number of operations for records of 100 bytes. Records of 1 KiB have half of it.
+  /// The maximum number of operations for records of 100 bytes. Records of 1 KiB have half of it.
   var operations: Int
   var durableCommits: Int
   var rounds: Int

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Runs trials of several engines in turn, each in a separate process, and compares their results.
+/// Runs trials of several engines in turn, each in two separate processes, and compares their
+/// results. The first process is killed, and the second opens the store again.
 struct Comparison {
   /// The folder in which stores are made and removed.
   var folder: URL
@@ -11,8 +12,8 @@ struct Comparison {
   struct Outcome {
     /// The measurements of each engine and workload.
     var measurements: [Measurement] = []
-    /// The engines that failed, or whose results differed from those of earlier engines. They have
-    /// no measurements.
+    /// Messages about engines that failed, or whose results differed from those of earlier engines.
+    /// These engines have no measurements.
     var failures: [String] = []
   }
 
@@ -45,8 +46,8 @@ struct Comparison {
     let values = try folder.resourceValues(forKeys: [.volumeAvailableCapacityKey])
     guard let available = values.volumeAvailableCapacity, available < turn.diskBytesMax else { return }
     throw EngineError(
-      "\(folder.path) has \(available >> 20) MiB free, and \(turn.plan.records) records may take "
-        + "\(turn.diskBytesMax >> 20): give --folder, or fewer records")
+      "\(folder.path) has \(available >> 20) MiB free, but \(turn.plan.records) records may take "
+        + "\(turn.diskBytesMax >> 20) MiB. Use another --folder, or fewer records")
   }
 
   private func trial(of engine: EngineName, _ plan: TrialPlan) throws -> TrialOutput {
@@ -89,7 +90,9 @@ struct Comparison {
         continue
       }
       guard other.sum == sum else {
-        throw EngineError("\(name): \(engine.rawValue) has \(sum), \(other.engine) has \(other.sum)")
+        throw EngineError(
+          "\(name): the checksum of \(engine.rawValue) is \(sum), but that of \(other.engine) is \(other.sum)"
+        )
       }
     }
   }
