@@ -3,7 +3,7 @@ import Foundation
 import PerdureLog
 import PerdureProving
 
-/// The command of the process that the campaign `kills` starts and kills.
+/// The command that the child processes of the `kills` campaign run.
 struct KillChildCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "kill-child", shouldDisplay: false)
 
@@ -25,7 +25,9 @@ struct KillChildCommand: ParsableCommand {
     case .readNothing: KillChild.readNothing()
     case .fill: try KillChild.fill(directory)
     case .write, .writeEarly:
-      guard let durability = Durability(rawValue: durability) else { throw ValidationError("No durability") }
+      guard let durability = Durability(rawValue: durability) else {
+        throw ValidationError("\(self.durability) is not the number of a durability.")
+      }
       try KillChild.write(directory, seed: seed, durability, isEarly: role == .writeEarly)
     }
   }

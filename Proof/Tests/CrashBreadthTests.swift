@@ -12,7 +12,7 @@ struct CrashBreadthTests {
     #expect(found.contains("0 disks were tried, of 100"))
     #expect(found.contains { $0.hasSuffix("which is less than a tenth") })
     #expect(found.filter { $0.hasPrefix("no disk had") }.count == 4)
-    #expect(found.filter { $0.hasPrefix("no disk has lost") }.count == CrashLoss.allCases.count)
+    #expect(found.filter { $0.hasPrefix("no power cut had a loss") }.count == CrashLoss.allCases.count)
     #expect(found.filter { $0.hasPrefix("no write was torn") }.count == 2)
   }
 

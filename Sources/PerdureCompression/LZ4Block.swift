@@ -9,7 +9,7 @@ package enum LZ4Block: LZ4BlockDecoding {
   package static let inputSizeLimit = 0x7E00_0000
 
   /// The maximum size of the block for an input of `inputSize` bytes. Incompressible input grows by
-  /// 1/255 plus 16 bytes.
+  /// at most 1/255 of its length plus 16 bytes.
   ///
   /// - Parameter inputSize: 0...`inputSizeLimit`.
   package static func compressedSizeLimit(ofInput inputSize: Int) -> Int {
@@ -23,8 +23,8 @@ package enum LZ4Block: LZ4BlockDecoding {
   /// - Parameters:
   ///   - input: At most `inputSizeLimit` bytes.
   ///   - output: The buffer for the block. `compressedSizeLimit(ofInput:)` bytes are always enough.
-  ///   - acceleration: 1 compresses best. Each further step makes the block about 3 % longer, and
-  ///     compression faster.
+  ///   - acceleration: 1 compresses best. Each further step makes compression about 3 % faster, and
+  ///     the block longer.
   /// - Returns: The size of the block in bytes, at least 1.
   /// - Throws: `.outputTooSmall` (the contents of `output` are then unspecified), `.tooLarge`,
   ///   `.unsupported` if this build has no liblz4.
@@ -102,7 +102,9 @@ package enum LZ4Block: LZ4BlockDecoding {
         Int32(reach))
       guard result >= 0 else {
         // On failure liblz4 returns -(offset) - 1.
-        throw CompressionError(.damaged, at: -1 - Int(result), "The LZ4 block is damaged or does not fit")
+        throw CompressionError(
+          .damaged, at: -1 - Int(result),
+          "The LZ4 block is damaged, or its content does not fit in the output")
       }
       return Int(result)
     }

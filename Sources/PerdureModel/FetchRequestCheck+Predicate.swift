@@ -32,7 +32,8 @@ extension FetchRequestCheck {
     }
     guard !comparison.variablesOfSource.isEmpty, !canEqual(left, right) else { return }
     note(
-      "\(comparison.shortDescription) compares \(words(left)) with \(words(right)), which it never equals.",
+      "\(comparison.shortDescription) compares \(words(left)) with \(words(right)): "
+        + "values of these types are never equal.",
       "Compare values of one type.")
   }
 
@@ -91,7 +92,7 @@ extension FetchRequestCheck {
   private mutating func checkIsSupported(_ base: FetchExpression) {
     guard source != nil, base.variables.contains(FetchedPropertyDescription.sourceVariable) else { return }
     note(
-      "The predicate reads properties of \(base.shortDescription).",
+      "The predicate cannot read properties of \(base.shortDescription).",
       "Write a path from $FETCH_SOURCE, such as $FETCH_SOURCE.messages.size, or ask for the fetched objects.")
   }
 

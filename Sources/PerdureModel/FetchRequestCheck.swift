@@ -86,8 +86,11 @@ struct FetchRequestCheck {
     let text = FetchExpression.keyPath(order.path).shortDescription
     switch end {
     case .any, .value: break
-    case .many: note("\(text) has any number of values.", "Sort by one value, or by @count.")
-    case .object, .composite: note("\(text) has no order.", "Sort by an attribute of it.")
+    case .many: note("The sort key \(text) has any number of values.", "Sort by one value, or by @count.")
+    case .object, .composite:
+      note(
+        "The sort key \(text) is an object or a composite attribute, which has no order.",
+        "Sort by an attribute of it.")
     }
   }
 

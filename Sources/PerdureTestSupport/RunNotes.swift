@@ -1,6 +1,6 @@
 import PerdureFileIO
 
-// After a trap, a kill or a hang there is no report, and a run with a new seed could not be
+// After a trap, a kill or a hang there is no report. Without its seed, the run could not be
 // repeated. Therefore each exploration and each sweep writes its next step into a line of a file,
 // before the step. This write of a few hundred bytes is cheap compared with a check that opens a
 // store. The file is removed when the last run ends. It remains if the process ends during a run.
@@ -38,7 +38,8 @@ final class RunNotes: Sendable {
         try? fileSystem.remove(path)
         state.file = try? fileSystem.open(path, .create)
         if state.file != nil, !state.isAnnounced {
-          announce("PerdureTestSupport: if this process traps or hangs, \(path) has the seed and the place.")
+          announce(
+            "PerdureTestSupport: if this process traps or hangs, \(path) has the seed and the last step.")
           state.isAnnounced = true
         }
       }

@@ -75,7 +75,7 @@ struct TemplateDescriptionTests {
   }
 
   @Test(
-    "Nil selects objects where == or != compares a variable with a value that can be absent",
+    "A variable may be nil if == or != compares it with a value that can be absent",
     arguments: [
       ("born == $x", true), ("$x != born", true), ("company == $x", true), ("company.name == $x", true),
       ("address.number == $x", true), ("ANY company.workers.born == $x", true),
@@ -95,7 +95,7 @@ struct TemplateDescriptionTests {
     #expect(found == ["n": "an int64"])
   }
 
-  @Test("A variable that is compared with two types of values is an error of the model")
+  @Test("A variable that is compared with two incompatible types is an error of the model")
   func conflict() {
     #expect(
       messages("name == $x AND born == $x") == [
@@ -130,8 +130,9 @@ struct TemplateDescriptionTests {
       found.map(\.message) == [
         "The limit -1 is impossible.", "Worker has no property \"nmae\".",
         "Worker.mood is transient, so no store has its values.",
-        "\"size\" is read from a value of type int32, which has no properties.", "company has no order.",
-        "company.workers.age has any number of values.",
+        "\"size\" is read from a value of type int32, which has no properties.",
+        "The sort key company is an object or a composite attribute, which has no order.",
+        "The sort key company.workers.age has any number of values.",
         "The path company.name to prefetch does not end at a relationship.",
       ])
   }
@@ -175,7 +176,7 @@ struct FetchedPropertyDescriptionTests {
   }
 
   @Test(
-    "The predicate of a fetched property can name the owner, its paths, and its user info",
+    "A fetched property's predicate can name the owner, the owner's paths, and the property's user info",
     arguments: [
       "company == $FETCH_SOURCE", "salary > $FETCH_SOURCE.wage", "$FETCH_SOURCE.workers CONTAINS SELF",
       "name == $FETCHED_PROPERTY.userInfo.key", "born > $FETCH_SOURCE.seen AND age > 3",
@@ -200,19 +201,19 @@ struct FetchedPropertyDescriptionTests {
       messages("name == $FETCHED_PROPERTY.name") == ["$FETCHED_PROPERTY.name is not a value."])
     #expect(
       messages("born > $FETCH_SOURCE.wage") == [
-        "born > $FETCH_SOURCE.wage compares a date with a double, which it never equals."
+        "born > $FETCH_SOURCE.wage compares a date with a double: values of these types are never equal."
       ])
     #expect(
       messages("SUBQUERY($FETCH_SOURCE.workers, $w, $w.age > age).@count > 0") == [
-        "The predicate reads properties of $FETCH_SOURCE.workers."
+        "The predicate cannot read properties of $FETCH_SOURCE.workers."
       ])
     #expect(
       messages("$FETCH_SOURCE.workers[0].age > age") == [
-        "The predicate reads properties of $FETCH_SOURCE.workers[0]."
+        "The predicate cannot read properties of $FETCH_SOURCE.workers[0]."
       ])
     #expect(
       messages("SELF == $FETCH_SOURCE") == [
-        "SELF == $FETCH_SOURCE compares a Worker with a Company, which it never equals."
+        "SELF == $FETCH_SOURCE compares a Worker with a Company: values of these types are never equal."
       ])
   }
 

@@ -23,10 +23,12 @@ package enum CrashBreadth {
       found.append("\(tally.name) has more than a twentieth of all disks")
     }
     for loss in CrashLoss.allCases where !sum.matrix.losses.contains(loss) {
-      found.append("no disk has lost: \(loss.rawValue)")
+      found.append("no power cut had a loss of kind \(loss.rawValue)")
     }
     if sum.shared.inPrograms == 0 || sum.shared.afterCuts == 0 {
-      found.append("no backup shared a file with an earlier one, in programs or after cuts")
+      found.append(
+        "backups shared \(sum.shared.inPrograms) bytes in programs and \(sum.shared.afterCuts) after cuts; "
+          + "both must be above 0")
     }
     for sector in tornSectors where sum.tornBySector[sector] ?? 0 == 0 {
       found.append("no write was torn at sectors of \(sector) bytes")

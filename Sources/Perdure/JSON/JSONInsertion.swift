@@ -100,7 +100,7 @@ struct JSONInsertion {
     if case .new(index) = place {
       guard object.shape.schema.isAbstract else { return }
       throw .json(
-        at: object.path, "\(object.shape.name) is abstract. Name a sub-entity with the key \"entity\"")
+        at: object.path, "\(object.shape.name) is abstract. Name a subentity with the key \"entity\"")
     }
     let found = shape(of: place)
     guard graph.isKind(found.number, of: object.shape.number) else {

@@ -81,7 +81,7 @@ final class JSONReading {
     else {
       throw Self.error(
         container.codingPath + [JSONMapping.entityKey],
-        "\"\(name.shortened)\" is not \(expected.name) or a sub-entity of it")
+        "\"\(name.shortened)\" is not \(expected.name) or a subentity of it")
     }
     return shape
   }

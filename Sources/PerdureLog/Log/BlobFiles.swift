@@ -165,7 +165,9 @@ extension BlobReference {
   /// Reads the reference in a `blob` record.
   init(in record: Record) throws(StoreError) {
     do { self = try BlobReference(reading: record.value) } catch {
-      throw StoreError(.corruption, "\(error); nothing was changed: restore the value", at: "a blob record")
+      throw StoreError(
+        .corruption, "\(error). Nothing was changed. Put the value again, or restore a backup",
+        at: "a blob record")
     }
   }
 }

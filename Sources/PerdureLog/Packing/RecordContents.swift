@@ -1,10 +1,11 @@
 import PerdureCompression
 import PerdureFormat
 
-/// Reads the value of a record. Only this code depends on the places where values can be stored.
+/// Reads the value of a record, wherever the value is stored.
 ///
-/// Most values are in the record. For these, the other cases cost one test. Other values are in a
-/// blob file, or LZ4 unpacks them into memory that is valid during the call.
+/// Most values are plain: they are in the record and need no decoding. For them, the check for
+/// other kinds costs one comparison. Other values are in a blob file, or LZ4 unpacks them into
+/// memory that is valid during the call.
 struct RecordContents: Sendable {
   let blobs: BlobFiles
   let dictionaries: DictionaryTable
@@ -16,7 +17,7 @@ struct RecordContents: Sendable {
     return try withValueElsewhere(of: record, body)
   }
 
-  /// Like `withValue`, for a record without a plain value.
+  /// Like `withValue`, for a packed record or a blob record.
   ///
   /// - Parameter opened: Keeps open the blob files that are read. If it is nil, the files are
   ///   closed.
@@ -30,7 +31,7 @@ struct RecordContents: Sendable {
     return try opened.withValue(of: reference, blobs, body)
   }
 
-  /// The value of a record without a plain value. Its bytes are valid while `opened` exists.
+  /// The value of a packed record or a blob record. Its bytes are valid while `opened` exists.
   ///
   /// - Parameter word: The record's address.
   @inline(never)
@@ -111,7 +112,8 @@ extension DictionaryTable {
   @inline(never)
   private static func damaged(_ reason: String, _ record: Record) -> StoreError {
     StoreError(
-      .corruption, "A packed value cannot be unpacked: \(reason); nothing was changed: restore the value",
+      .corruption,
+      "A packed value cannot be unpacked: \(reason). Nothing was changed. Put the value again, or restore a backup",
       at: "a record of keyspace \(record.header.keyspace)")
   }
 }

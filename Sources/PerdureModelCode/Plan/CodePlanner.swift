@@ -6,12 +6,12 @@ struct CodePlanner {
   let hints: ModelCodeHints
   let options: ModelCodeOptions
   private(set) var problems: [ModelCodeProblem] = []
-  /// The classes by entity, without those of entities that have no class.
+  /// The class name of each entity that has a class, by entity name.
   private var classNames: [String: String] = [:]
   private var entityCode: [String: EntityCode] = [:]
   private var properties: [String: [PlannedProperty]] = [:]
   private var composites: [String: PlannedComposite] = [:]
-  /// The modules of classes that are not generated, by the names of these classes.
+  /// The modules of classes that another module declares, by class name.
   private var importedModules: [String: String] = [:]
   private var hasProgramTypes = false
   /// The entities from which others inherit.
@@ -24,7 +24,8 @@ struct CodePlanner {
     superentities = Set(model.entities.compactMap(\.superentityName))
   }
 
-  /// The class names of entities that have no class of their own.
+  /// The names of base classes. An entity with one of them has no class name of its own in the
+  /// model.
   private static let baseClasses: Set<String> = ["ManagedObject", "NSManagedObject"]
 
   /// Makes the plan. The plan is complete only if `problems` is empty.
@@ -36,8 +37,8 @@ struct CodePlanner {
     let namespace = SwiftName.identifier(of: modelName)
     if namespace == nil {
       report(
-        .syntax, at: (nil, nil), "The name \"\(modelName)\" of the model has no letter.",
-        remedy: "Rename the model, or give another name.")
+        .syntax, at: (nil, nil), "The name \"\(modelName)\" of the model has no letter, digit or underscore.",
+        remedy: "Rename the model, or pass another name for it.")
     }
     return CodePlan(
       modelName: modelName, namespace: "\(namespace ?? "")Model", model: model, options: options,

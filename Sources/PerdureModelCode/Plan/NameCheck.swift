@@ -93,7 +93,8 @@ struct NameCheck {
     for template in plan.model.fetchRequestTemplates.sorted(by: { $0.name < $1.name }) {
       guard let function = SwiftName.function(of: template.name) else {
         report(
-          "The name of the fetch request template has no letter.", at: .template(template.name),
+          "The name of the fetch request template has no letter, digit or underscore.",
+          at: .template(template.name),
           remedy: "Rename it.")
         continue
       }

@@ -86,7 +86,9 @@ private enum Bank {
     for id in 0...largeAccount {
       guard let value = try snapshot.value(id: id, in: rows) else { return "account \(id) is gone" }
       sum += amount(value)
-      guard value.dropFirst(8).allSatisfy({ $0 == UInt8(id) }) else { return "account \(id) is another's" }
+      guard value.dropFirst(8).allSatisfy({ $0 == UInt8(id) }) else {
+        return "account \(id) has a value of another account"
+      }
     }
     if sum != total { return "the sum is \(sum)" }
     let entries = try snapshot.count(in: index)
@@ -102,7 +104,9 @@ private enum Bank {
     for _ in 0..<rounds {
       try store.refresh()
       let snapshot = store.snapshot()
-      if snapshot.sequence < last { throw Complaint("commit \(snapshot.sequence) after \(last)") }
+      if snapshot.sequence < last {
+        throw Complaint("a refresh went from commit \(last) back to commit \(snapshot.sequence)")
+      }
       last = snapshot.sequence
       for state in [first, snapshot] {
         if let complaint = try complaint(state, store) {
@@ -180,7 +184,8 @@ struct KilledProcessTests {
     }
   }
 
-  @Test("A second writer is refused with the holder's name, and opens after the holder is killed")
+  @Test(
+    "The error for a second writer names the holder's process; opening succeeds after the holder is killed")
   func secondWriter() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("s.perdure")
