@@ -18,8 +18,8 @@ package enum GraphCrashWorld: Sendable {
 
   package enum MarketEdit: Sendable, CaseIterable {
     case found, rename, dissolve, rent, leave, move, earn, weigh, place, replace
-    /// A long value is set, removed, or replaced by a value of another length. All lengths are
-    /// close to the minimum length of values with files.
+    /// A long value is set, removed, or replaced by a value of another length. Most lengths are
+    /// near the threshold at which a value gets its own file.
     case paint, unpaint, tell
   }
 

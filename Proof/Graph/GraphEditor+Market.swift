@@ -46,8 +46,8 @@ extension GraphEditor {
   /// A name. There are so few names that two objects sometimes have the same one.
   private mutating func name() -> String { "Market \(number(0..<60))" }
 
-  /// A length close to the minimum length of values with files, and sometimes a much greater
-  /// length.
+  /// A length near the threshold at which a value gets its own file, or sometimes a much greater
+  /// one.
   private mutating func length() -> Int {
     number(0..<4) == 0 ? number(2000..<9000) : number(700..<1500)
   }

@@ -15,8 +15,8 @@ struct GraphEditor {
 
   /// Makes a few edits, and saves them.
   ///
-  /// - Returns: False if there was nothing to save, or if an edit broke a rule and the save was
-  ///   refused.
+  /// - Returns: False if there was nothing to save, or if a uniqueness constraint refused the save
+  ///   and the edits were rolled back.
   mutating func save() throws -> Bool {
     for _ in 0..<Int.random(in: 1...4, using: &random) { try edit() }
     guard context.hasChanges else { return false }

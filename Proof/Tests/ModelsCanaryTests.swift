@@ -4,8 +4,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Deliberately wrong stores. The tests show that the comparison of histories with a model detects
-/// errors.
+/// Runs histories on deliberately wrong stores (BrokenStores.swift). The tests show that the
+/// comparison of histories with a model detects errors.
 @Suite("Histories detect errors of a store")
 struct ModelsCanaryTests {
   @Test("A removal without effect is detected")
@@ -17,8 +17,8 @@ struct ModelsCanaryTests {
 
   @Test("A compaction that drops a needed tombstone is detected")
   func tombstone() throws {
-    // The first step that reads a restored key shows the error. Every byte of the store is as it
-    // was written.
+    // The first read of a removed key that reappears shows the error. Every byte of the store is as
+    // it was written.
     try expectCaught(DroppedTombstones(), notSaying: ["V1 at", "V2 at", "corruption"])
   }
 
@@ -36,7 +36,7 @@ struct ModelsCanaryTests {
   @Test("A compaction that loses a live record is detected")
   func compaction() throws { try expectCaught(LossyCompactions()) }
 
-  @Test("Right answers that differ under other options are detected")
+  @Test("An answer that depends on the options is detected, even if it agrees with the model")
   func unsteady() async throws {
     let seed = SeededGenerator.forTest("unsteady answers").seed
     let plan = ProofPlan(seed: seed, scale: 0.001)
@@ -65,7 +65,7 @@ struct ModelsCanaryTests {
     #expect(found?.what.contains("corruption") == isChecked)
   }
 
-  @Test("A failing history is shrunk to the steps that the failure needs, and fails again from its text")
+  @Test("A failing history is shrunk to at most four steps, and fails again when parsed from its description")
   func shrunk() throws {
     func reason(_ history: History) -> String? {
       do {
@@ -108,7 +108,7 @@ struct ModelsCanaryTests {
     #expect(!others.contains { found.what.contains($0) }, "\(found)")
   }
 
-  /// The violation of the first of many histories that fails.
+  /// The violation of the first history that fails; nil if none of 200 histories fails.
   private func failure(of subject: any HistorySubject) throws -> HistoryFailure? {
     let random = SeededGenerator.forTest("\(subject)")
     for number in 0..<200 as Range<UInt64> {

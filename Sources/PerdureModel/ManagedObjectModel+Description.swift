@@ -14,7 +14,7 @@ extension ManagedObjectModel: CustomStringConvertible {
 }
 
 extension EntityDescription: CustomStringConvertible {
-  /// The name, its parent, and its properties.
+  /// The name of the entity, its superentity, whether it is abstract, and its properties.
   public var description: String {
     let notes = [superentityName, isAbstract ? "abstract" : nil].compactMap { $0 }
     let head = name + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")

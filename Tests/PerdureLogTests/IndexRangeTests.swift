@@ -27,8 +27,9 @@ struct IndexRangeTests {
     let reference: UInt64
   }
 
-  /// Puts objects, and defines an index of their values. The references begin with different bytes,
-  /// because the reference determines the position of a bound that is longer than a key.
+  /// Defines an index of values, and puts objects. A bound may be a key with further bytes. Its
+  /// position must not depend on the reference after that key, so the references begin with
+  /// different bytes.
   private static func entries(
     ofLength length: Int, in store: Store, _ random: inout SeededGenerator
   ) throws -> (DerivedIndex, [Entry]) {
@@ -77,7 +78,7 @@ struct IndexRangeTests {
         down.append(Entry(key: Array($0), reference: $1))
         return true
       }
-      // Expects only the results of the comparisons, because there may be hundreds of entries.
+      // Compares outside of `#expect`, so a failure does not print hundreds of entries.
       let agree = (up == wanted, down.reversed() == wanted)
       #expect(agree == (true, true), "\(lower) to \(upper ?? [])")
       #expect(try snapshot.count(in: index, range: range) == wanted.count)

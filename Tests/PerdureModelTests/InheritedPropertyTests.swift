@@ -31,7 +31,7 @@ struct InheritedPropertyTests {
     #expect(descriptions[0].superentityName == "Person")
   }
 
-  @Test("Descriptions are equal to their originals and can be used in another model")
+  @Test("Descriptions of a model equal those it was made from, and can be used in another model")
   func equality() throws {
     let model = try ManagedObjectModel(descriptions)
     #expect(
@@ -43,7 +43,7 @@ struct InheritedPropertyTests {
     #expect(model.entities[0].attributesByName["kind"] == nil)
   }
 
-  @Test("The lookup of inherited properties ends if the superentity becomes a subentity")
+  @Test("The lookup of inherited properties ends if an entity inherits from its own descendant")
   func circle() throws {
     var being = try #require(try ManagedObjectModel(descriptions).entitiesByName["Being"])
     being.superentityName = "Worker"

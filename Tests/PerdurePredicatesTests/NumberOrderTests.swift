@@ -4,7 +4,7 @@ import PerdureTestSupport
 import Testing
 
 @Suite("Order of numbers of all types") struct NumberOrderTests {
-  @Test("Every pair of numbers is ordered by their decimal values, with shortest decimals for small doubles")
+  @Test("Numbers of all types compare by decimal value; doubles below 2^53 by their shortest decimal")
   func places() throws {
     var random = SeededGenerator.forTest("places of numbers")
     for _ in 0..<60 {
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("The shortest decimals of doubles are in the order of the doubles and never cross an integer")
+  @Test("The shortest decimal of a double is less than that of the next double, and not less than its floor")
   func ascending() {
     var random = SeededGenerator.forTest("neighbouring reals")
     for _ in 0..<2_000 {
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("In arithmetic with a decimal, a double counts as its shortest decimal")
+  @Test("In arithmetic with a decimal, a double below 2^53 counts as its shortest decimal")
   func arithmetic() throws {
     for (format, expected) in [
       ("DECIMAL('9.99') + 0.01 == 10", true), ("DECIMAL('9.99') * 1.1 == DECIMAL('10.989')", true),
@@ -174,7 +174,8 @@ struct DecimalPlace {
       self.init(double.description)
       return
     }
-    // An integer: takes the 53 bits as an integer and doubles it `exponent - 52` times.
+    // The double is an integer. Starts with its significand as a 53-bit integer, and doubles it
+    // `exponent - 52` times.
     self.init(String(Int64(double.magnitude.significand * 0x1p52)))
     for _ in 0..<(Int(double.exponent) - 52) { double2() }
     isNegative = double < 0

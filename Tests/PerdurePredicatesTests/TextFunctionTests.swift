@@ -65,7 +65,7 @@ import Testing
     ] { #expect(TextFunction.parse(text) == nil, "\(text)") }
   }
 
-  @Test("Functions of invalid UTF-8 give valid UTF-8")
+  @Test("Functions that are applied to invalid UTF-8 give valid UTF-8")
   func hostileBytes() {
     var random = SeededGenerator.forTest("hostile bytes")
     for _ in 0..<500 {

@@ -10,7 +10,7 @@ struct InvariantLabelTests {
     return text.prefixMatch(of: item).map { String($0.output.1) }
   }
 
-  @Test("Every label is used in only one source file, or only in FORMAT.md")
+  @Test("Every label is defined in only one source file, or only in FORMAT.md")
   func unique() throws {
     var owners: [String: Set<String>] = [:]
     for file in try ["Sources", "Proof"].flatMap(Repository.swiftFiles) {

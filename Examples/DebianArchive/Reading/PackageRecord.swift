@@ -34,7 +34,8 @@ public struct PackageRecord: Sendable {
 extension PackageRecord {
   /// Reads a stanza. If the stanza has no name, it is reported and the result is nil.
   ///
-  /// Malformed parts are reported and skipped. The rest of the stanza is used.
+  /// Malformed tags and dependency clauses are reported and skipped. A malformed maintainer or size
+  /// is nil, without a report. The rest of the stanza is used.
   public init?(_ stanza: Stanza, report: (ArchiveProblem) -> Void) {
     guard let name = stanza.text("Package"), !name.isEmpty else {
       report(ArchiveProblem(place: stanza.place, message: "A stanza without a package name was left out."))

@@ -13,7 +13,7 @@ package import PerdurePredicates
 package struct FetchQuery: Sendable {
   /// The number of the entity.
   package var entity: UInt16
-  /// Whether objects of sub-entities are included.
+  /// Whether objects of subentities are included.
   package var includesSubentities = true
   package var predicate: FetchPredicate?
   package var order: [FetchOrder] = []

@@ -34,7 +34,7 @@ public struct FetchRequest<Root> {
   public var fetchLimit = 0
   /// The number of objects to skip at the beginning. Not negative.
   public var fetchOffset = 0
-  /// Whether the result includes objects of sub-entities.
+  /// Whether the result includes objects of subentities.
   public var includesSubentities = true
   /// Whether the result includes unsaved changes of the context. If so, limit and offset apply to
   /// the objects as the context shows them.

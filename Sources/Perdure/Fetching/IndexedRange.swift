@@ -9,7 +9,8 @@
 //   U2. Any other request, including an invalid one, is planned as usual.
 //   U3. The planner counts the entries of a range, and uses the range if a scan costs more.
 //       `IndexedRange` reads the entries without counting them first. If it finds more than the
-//       planner would accept, the planner runs after all.
+//       planner would accept, or more than `entriesMax`, the planner runs after all. A key of a
+//       unique index has no limit.
 
 internal import PerdurePredicates
 
@@ -27,7 +28,7 @@ struct IndexedRange {
   /// cost.
   private static let entriesMax = 1024
 
-  /// The range of a query; nil for other queries. O(length of the keys).
+  /// The range of a query; nil if the query needs the planner (U2). O(length of the keys).
   init?(_ query: FetchQuery, _ schema: StoreSchema) {
     guard query.order.isEmpty, query.offset == 0, let predicate = query.predicate,
       let (name, comparisons) = Self.comparisons(predicate),
@@ -105,7 +106,8 @@ struct IndexedRange {
   }
 
   /// The number of objects in a view, without reading their rows; nil if a plan must find them.
-  /// O(log n). A prefix adds O(m) for m entries with other characters than ASCII after it.
+  /// O(log n). A prefix adds O(m), where m entries have a non-ASCII character directly after the
+  /// prefix.
   func count(in view: any StateReader) throws -> Int? {
     try reading {
       guard let prefix else { return try view.entryCount(index, range) }
@@ -132,7 +134,7 @@ struct IndexedRange {
 /// its subentities.
 struct SearchColumn: Sendable {
   let kind: FieldKind
-  /// Whether the entity has no sub-entities with rows.
+  /// Whether the entity has no subentities with rows.
   let isAlone: Bool
   /// The unique index whose only component is the property.
   var uniqueIndex: StoreIndex?

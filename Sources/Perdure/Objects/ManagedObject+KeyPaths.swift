@@ -19,13 +19,13 @@ extension ManagedObject {
   /// A path through a to-many relationship gives an array of its objects' values, without absent
   /// values. A path through a to-one relationship without an object gives nil.
   ///
-  /// An operator reduces many values to one. It is before or after the attribute:
+  /// An operator combines many values. Its name is before or after the attribute:
   ///
   /// | operator | result |
   /// |---|---|
   /// | `@count` | the number of objects, or of values, as an `Int` |
   /// | `@sum` | `Int`, `Double` or `Decimal` by attribute; `Decimal` beyond 64 bits; 0 if empty |
-  /// | `@avg` | a `Double`, or a `Decimal` of decimals; nil without values |
+  /// | `@avg` | a `Double`; for decimals a `Decimal`; nil without values |
   /// | `@min`, `@max` | the least or greatest value in its own type; nil without values |
   /// | `@unionOfObjects` | an array of all values |
   /// | `@distinctUnionOfObjects` | an array of the distinct values |
@@ -34,9 +34,10 @@ extension ManagedObject {
   /// of a path are one flat array. `self` means the object itself, as in `books.year.@max.self`.
   ///
   /// The objects on the path must have the properties, as for `value(forKey:)`. An operator must be
-  /// one of these and follow a to-many relationship. An operator that calculates needs numbers. A
-  /// path has at most 100 names, and at most 16,777,216 values at each name. Any other path stops
-  /// the program with a message that quotes the name; `checkedValue(forKeyPath:)` throws instead.
+  /// named above, and follow a to-many relationship or a fetched property. An operator that
+  /// calculates needs numbers. A path has at most 100 names, and at most 16,777,216 values at each
+  /// name. Any other path stops the program with a message that quotes the name;
+  /// `checkedValue(forKeyPath:)` throws instead.
   ///
   /// - Complexity: O(n) for n values on the path. Reads the rows of their objects.
   public func value(forKeyPath path: String) -> Any? {
@@ -46,8 +47,8 @@ extension ManagedObject {
   /// The value at the end of a path that comes from outside of the program; see
   /// `value(forKeyPath:)`.
   ///
-  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if a property, operator or value on the path
-  ///   does not exist. 1550 if stored bytes on the path cannot be decoded.
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the path breaks a rule of
+  ///   `value(forKeyPath:)`. 1550 if stored bytes on the path cannot be decoded.
   public func checkedValue(forKeyPath path: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in
       try keyedValue(path: path, isChecked: true)

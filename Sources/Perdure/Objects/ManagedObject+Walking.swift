@@ -65,8 +65,9 @@ extension ManagedObject {
     }
   }
 
-  /// An empty walk, for a relationship of an object that is gone. If a key path is probed, notes
-  /// that it reads something other than a property with a value (`ProbedReads.noteOther`).
+  /// An empty walk, for a relationship of an object that is gone. If a key path is being probed
+  /// (KeyPathProbe.swift), notes that this key path reads something other than a property with a
+  /// value.
   @inline(never)
   func walkOfGone(_ core: ContextCore) -> SiblingWalk {
     core.reading.retirement.probedReads?.noteOther()

@@ -14,18 +14,18 @@ extension ObjectSeed: Sendable {}
 
 /// An object of the graph: one instance for one identity in one context.
 ///
-/// Subclasses declare properties, whose storage is here. An instance is made by `init(context:)`,
-/// which inserts a new object, or by the context, which returns the same instance for the same
-/// identity.
+/// Subclasses declare properties, and this class stores their values. An instance is made by
+/// `init(context:)`, which inserts a new object, or by the context, which returns the same instance
+/// for the same identity.
 ///
-/// An instance is at first a *fault*: it has its identity and no values. The first access to a
-/// property loads its row from the state of the store that the context sees. Properties cannot
-/// throw. If the row cannot be read, the object reads as having no values, and the next fetch or
-/// save of the context throws the error.
+/// An instance of a stored object is usually first a *fault*: it has its identity and no values.
+/// The first access to a property loads its row from the state of the store that the context sees.
+/// Properties cannot throw. If the row cannot be read, the object reads as having no values, and
+/// the next fetch or save of the context throws the error.
 ///
 /// A changed value is visible immediately in this context, also to its fetches. Other contexts see
-/// the value after a save, when they have advanced. Before `ManagedObjectContext.save()`, the store
-/// does not contain it.
+/// the value after a save, once they advance to a newer state of the store. Before
+/// `ManagedObjectContext.save()`, the store does not contain it.
 ///
 ///     let person = Person(context: context)
 ///     person.name = "Ada"
@@ -64,15 +64,16 @@ open class ManagedObject {
       if let transients { $0.transientState.drop(transients) }
       $0.willFree(self)
     }
-    // The values are released last, because they may be other objects, which are then freed.
+    // Releases the values last: a value may be another object, whose `deinit` also calls
+    // `willFree`.
     withExtendedLifetime(transients) {}
   }
 
   /// The description of this class's entity. Every class with accessors overrides it.
   ///
   /// A class without an override has the empty description, without a name. Such a class can be a
-  /// superclass of entity classes. It can also be the class of entities, if the container or the
-  /// descriptions of these entities name it. The properties of its objects are accessed by name.
+  /// superclass of entity classes. Entities can also use such a class, if the container or their
+  /// descriptions name it. The properties of its objects are accessed by name.
   ///
   /// Name other entities as text: two static descriptions that read each other wait forever. A
   /// container detects this and stops the program with a message. A program that reads such
@@ -108,7 +109,7 @@ open class ManagedObject {
   /// templates. `@Entity` writes them.
   open class var _fetchTemplateParameters: [String: [String: Any.Type]] { [:] }
 
-  /// The hooks that this class overrides: all of them, unless the class overrides this property.
+  /// The hooks that the context calls. A subclass has all hooks unless this property is overridden.
   /// `@Entity` writes the exact set. The context need not call a hook that is not in the set.
   open class var _lifeCycle: _LifeCycle { self == ManagedObject.self ? [] : .all }
 
@@ -116,9 +117,10 @@ open class ManagedObject {
   /// once, when it opens its store.
   ///
   /// If this is not overridden and the class overrides `validateValue(_:forKey:)`, a save validates
-  /// all properties except derived ones. It also skips unchanged relationships of an updated object
-  /// that are not part of its row. A class without `@Entity` counts as overriding
-  /// `validateValue(_:forKey:)`. A shorter list makes saves cheaper.
+  /// all properties except derived ones. For an updated object, it skips columns of an unchanged
+  /// row, transient attributes if none changed, and unchanged relationships outside the row. A
+  /// class without `@Entity` counts as overriding `validateValue(_:forKey:)`. A shorter list makes
+  /// saves cheaper.
   open class var validatedKeys: [String] { [] }
 
   /// The properties that the class validates with functions such as `validateAge(_:)`. For
@@ -193,13 +195,14 @@ open class ManagedObject {
 
   /// Checks whether the object may be saved for the first time. A save calls it after `willSave()`.
   ///
-  /// An error becomes part of the save's error, together with other errors. A `PerdureError` (see
-  /// `PerdureError.invalid`) adds its details; any other error has the code 1550 and is the
-  /// `cause`. The method may change objects; the save then restarts with `willSave()`.
+  /// An error becomes part of the save's error, together with other errors. A `PerdureError` adds
+  /// its details (see `PerdureError.invalid`), or one detail with its own code if it has none. Any
+  /// other error becomes the `cause` of a detail with code 1550. The method may change objects; the
+  /// save then restarts with `willSave()`.
   ///
-  /// The default checks the declared rules. Outside of a save, it also calls
+  /// The default checks the declared rules. If the context is not validating, it also calls
   /// `validateValue(_:forKey:)` for `validatedKeys` and sets the replacements. A save does both
-  /// itself, so overriding methods need not call the default.
+  /// itself. So an override must call `super` only if other code calls the method, such as a form.
   open func validateForInsert() throws {
     core.checkOwner()
     try core.saving.classValidation.validateByHand(self)
@@ -211,7 +214,8 @@ open class ManagedObject {
     try core.saving.classValidation.validateByHand(self)
   }
 
-  /// Checks whether the object may be deleted; like `validateForInsert()`.
+  /// Checks whether the object may be deleted. The default checks only the declared rules. Errors
+  /// have the same effect as in `validateForInsert()`.
   open func validateForDelete() throws {
     core.checkOwner()
     try core.saving.classValidation.checkRules(of: self)

@@ -2,9 +2,10 @@ import PerdureFormat
 
 // Handles of keyspaces and indexes are values with a number that each store assigns. A handle of
 // another store may have the number of another keyspace, or an unused number. When a commit gets
-// its turn, it first checks all its handles. The mark of a handle is a hash of the store, the name
-// and the kind. A read of a snapshot compares this mark with the mark in the snapshot's root. Reads
-// that cannot throw return no entries for a handle of another store.
+// its turn, it first checks all its handles. The mark of a keyspace is a hash of the store, the
+// name and the kind. The mark of an index omits the kind. A read of a snapshot compares the
+// handle's mark with the mark in the snapshot's root. Reads that cannot throw return no entries for
+// a handle of another store.
 
 extension Catalog {
   /// - Throws: `StoreError` with code `.invalidArgument` if the handle belongs to another store.
@@ -24,7 +25,8 @@ extension Catalog {
 }
 
 extension Engine {
-  /// Step 1: checks that all handles in the commit belong to this store.
+  /// Step 1 of a commit (Engine+Commit): checks that all handles in the commit belong to this
+  /// store.
   func check(_ batch: borrowing WriteBatch, _ preconditions: [Precondition], _ catalog: Catalog)
     throws(StoreError)
   {
@@ -54,8 +56,8 @@ extension Engine {
     }
   }
 
-  /// A snapshot from an earlier opening of the same store is valid, because address words do not
-  /// depend on the opening.
+  /// A snapshot from an earlier opening of the same store is valid. The versions that preconditions
+  /// compare are address words, which are the same in all openings.
   private func check(_ snapshot: Snapshot) throws(StoreError) {
     guard snapshot.engine.storeID == storeID else {
       throw StoreError(
@@ -76,7 +78,8 @@ extension Keyspace {
 
 extension Snapshot {
   /// The trees of a keyspace; empty trees if the keyspace is newer than the snapshot.
-  /// - Throws: `StoreError` with code `.invalidArgument` if the handle belongs to another store.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the snapshot has another mark for the
+  ///   keyspace's number.
   @inline(__always)
   func trees(of keyspace: Keyspace) throws(StoreError) -> KeyspaceRoot {
     try engine.checkProcess()
@@ -98,8 +101,8 @@ extension Snapshot {
   func tree(of keyspace: Keyspace) throws(StoreError) -> OrderedTree { try trees(of: keyspace).ordered }
 
   /// The tree of an index; an empty tree if the index is newer than the snapshot.
-  /// - Throws: `StoreError`: `.invalidArgument` if the handle belongs to another store,
-  ///   `.indexUnavailable` if the index was not maintained at the time of the snapshot.
+  /// - Throws: `StoreError`: `.invalidArgument` if the snapshot has another mark for the index's
+  ///   number, `.indexUnavailable` if the index was not maintained at the time of the snapshot.
   @inline(__always)
   func tree(of index: DerivedIndex) throws(StoreError) -> OrderedTree {
     try engine.checkProcess()

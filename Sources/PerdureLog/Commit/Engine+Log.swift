@@ -2,7 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Step 5: writes a commit's extents to the log, in order, and advances `state.end`.
+  /// Step 5 of a commit (Engine+Commit): writes a commit's extents to the log, in order, and
+  /// advances `state.end`.
   ///
   /// The system can refuse a part of the commit (no space, no file, no address space). Then the log
   /// is rolled back to its previous end, and the store can still be used. After any other error, it

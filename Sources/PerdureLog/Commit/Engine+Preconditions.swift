@@ -1,8 +1,8 @@
 import PerdureFormat
 
 extension Engine {
-  /// Step 1: checks every precondition against the newest root. All failed preconditions are
-  /// reported together.
+  /// Step 1 of a commit (Engine+Commit): checks every precondition against the newest root. All
+  /// failed preconditions are reported together.
   ///
   /// - Throws: `StoreError`: `.conflict` if preconditions fail; `.indexUnavailable` if a
   ///   precondition cannot be checked because its index is not maintained.

@@ -83,17 +83,19 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// Waits, without blocking a thread, until the log is durable up to `end`.
+  /// Waits until the log is durable up to `end`. Blocks a thread only if no worker thread can be
+  /// started.
   func synced(_ end: LogPosition) async throws {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       enqueue(Waiter(end: end, continuation: continuation))
     }
   }
 
-  /// Requests a sync that covers `end`, without waiting.
+  /// Requests a sync that covers `end`. Waits for it only if no worker thread can be started.
   func requestSync(_ end: LogPosition) { enqueue(Waiter(end: end, continuation: nil)) }
 
-  /// Requests a sync in the background, if no sync has failed and a worker thread can be started.
+  /// Requests a sync in the background, if the gate is not poisoned and the worker thread runs or
+  /// can be started.
   func syncAhead(_ end: LogPosition) {
     lock.withLock {
       guard syncedEnd < end, failure == nil, startWorker() else { return }
@@ -124,7 +126,7 @@ final class SyncGate: @unchecked Sendable {
     }
   }
 
-  /// - Returns: Whether a thread for the sync could be started.
+  /// - Returns: Whether the worker thread runs. It is started if necessary.
   private func startWorker() -> Bool {
     if case .none = worker, PlatformThread.start(name: "perdure-sync", { self.work() }) { worker = .running }
     if case .running = worker { return true }

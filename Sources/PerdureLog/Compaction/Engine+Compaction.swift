@@ -5,8 +5,8 @@ import PerdureFormat
 
 extension Engine {
   /// Step 2: makes the log durable up to the end of `promise`. The superblock then states this and
-  /// the fact that segments are rewritten. After that, no opening uses an older checkpoint.
-  /// FORMAT.md, T5, T6 and T8.
+  /// the fact that segments are rewritten. After that, no opening uses a checkpoint from before the
+  /// end of `promise`. FORMAT.md, T5, T6 and T8.
   ///
   /// - Parameter withGroups: Whether frames may be put into groups.
   func promiseDurability(
@@ -58,9 +58,9 @@ extension Engine {
   /// Syncs the directory after a rename. After a failed sync its content is unknown, and the store
   /// is poisoned.
   ///
-  /// If the system refused the call before a sync, the store can be used. The name refers to the
-  /// new file, or to the old file after a power cut. Both have the same records (CM4), and no other
-  /// file depends on the name yet. The next compaction rewrites the segment again.
+  /// If an operation other than the sync failed, the store can still be used. The name refers to
+  /// the new file, or to the old file after a power cut. Both have the same meaning (CM4), and no
+  /// other file depends on the name yet. The next compaction rewrites the segment again.
   func makeNamesDurable() throws {
     do { try directory.sync() } catch {
       let action = "Syncing the store's directory"

@@ -2,10 +2,10 @@
 //
 // A sync of a file that has grown also makes its new length durable. For that, the file system
 // needs a transaction in addition to writing the bytes. The transaction takes about a third of the
-// time that a sync of one small commit takes (ext4, measured). So while commits wait for syncs, the
-// file is extended with zeros ahead of them. FORMAT.md (R8) calls these zeros a clean tail. Only
-// the last zero is written, so they take at most one block on the medium. The log continues in
-// these zeros, even after a crash (B7).
+// time that a sync of one small commit takes (ext4, measured). So if commits wait for syncs, the
+// file is extended with zeros before later commits need the space. FORMAT.md (B7) calls these zeros
+// a clean tail. Only the last zero is written, so they take at most one block on the medium. The
+// log continues in these zeros, even after a crash.
 
 /// Decides the length of the last segment's file. It uses no clock and does no I/O.
 package struct LogRoom: Sendable {
@@ -13,7 +13,8 @@ package struct LogRoom: Sendable {
   /// opening checks these zeros. More zeros would make it slower.
   package var bytesMax: UInt64 = 256 << 10
 
-  /// The minimum length of the zeros. A shorter extension is not worth a write.
+  /// The minimum length of the zeros, unless the segment's capacity allows less. A shorter
+  /// extension is not worth a write.
   package var bytesMin: UInt64 = 4096
 
   /// The file is extended by the log's length in the segment, divided by this number. So a short

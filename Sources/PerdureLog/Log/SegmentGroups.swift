@@ -27,8 +27,9 @@ final class SegmentGroups: @unchecked Sendable {
 
   deinit { cache.removeAll(of: owner) }
 
-  /// The bytes from an offset of the body to the end of the group that contains the offset. They
-  /// are valid while `hold` retains them.
+  /// The bytes from an offset of the body to the end of the group that contains the offset. The
+  /// bytes of a packed group are valid while `hold` retains the group. The bytes of a plain group
+  /// are valid while the file is mapped.
   func bytes(from offset: Int, _ hold: inout GroupHold) throws(StoreError) -> UnsafeRawBufferPointer {
     if let held = hold.group, held.owner == owner, held.range.contains(offset) {
       return held.bytes(from: offset)

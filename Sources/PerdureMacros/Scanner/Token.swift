@@ -3,7 +3,7 @@ struct Token: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     /// A keyword or an identifier, with or without backticks; also `$0`.
     case word
-    /// A word that follows `#`: a directive or a macro.
+    /// `#` and the word after it: a directive or a macro.
     case pound
     case number
     /// A string of any form, including its interpolations, or a regular expression.
@@ -18,7 +18,7 @@ struct Token: Hashable, Sendable {
   /// The range of the token in UTF-8 bytes of the source.
   let range: Range<Int>
   let text: String
-  /// Whether a line break is between this token and the previous one.
+  /// Whether the token follows a line break, or is the first one.
   let startsLine: Bool
   /// Whether the token follows white space or a comment, or is the first one.
   let hasSpaceBefore: Bool

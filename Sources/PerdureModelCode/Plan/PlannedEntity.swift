@@ -47,11 +47,11 @@ struct CodePlan {
   let entities: [PlannedEntity]
   /// The composites, in the order of names.
   let composites: [PlannedComposite]
-  /// The modules of classes that are not generated, by the names of these classes.
+  /// The modules of classes that another module declares, by class name.
   let importedModules: [String: String]
   /// Whether attributes have types that the program may declare.
   let hasProgramTypes: Bool
-  /// The classes as they are written in code, by entity, without those of entities that have none.
+  /// The class of each entity that has one, as it is written in code, by entity name.
   let classSpellings: [String: String]
 }
 

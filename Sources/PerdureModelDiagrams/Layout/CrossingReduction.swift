@@ -1,12 +1,13 @@
 /// Orders the nodes of each layer so that few links cross (Sugiyama's method).
 ///
-/// Sweeps over the layers sort the nodes of each layer by the mean place of their neighbours. The
-/// number of sweeps is fixed, and ties keep their order, so the result depends only on the graph.
-/// The result is the order of the sweep with the fewest crossings.
+/// Sweeps over the layers sort the nodes of each layer by the mean place of their neighbours. At
+/// most `sweepCount` sweeps run, and ties keep their order. So the result depends only on the
+/// graph. The order with the fewest crossings is kept. Exchanges of adjacent nodes then reduce its
+/// crossings further, if they can.
 struct CrossingReduction {
   private static let sweepCount = 24
   private static let exchangeCount = 8
-  /// The distance between adjacent nodes of a layer, in the unit of the compared places.
+  /// The difference between the places of two nodes with consecutive ranks.
   private static let unit = 1 << 20
 
   private(set) var graph: LayeredGraph
@@ -59,7 +60,8 @@ struct CrossingReduction {
     return links.reduce(0) { $0 + place(of: $1, atLeft: byLeft) } / links.count
   }
 
-  /// The place of an end of a link in its layer: the rank of its node, and the height in the node.
+  /// The vertical place of one end of a link: the rank of its node, plus a fraction for the
+  /// distance from the node's top. Both are multiplied by `unit`.
   private func place(of link: Int, atLeft: Bool) -> Int {
     let link = graph.links[link]
     let (node, y) = atLeft ? (link.left, link.leftY) : (link.right, link.rightY)

@@ -1,7 +1,9 @@
-// Words that are property names only if they are escaped with `#`. Case is ignored.
+// Words of the predicate language. Some are reserved as property names, and some name types of
+// literals. Case is ignored, except in types of literals.
 
 package enum ReservedWords {
-  /// Words that cannot begin an expression as a property.
+  /// Words that the parser does not read as a property at the start of an expression. It reads
+  /// `#AND` as the property `AND`.
   package static let strict: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH",
     "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE", "YES", "FALSE", "NO", "SUBQUERY", "TERNARY",

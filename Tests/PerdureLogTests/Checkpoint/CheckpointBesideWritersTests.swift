@@ -96,7 +96,8 @@ struct CheckpointBesideWritersTests {
     #expect(call > 4)
   }
 
-  @Test("A commit completes while a checkpoint pauses; the checkpoint has it if the pause precedes its turn")
+  @Test(
+    "A commit completes during a checkpoint, and is in the checkpoint if it precedes the checkpoint's turn")
   func commits() throws {
     var call = 0
     var isThrough = false

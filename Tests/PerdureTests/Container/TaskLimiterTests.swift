@@ -98,7 +98,7 @@ struct TaskLimiterTests {
     #expect(gate.most == 4 && gate.order.count == 10)
   }
 
-  @Test("A task that is cancelled while it waits throws, does not run, and does not count toward the limit")
+  @Test("A waiting task that is cancelled throws, does not run, and does not count toward the limit")
   func cancelled() async throws {
     let container = try Staff.container()
     container.backgroundTaskLimit = 1

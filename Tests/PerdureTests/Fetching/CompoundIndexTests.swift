@@ -180,7 +180,7 @@ struct CompoundIndexTests {
   }
 
   @Test(
-    "A compound index serves sort descriptors without a sort, in both directions, even with fixed properties in between"
+    "A compound index serves an order in both directions, and skips columns that the predicate compares with =="
   )
   func orders() throws {
     let graph = try staff()

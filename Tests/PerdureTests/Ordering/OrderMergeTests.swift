@@ -22,7 +22,7 @@ struct OrderMergeTests {
 
 extension OrderMergeTests {
   @Test(
-    "Moves that only make space are dropped if other contexts saved moves, even after a child's save",
+    "A move that only makes space is dropped for a saved move of the member, also after a child's save",
     arguments: [false, true])
   func room(isChild: Bool) throws {
     let scene = try listScene()

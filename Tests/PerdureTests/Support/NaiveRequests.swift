@@ -3,7 +3,7 @@
 import Perdure
 import Synchronization
 
-/// The requests of one store and its views. Any thread may use it.
+/// The requests of one store and its views. The object is safe to use from any thread.
 final class NaiveRequests: Sendable {
   enum Kind: Hashable, CaseIterable, Sendable {
     case rows, rowCount, scan, entryCount, entries, relationship, fetch, ids, commit
@@ -15,12 +15,13 @@ final class NaiveRequests: Sendable {
   private struct State {
     var counts: [Kind: Int] = [:]
     var total = 0
-    /// Whether the request with a number fails. Numbers begin at 0. By default, no request fails.
+    /// Whether the request with the given number fails. Numbers begin at 0. By default, no request
+    /// fails.
     var fails: @Sendable (Int) -> Bool = { _ in false }
     var newest: UInt64 = 0
     /// The number of commits after which a view expires. If nil, views never expire.
     var lifetime: UInt64?
-    /// Greater than 0 while the store makes its own requests to answer one.
+    /// Greater than 0 while the store makes nested requests to answer a counted request.
     var depth = 0
   }
 

@@ -25,7 +25,7 @@ private struct DraftError: Error {}
 
 @Suite("Unsaved changes and undo groups after failed saves")
 struct UndoFailedSaveTests {
-  @Test("If a hook of a merged save rolls back and the save fails, the earlier changes do not return")
+  @Test("If willSave rolls back after a merge and the save fails, the rolled-back changes do not return")
   func rollbackInHook() throws {
     let container = try PersistentContainer(
       name: "Drafts", classes: [Draft.self], description: .inMemory)
@@ -48,7 +48,7 @@ struct UndoFailedSaveTests {
     #expect(draft.title == "" && draft.note == "there")
   }
 
-  @Test("A child's save that its parent refuses does not end the parent's group of the event")
+  @Test("If a parent refuses a child's save, the parent's edits of the event stay in one undo group")
   func refusedChild() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -12,7 +12,7 @@ struct UndoHiddenSaveTests {
     try scene.changeElsewhere { try undoVolume(volume.objectID, $0).title = title }
   }
 
-  @Test("A save of another context that an unsaved edit hides is a conflict of the edit's undo")
+  @Test("The undo of an unsaved edit conflicts with another context's save that the edit hides")
   func event() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -26,7 +26,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Mine" && scene.manager.undoCount == 0)
   }
 
-  @Test("A save of another context during the closure of a group is a conflict of its undo")
+  @Test("The undo of a group conflicts with a save that another context made during the group's closure")
   func closure() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -94,7 +94,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Mine")
   }
 
-  @Test("After an edit that hid a save is discarded, the undo of a new edit is no conflict")
+  @Test("The undo of a new edit has no conflict if an earlier edit that hid a save was discarded")
   func discarded() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -136,7 +136,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Mine")
   }
 
-  @Test("A save that fails does not let an undo replace a hidden value")
+  @Test("After a failed save, the undo of an edit still conflicts with the save that the edit hides")
   func failedSave() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -169,7 +169,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Mine")
   }
 
-  @Test("A saved value that was shown beside an older unsaved edit is not restored over a newer save")
+  @Test("Undo conflicts with a newer save of a property, even if another property has an older unsaved edit")
   func shownAboveOlderBase() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -190,7 +190,7 @@ struct UndoHiddenSaveTests {
     #expect(found.map(\.before) == [.string("Two")] && found.map(\.current) == [.string("Three")])
   }
 
-  @Test("A value that the group restores is no conflict if another context has saved the same value")
+  @Test("An undo that restores a value has no conflict if another context has saved the same value")
   func sameValue() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -203,7 +203,7 @@ struct UndoHiddenSaveTests {
     #expect(try undoVolume(volume.objectID, writing).title == "Two")
   }
 
-  @Test("A changed attribute of an object whose deletion is undone is a conflict with a hidden save")
+  @Test("The undo of an edit and a deletion conflicts with a save that the edit hides")
   func deleted() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -219,7 +219,7 @@ struct UndoHiddenSaveTests {
     #expect(!volume.isDeleted)
   }
 
-  @Test("A to-one relationship that another context has set under an unsaved edit is a conflict")
+  @Test("The undo of an unsaved edit of a to-one relationship conflicts with a saved target that it hides")
   func reference() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -238,7 +238,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.shelf === mine)
   }
 
-  @Test("A position that another context has changed under an unsaved move is a conflict")
+  @Test("The undo of an unsaved move conflicts with a saved position that the move hides")
   func position() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c", "d"))
@@ -254,7 +254,7 @@ struct UndoHiddenSaveTests {
     #expect(shelf.volumes.map(\.title) == ["b", "c", "d", "a"])
   }
 
-  @Test("An edit of a child's parent is a conflict of the undo of the child's unsaved edit")
+  @Test("The undo of a child context's unsaved edit conflicts with a later edit of the parent context")
   func child() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -285,7 +285,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "One")
   }
 
-  @Test("A group that changes a place again after a merge restores the merged value")
+  @Test("The undo of a group restores a value that was merged during the group, if no edit hid it")
   func setBackBeforeMerge() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -300,7 +300,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Theirs")
   }
 
-  @Test("A group whose edit was discarded, and that edits again, conflicts with the merged value")
+  @Test("The undo of a group that edits again after a discard conflicts with the save that was hidden")
   func discardedInGroup() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -349,7 +349,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "One" && volume.note == "mine")
   }
 
-  @Test("An overwrite of another conflict does not forget a hidden save")
+  @Test("After an undo that overwrites another conflict, the next undo still conflicts with a hidden save")
   func overwrittenElsewhere() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -363,7 +363,7 @@ struct UndoHiddenSaveTests {
     #expect(found.map(\.current) == [.string("Theirs")])
   }
 
-  @Test("A hidden save is no conflict after the edit was discarded and the value was saved again")
+  @Test("A hidden save is no conflict after its edit was discarded and the old value was saved again")
   func savedAgain() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -407,7 +407,7 @@ struct UndoHiddenSaveTests {
   }
 
   @Test(
-    "A saved one-to-one link of another object that an unsaved link hides is a conflict",
+    "The undo of an unsaved one-to-one link conflicts with a saved link that it hides",
     arguments: [false, true])
   func partner(inserts: Bool) throws {
     let scene = try UndoScene()

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-@Suite("Undo of a deletion of an object that another context has removed with unsaved changes")
+@Suite("Undo of a deletion after another context deleted the object, which has unsaved changes here")
 struct UndoVanishedTests {
   @Test("The object is restored once, and the context can be saved", arguments: [false, true])
   func changedAndRemoved(_ isInGroup: Bool) throws {

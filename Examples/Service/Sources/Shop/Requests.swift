@@ -31,7 +31,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Adds a product, or sets its stock. The rules of the model check both.
+  /// Adds a product, or sets its stock. The rules of the model check the name and the stock.
   func setStock(of name: String, to stock: Int) async throws -> ProductView {
     try await performAndSave { context in
       let product = try findProduct(named: name, in: context) ?? Product(context: context, name: name)
