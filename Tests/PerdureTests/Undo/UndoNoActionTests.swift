@@ -1,5 +1,5 @@
-// Undo beside references that a deletion keeps: .noAction on the deleted object, or on the object that
-// refers to it.
+// Undo beside references that a deletion keeps: .noAction on the deleted object, or on the object
+// that refers to it.
 
 import Perdure
 import Testing

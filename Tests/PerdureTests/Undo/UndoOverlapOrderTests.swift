@@ -1,5 +1,5 @@
-// The group of a task changes a place that another group changes too, before the task ends. The group of
-// the task is undone first, although the other edit may be later.
+// The group of a task changes a place that another group changes too, before the task ends. The
+// group of the task is undone first, although the other edit may be later.
 
 import Testing
 
