@@ -19,7 +19,7 @@ struct FetchExecutorTests {
       let objects = try TestGraph.objects(&random)
       for indexed in [true, false] {
         let graph = try TestGraph(objects, indexed: indexed)
-        for _ in 0..<LongRun.count(250) {
+        for _ in 0..<250 {
           var generator = RandomPredicate(graph.schema, SeededGenerator(seed: random.next()))
           let query = generator.query(graph.schema.entity(named: random.pick(Self.entities))!)
           for plan in try AllPlans(graph: graph, query: query).compared() {
