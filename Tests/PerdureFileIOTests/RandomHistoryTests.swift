@@ -7,7 +7,7 @@ struct RandomHistoryTests {
   @Test("After random operations and a crash, files have all synced bytes and no unwritten bytes")
   func randomHistories() throws {
     let seed = SeededGenerator.seedFromEnvironment()
-    for round in 0..<5 {
+    for round in 0..<LongRun.count(5) {
       var random = SeededGenerator(seed: seed).derived(UInt64(round))
       let history = try RandomHistory(random: &random)
       var explorer = CrashExplorer(seed: seed)

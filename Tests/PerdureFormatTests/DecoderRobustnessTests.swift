@@ -42,7 +42,7 @@ struct DecoderRobustnessTests {
   func mutations() {
     var random = SeededGenerator.forTest("hostile bytes")
     var passed = 0
-    for round in 0..<LongRun.count(30_000, long: 100_000) {
+    for round in 0..<LongRun.count(LongRun.count(30_000), long: 100_000) {
       // A superblock slot is long, so it is damaged in only one of 50 rounds.
       let mother = round % 50 == 0 ? .superblock : Structure.all.dropFirst().randomElement(using: &random)
       guard let mother else { continue }

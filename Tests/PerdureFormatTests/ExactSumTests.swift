@@ -211,7 +211,7 @@ struct ExactSumTests {
     arguments: Kind.allCases)
   func naive(_ kind: Kind) throws {
     var random = SeededGenerator.forTest("exact sums of \(kind.rawValue)")
-    for round in 0..<12 {
+    for round in 0..<LongRun.count(12) {
       var sum = ExactSum(Self.radix(kind))
       var naive = NaiveSum(radix: Self.radix(kind))
       var terms: [ExactSum.Term] = []
