@@ -112,11 +112,10 @@ struct OrderedClassTests {
     list.ordered("items").append(contentsOf: items)
     try scene.saveWhole()
     let core = scene.context.core
-    let number = try #require(core.graph.store.entity(named: "List")).properties[1].number
-    let index = try #require(
-      core.graph.store.indexes.firstIndex { $0.name.hasSuffix("order/\(number)") })
+    let relationship = core.graph.shape(named: "List")?.relationships.first { $0.order != nil }
+    let index = try #require(relationship?.order?.keys)
     func link(_ member: ManagedObject) -> StoreLink {
-      StoreLink(index: StoreIndex(rawValue: index), source: list.reference, target: member.reference)
+      StoreLink(index: index, source: list.reference, target: member.reference)
     }
     func commit(_ fill: (inout StoreChange) -> Void) throws {
       var change = StoreChange(view: core.store.view(), schema: core.store.schema, durability: .relaxed)
