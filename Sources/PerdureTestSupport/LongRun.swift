@@ -9,16 +9,15 @@ package enum LongRun {
   /// Whether `PERDURE_STEPS` is set. If true, tests also run their long cases.
   package static var isLong: Bool { steps != nil }
 
+  // A debug build runs one of so many cases.
   #if DEBUG
-    package static let isOptimized = false
-    /// A debug build runs one of so many cases.
     private static let divisor = 4
   #else
-    /// Whether the tested code is optimised. If false, tests that take a minute otherwise are
-    /// skipped.
-    package static let isOptimized = true
     private static let divisor = 1
   #endif
+
+  /// Whether the tested code is optimised. If false, tests that take a minute otherwise are skipped.
+  package static var isOptimized: Bool { divisor == 1 }
 
   /// Returns `usual`, or `long` in a long run.
   package static func count(_ usual: Int, long: Int) -> Int { isLong ? long : usual }
@@ -34,6 +33,6 @@ package enum LongRun {
 
   /// Returns all cases, or a random part of them in a debug build.
   package static func cases<Case>(_ all: [Case], _ random: inout SeededGenerator) -> [Case] {
-    divisor == 1 ? all : all.filter { _ in Int.random(in: 0..<divisor, using: &random) == 0 }
+    isOptimized ? all : Array(all.shuffled(using: &random).prefix(count(all.count)))
   }
 }

@@ -15,11 +15,11 @@
 //        reads by name, each of its reads gets a value, because `as!` would stop the program. So
 //        `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
 //   KP3. Few reads of a property stop the program. A to-many relationship is empty, an optional
-//        to-one relationship is nil, and a required one returns a stand-in object. Three kinds of
-//        reads can lack a value, and then stop the program: a required transformable attribute, a
-//        required transient attribute of any type, and a read by name with `as!`. The message
-//        contains the name of the property or of its type. A path to an element of a composite is
-//        recognized by its parts, without a probe.
+//        to-one relationship is nil, and a required one returns an object of the probe. Three
+//        kinds of reads can lack a value, and then stop the program: a required transformable
+//        attribute, a required transient attribute of any type, and a read by name with `as!`. The
+//        message contains the name of the property or of its type. A path to an element of a
+//        composite is recognized by its parts, without a probe.
 //   KP4. If a class does not describe its entity, the probe uses the entity of the class in the
 //        newest container. If the class has several entities there, the probe uses the last one in
 //        the model.
@@ -132,7 +132,7 @@ enum KeyPathProbe {
       object.core.graph.shape(numbered: $0.destination).name == name
     }.map(\.slot)
     if slots.isEmpty { return question }
-    question.target = reads.stubObject(of: type)
+    question.target = reads.requiredObject(of: type)
     question.slots = Set(slots)
     return question
   }
@@ -183,12 +183,12 @@ enum KeyPathProbe {
   /// The containers of a probe, one for each object that it has made.
   private final class Probe {
     private var containers: [(container: PersistentContainer, core: ContextCore)] = []
-    private(set) lazy var reads = ProbedReads { [unowned self] in stubObject(of: $0) }
+    private(set) lazy var reads = ProbedReads { [unowned self] in requiredObject(of: $0) }
 
-    private func stubObject(of type: ManagedObject.Type) -> ManagedObject? {
+    private func requiredObject(of type: ManagedObject.Type) -> ManagedObject? {
       let known = KeyPathProbe.entities(of: type)
       // A class without an entity reads its properties by name, and finds none.
-      let entities = known.isEmpty ? [EntityDescription("PerdureProbeStandIn", properties: [])] : known
+      let entities = known.isEmpty ? [EntityDescription("PerdureProbeObject", properties: [])] : known
       return try? object(of: type, entities)
     }
 

@@ -39,14 +39,14 @@ final class ProbedReads {
   private var read: Read?
   private var readsOther = false
   /// One object of each class that a required relationship returned.
-  private var stubObjects: [ObjectIdentifier: ManagedObject] = [:]
-  private let makeStandIn: (ManagedObject.Type) -> ManagedObject?
+  private var requiredObjects: [ObjectIdentifier: ManagedObject] = [:]
+  private let makeObject: (ManagedObject.Type) -> ManagedObject?
 
   /// After this many reads in a round, values vary, so that a loop over them ends.
   private static let steadyReadsMax = 1_000
 
-  init(_ makeStandIn: @escaping (ManagedObject.Type) -> ManagedObject?) {
-    self.makeStandIn = makeStandIn
+  init(_ makeObject: @escaping (ManagedObject.Type) -> ManagedObject?) {
+    self.makeObject = makeObject
   }
 
   func begin(round: Int) {
@@ -108,7 +108,7 @@ final class ProbedReads {
   /// that of the relationship, this is the target. Otherwise it is one object for each class: the
   /// probe's own object, if it has that class. So a loop along a relationship ends if its condition
   /// stops at an object that refers to itself.
-  func stubObject(of type: ManagedObject.Type) -> ManagedObject? {
+  func requiredObject(of type: ManagedObject.Type) -> ManagedObject? {
     if case .relationship(let slot, nil) = onlyRead, let target = question.target,
       Swift.type(of: target) == type
     {
@@ -117,9 +117,9 @@ final class ProbedReads {
     }
     readsOther = true
     if let object, Swift.type(of: object) == type { return object }
-    if let known = stubObjects[ObjectIdentifier(type)] { return known }
-    let made = makeStandIn(type)
-    stubObjects[ObjectIdentifier(type)] = made
+    if let known = requiredObjects[ObjectIdentifier(type)] { return known }
+    let made = makeObject(type)
+    requiredObjects[ObjectIdentifier(type)] = made
     return made
   }
 
@@ -128,6 +128,6 @@ final class ProbedReads {
   func end() {
     object = nil
     question = Question()
-    stubObjects = [:]
+    requiredObjects = [:]
   }
 }

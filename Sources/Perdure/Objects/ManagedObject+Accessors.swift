@@ -62,7 +62,7 @@ extension ManagedObject {
   @usableFromInline
   @inline(never)
   final func absentTarget(_ slot: Int, _ type: ManagedObject.Type) -> ManagedObject {
-    if let object = core.reading.retirement.probedReads?.stubObject(of: type) { return object }
+    if let object = core.reading.retirement.probedReads?.requiredObject(of: type) { return object }
     if let target = core.reading.retirement.lastTarget(of: self, shape.relationship(slot)) { return target }
     stop(
       "\(shape.name).\(shape.propertyName(slot)) of \(objectID) has no object, and its destination is an "

@@ -2,57 +2,20 @@ import Perdure
 import PerdureLog
 import PerdurePredicates
 import PerdureTestSupport
-import Synchronization
 import Testing
-
-/// A store whose check accepts a change, but whose commit then fails, as on a full disk.
-private final class TreacherousStore: PersistentStore {
-  struct Failure: Error {}
-
-  private let inner: any PersistentStore
-  private let state = Mutex<(failures: Int, commits: Int, isWithoutIDs: Bool)>((0, 0, false))
-
-  init(_ inner: any PersistentStore) { self.inner = inner }
-
-  var schema: StoreSchema { inner.schema }
-  var identifier: String { inner.identifier }
-  /// The number of commits made.
-  var commits: Int { state.withLock { $0.commits } }
-  func view() -> any StoreView { inner.view() }
-  func check(_ change: StoreChange) throws { try inner.check(change) }
-  func close() throws { try inner.close() }
-
-  func fail(_ times: Int) { state.withLock { $0.failures = times } }
-  func withholdIDs() { state.withLock { $0.isWithoutIDs = true } }
-
-  func commit(_ change: StoreChange) throws -> any StoreView {
-    let fails = state.withLock { state in
-      state.failures -= 1
-      return state.failures >= 0
-    }
-    if fails { throw Failure() }
-    defer { state.withLock { $0.commits += 1 } }
-    return try inner.commit(change)
-  }
-
-  func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64> {
-    if state.withLock({ $0.isWithoutIDs }) { throw Failure() }
-    return try inner.allocateIDs(entity: entity, count: count)
-  }
-}
 
 /// JoinedStore, JO3: a store refuses a change after another store has committed its part.
 @Suite("Saves over several stores in which one store fails")
 struct IncompleteSaveTests {
   private let container: PersistentContainer
-  private let stores: [TreacherousStore]
+  private let stores: [RefusingStore]
 
   init() throws { (container, stores) = try Self.open { .inMemory } }
 
   /// - Parameter description: Returns the description of the next store.
   private static func open(
     _ description: () -> PersistentStoreDescription
-  ) throws -> (PersistentContainer, [TreacherousStore]) {
+  ) throws -> (PersistentContainer, [RefusingStore]) {
     let names = ["A", "B", "C"]
     let model = try ManagedObjectModel(
       names.map {
@@ -64,21 +27,7 @@ struct IncompleteSaveTests {
           ],
           uniquenessConstraints: [["key"]])
       }, configurations: Dictionary(uniqueKeysWithValues: names.map { ($0, [$0]) }))
-    let made = Mutex<[TreacherousStore]>([])
-    let factory = StoreFactory { description, model in
-      let store = TreacherousStore(try StoreFactory.standard.open(description, model))
-      made.withLock { $0.append(store) }
-      return store
-    }
-    let descriptions = names.map { name in
-      var description = description()
-      description.configuration = name
-      return description
-    }
-    let container = PersistentContainer(
-      name: "C", model: model, classes: [], storeDescriptions: descriptions, factory: factory)
-    try container.loadPersistentStores()
-    return (container, made.withLock { $0 })
+    return try RefusingStore.container(model, configurations: names, description)
   }
 
   @discardableResult private func make(
@@ -108,7 +57,7 @@ struct IncompleteSaveTests {
         #expect(error.code == .saveFailed && Set(named.map(\.entity.name)).count == 1)
         #expect(named.count == error.objectIDs.count)
         let isClosed = named.first?.entity.name == "A"
-        #expect(isClosed ? error.cause is StoreError : error.cause is TreacherousStore.Failure)
+        #expect(isClosed ? error.cause is StoreError : error.cause is RefusingStore.Failure)
         for object in named.isEmpty ? refused : named { context.delete(object) }
         refused = named.isEmpty ? [] : refused.subtracting(named)
       }
@@ -130,7 +79,7 @@ struct IncompleteSaveTests {
     #expect(error?.code == .incompleteSave && error?.code.rawValue == 134_040)
     #expect(error?.savedStoreIdentifiers == [stores[0].identifier])
     let cause = error?.cause as? PerdureError
-    #expect(cause?.cause is TreacherousStore.Failure)
+    #expect(cause?.cause is RefusingStore.Failure)
     #expect(cause?.message.contains("Nothing was saved") == false)
     #expect(try stored("A") == ["new"] && stored("B") == [] && stored("C") == [])
     #expect(!objects[0].isInserted && objects[1].isInserted && objects[2].isInserted)
@@ -259,7 +208,7 @@ struct IncompleteSaveTests {
     "A save that ends between two stores is complete in the first store only")
   func reopened() throws {
     let directory = try TemporaryDirectory()
-    func open() throws -> (container: PersistentContainer, stores: [TreacherousStore]) {
+    func open() throws -> (container: PersistentContainer, stores: [RefusingStore]) {
       var number = 0
       return try Self.open {
         number += 1

@@ -138,9 +138,8 @@ final class UndoConflictFinder {
     // matter.
     let hasOtherContent = (wasKept || !current.isSame(as: change.after)) && !current.isSame(as: change.before)
     let isChanged =
-      !isReturning && hasOtherContent
-      && !isLostTransient(change.place) || isReplacedTarget(change, places)
-      || isOverlapped && !isReturning
+      !isReturning && (isOverlapped || hasOtherContent && !isLostTransient(change.place))
+      || isReplacedTarget(change, places)
     let hidden = hiddenSave(change)
     if hidden != nil || isLost || isChanged {
       return FoundConflict(
