@@ -119,8 +119,8 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
 
   /// - Throws: A conflict with the parent's state, or the error of a store that cannot be read.
   private func judge(_ change: StoreChange, _ core: ContextCore) throws {
-    // After a failed read, the parent demands a rollback, which would discard the child's changes
-    // too.
+    // After a failed read, the parent demands a rollback, and a rollback also discards the changes
+    // of the child's save.
     try core.viewState.throwReadFailure()
     let now = core.reading.layerFollower.layeredView(after: newest)
     newest = now

@@ -21,6 +21,7 @@
 // Invariants (CX1 is in ObjectRegistry.swift, CX2 in PendingChanges.swift, CX3 in
 // PendingRebase.swift, CX5 and CX6 in LinkEditor.swift):
 //   CX4. A save that fails changes neither the store nor the context, except for changes by hooks.
+//        If it writes to several stores, the commits before the failure stay (134040).
 
 internal import PerdurePredicates
 
@@ -63,8 +64,8 @@ final class ContextCore {
   var transientState: TransientState { reading.transientState }
 
   /// Called when the handle is freed. Unsaved changes will not be saved, so they no longer retain
-  /// their objects. Transient values are dropped too. Otherwise objects could retain each other
-  /// through them, and also the context.
+  /// their objects. Transient values are dropped too. Otherwise objects could retain each other,
+  /// and the context, through these values.
   func abandon() {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }

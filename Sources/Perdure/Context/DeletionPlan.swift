@@ -9,9 +9,9 @@
 ///     }
 ///
 /// The plan describes the state at the time of the call, including unsaved changes. A save may
-/// still conflict with another context. It also checks more than a plan: rules of other properties,
-/// a required relationship that lost its object (`Link.isRequired`), and the classes'
-/// `prepareForDeletion()`.
+/// still conflict with another context. A plan does not include the effects of the classes'
+/// `prepareForDeletion()`. It does not check rules that a save checks: those of other properties,
+/// and that a required relationship still has an object (`Link.isRequired`).
 public struct DeletionPlan: Hashable, Sendable {
   /// A link from an owner to an object by a relationship.
   public struct Link: Hashable, Sendable {
@@ -33,17 +33,17 @@ public struct DeletionPlan: Hashable, Sendable {
   /// The links to remove: the owner stays, and its relationship loses a deleted object.
   /// Relationships without an inverse are included.
   public internal(set) var nullified: [Link] = []
-  /// The links that deny the deletion: the owner would be deleted, its relationship has the rule
-  /// deny, and the object stays.
+  /// The links that deny the deletion: the owner is one of the objects to delete, its relationship
+  /// has the rule deny, and the object stays.
   public internal(set) var denied: [Link] = []
   /// The links that the rule no action leaves: the owner stays, and still refers to a deleted
   /// object.
   public internal(set) var leftBehind: [Link] = []
 
-  /// Whether a save would refuse the deletion because of a rule.
+  /// Whether a save refuses the deletion because of the delete rule deny.
   public var isDenied: Bool { !denied.isEmpty }
 
-  /// The objects that would be deleted: the requested objects and those that cascades delete.
+  /// The objects to delete: the requested objects and those that cascades delete.
   public var deletedObjectIDs: [ManagedObjectID] { requested + cascaded.map(\.objectID) }
 }
 
@@ -64,10 +64,10 @@ extension ManagedObjectContext {
   /// Determines the effects of deleting objects. Deletes nothing, and creates no instance. The
   /// delete rules of pending deletions are applied first, as by `processPendingChanges()`.
   ///
-  /// - Parameter objects: Objects of this context.
+  /// - Parameter objects: Objects of this context. An object of another context stops the program.
   /// - Throws: `PerdureError` 134060 if the store could not be read.
-  /// - Complexity: O(k log n) for k objects that would be deleted or are linked with them. Reads at
-  ///   most one row for each deleted object (`ContextStatistics.uninstantiatedRowCount`).
+  /// - Complexity: O(k log n) for k objects to delete or linked with these. Reads at most one row
+  ///   for each deleted object (`ContextStatistics.uninstantiatedRowCount`).
   public func plan<T: ManagedObject>(
     delete objects: some Sequence<T>
   ) throws(PerdureError) -> DeletionPlan { try planned(objects) }

@@ -1,12 +1,14 @@
 public import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// Fetches the objects of a request. The result includes unsaved changes of this context.
+  /// Fetches the objects of a request. The result includes unsaved changes of this context, unless
+  /// the request's `includesPendingChanges` is false.
   ///
   ///     let rich = try context.fetch(Worker.fetchRequest { $0.salary > 1000 })
   ///
   /// Objects whose rows the fetch has read are loaded; others are faults. Registered objects keep
-  /// their unsaved changes. Pending delete rules are applied first.
+  /// their unsaved changes. If the request includes unsaved changes, pending delete rules are
+  /// applied first.
   ///
   /// - Throws: `FetchError` if the request does not match the model; `PredicateEvaluationError` if
   ///   its predicate cannot be evaluated for an object; `PerdureError` with code 134060 if the
@@ -97,7 +99,8 @@ extension ManagedObjectContext {
   /// If several stores have the entity, an index with a reference and other components is used only
   /// for the first store of the container.
   ///
-  /// - Throws: `FetchError` if the request does not match the model.
+  /// - Throws: `FetchError` if the request does not match the model; `PerdureError` with code
+  ///   134060 if the store cannot be read.
   public func explain<T: ManagedObject>(_ request: FetchRequest<T>) throws -> String {
     core.checkOwner()
     return try core.queries.fetching.explain(ClassedRequest(request))

@@ -19,9 +19,9 @@ extension ManagedObjectContext {
   }
 
   /// Advances to the newest state, which contains the saves of other contexts of the container. If
-  /// these saves changed an object with unsaved changes, its unsaved changes are applied to the new
-  /// values. So a later save does not conflict with those saves. A context that is pinned to a
-  /// state advances too, and is then pinned to the newest state.
+  /// the save of the event changed an object that has unsaved changes here, these are applied to
+  /// the new values. So a later save does not conflict with the save of the event. A context that
+  /// is pinned to a state advances too, and is then pinned to the newest state.
   ///
   /// - Parameter event: An event from another context's sequence; it must be a `didSave`.
   public func mergeChanges(fromContextDidSave event: ContextEvent) {
@@ -31,8 +31,9 @@ extension ManagedObjectContext {
   }
 
   /// Makes the next save check an object that this context has not changed. If another context has
-  /// changed it, the save throws, as for a changed object. The request ends when a save that writes
-  /// has checked it, or when the context is rolled back or reset.
+  /// changed the object, the save throws under the policy `MergePolicy.error`. Every other policy
+  /// permits the change. The request ends when a save that writes has checked it, or when the
+  /// context is rolled back or reset.
   ///
   /// The check compares with the version in the context's state. Objects without a row are not
   /// checked.

@@ -3,8 +3,8 @@
 internal import PerdurePredicates
 
 extension ManagedObjectContext {
-  /// Whether the context retains every registered object until it is reset, this property changes,
-  /// or the context is released. Initially false: the context then retains only objects with
+  /// Whether the context retains every registered object until the context is reset or released, or
+  /// this property becomes false. Initially false: the context then retains only objects with
   /// unsaved changes, and other objects are freed when they are released.
   public var retainsRegisteredObjects: Bool {
     get { core.registry.retainsInstances }

@@ -13,7 +13,7 @@ public import PerdureModel
 /// Returns objects, tracks their changes, and saves all changes at once.
 ///
 /// A context sees one consistent state of the store, overlaid with its own changes. These
-/// operations advance the state: a save, a rollback, a refresh, a merge, setting a query
+/// operations advance the state: a save, a rollback, a reset, a refresh, a merge, setting a query
 /// generation, and the start of each `perform`. Saves of other contexts in between are not visible.
 ///
 /// A context is not `Sendable` and stays in one isolation with its objects. It can be local to a
@@ -55,9 +55,9 @@ extension ManagedObjectContext {
   /// The objects for which the next save creates rows.
   public var insertedObjects: Set<ManagedObject> { changedObjects(.inserted) }
 
-  /// The objects with unsaved changes to properties, including relationships. They include objects
-  /// that a delete rule changed and that the program never requested. This property creates their
-  /// instances, as faults.
+  /// The objects with rows that have unsaved changes to properties, including relationships. They
+  /// include objects that a delete rule changed and that the program never requested. This property
+  /// creates their instances, as faults.
   public var updatedObjects: Set<ManagedObject> { changedObjects(.updated) }
 
   /// The objects that the next save removes. After `processPendingChanges()`, they include the
@@ -119,8 +119,9 @@ extension ManagedObjectContext {
   }
 
   /// Applies the delete rules of all objects that are marked for deletion, so that the other ends
-  /// and `deletedObjects` show the result. Fetches and saves do this too. The current event also
-  /// ends: observers are called, and the undo group of the event is complete.
+  /// and `deletedObjects` show the result. Fetches and saves do this too. A context that merges
+  /// automatically first merges waiting saves. The current event also ends: observers are called,
+  /// and the undo group of the event is complete.
   public func processPendingChanges() {
     core.checkOwner()
     core.queries.merging.mergeWaiting()
@@ -128,9 +129,10 @@ extension ManagedObjectContext {
     core.operations.eventEnd.endEvent()
   }
 
-  /// Returns the object with an id, as a fault unless it is registered. Reads nothing: the object's
-  /// existence is checked at its first access. An absent object then reads as having no values, and
-  /// counts as deleted.
+  /// Returns the object with an id, as a fault unless it is registered. Reads nothing, unless a
+  /// context that merges automatically first merges waiting saves. The object's existence is
+  /// checked at its first access. An absent object then reads as having no values, and counts as
+  /// deleted.
   ///
   /// The id must belong to a store of this context: any other id stops the program. For ids from
   /// outside the program, use `existingObject(with:)`, which throws, or `managedObjectID(forURI:)`,
@@ -165,7 +167,7 @@ extension ManagedObjectContext {
     return try core.queries.lookup.objectIfExists(with: id) as? T
   }
 
-  /// Returns the instance with an id, if this context has one. Reads nothing.
+  /// Returns the instance with an id; nil if this context has none. Reads nothing.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     core.checkOwner()
     return core.queries.lookup.registeredObject(for: id)
@@ -273,8 +275,8 @@ extension ManagedObjectContext {
     core.queries.refresh.refreshAllObjects()
   }
 
-  /// Discards all unsaved changes, and all instances. Instances that the program still retains
-  /// belong to no context.
+  /// Discards all unsaved changes, instances and undo groups, and advances to the newest state of
+  /// the store. Instances that the program still retains belong to no context.
   public func reset() {
     core.checkOwner()
     core.operations.discard.reset()

@@ -1,7 +1,7 @@
 extension ManagedObjectContext {
   /// How `save()` treats conflicts with saves of other contexts. The default is
-  /// `MergePolicy.error`. The policy may name only entities and properties of the model; any other
-  /// name stops the program.
+  /// `MergePolicy.error`. The policy may name only entities and properties of the model. Any other
+  /// name stops the program, and so does a rule that its property cannot have.
   public var mergePolicy: MergePolicy {
     get { core.saving.mergeRules.mergePolicy }
     set {

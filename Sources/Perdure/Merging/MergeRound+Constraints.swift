@@ -42,8 +42,8 @@ extension MergeRound {
     }
   }
 
-  /// The surviving objects for each new object that cannot stay. Of the objects with one key, those
-  /// with a row stay; without any, the first one.
+  /// The surviving objects for each new object that cannot stay. Of the objects with the same key,
+  /// those with a row stay. If none has a row, the object that was inserted first stays.
   private func survivors(
     _ duplicates: [StoreConflict.DuplicateKey]
   ) -> [ObjectReference: Set<ObjectReference>] {

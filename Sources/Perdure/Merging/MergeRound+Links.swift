@@ -60,7 +60,7 @@ extension MergeRound {
 
   /// Decides about an object that this context deletes and another context has linked or unlinked.
   private mutating func judgeDeletion(_ overlay: ObjectOverlay, _ precondition: Precondition) throws {
-    // If the other context has deleted it too, it has no links.
+    // If the other context has deleted the object too, the object has no links.
     if try newest.version(of: overlay.reference) == nil { return }
     switch general(overlay) {
     case .error: unresolved.failed.append(precondition)

@@ -36,15 +36,15 @@ extension PropertyVersions: CustomStringConvertible {
 
 /// The result of comparing three values of one column, before a policy applies.
 enum ColumnComparison: Hashable {
-  /// Only this context has changed it.
+  /// Only this context has changed the value.
   case local
-  /// Only the other context has changed it, or both have set the same value.
+  /// This context has not changed the value, or both have set the same value that is not a number.
   case store
-  /// Both contexts have changed it to different values.
+  /// Both contexts have changed the value, to different values or to the same number.
   case both
 
   /// If both contexts have set the same number, the result is `both`: each may have incremented a
-  /// counter, and one increment would be lost.
+  /// counter, and otherwise one increment is lost.
   init(base: Value, local: Value, store: Value) {
     if local == base || local == store && !store.isCountable && store != base {
       self = .store

@@ -24,8 +24,8 @@ final class OrderDelta {
   @exclusivity(unchecked) private(set) var placed: [ObjectReference: Placement] = [:]
   @exclusivity(unchecked) private(set) var hidden: [ObjectReference: OrderKey] = [:]
   @exclusivity(unchecked) private(set) var tree = OrderTree()
-  /// The members that were placed, hidden or forgotten since the last `takeEdited`, perhaps
-  /// repeatedly.
+  /// The members that were placed, hidden or forgotten since the last `takeEdited`. A member may
+  /// occur several times.
   @exclusivity(unchecked) private var edited: [ObjectReference] = []
 
   var isEmpty: Bool { placed.isEmpty && hidden.isEmpty }

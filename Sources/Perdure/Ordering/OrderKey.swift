@@ -100,7 +100,8 @@ extension OrderKey {
   /// - Parameters:
   ///   - lower: nil for the beginning.
   ///   - upper: nil for the end.
-  /// - Returns: nil if no key of 24 bytes is between them, and if `lower` is not before `upper`.
+  /// - Returns: nil if no key of at most 24 bytes is found between them, or if `lower` is not
+  ///   before `upper`.
   /// - Complexity: O(1).
   package static func between(_ lower: OrderKey?, _ upper: OrderKey?) -> OrderKey? {
     if let lower, let upper, lower >= upper { return nil }
@@ -144,7 +145,8 @@ extension OrderKey {
 
   /// Keys between two others, at equal distances, for members that get new keys.
   ///
-  /// - Returns: nil if they would be too close to each other for many later insertions.
+  /// - Returns: nil if the keys are too close to each other for many later insertions, or if
+  ///   `lower` is not before `upper`.
   /// - Complexity: O(count).
   package static func spread(_ count: Int, between lower: OrderKey?, _ upper: OrderKey?) -> [OrderKey]? {
     if let lower, let upper, lower >= upper { return nil }
@@ -290,7 +292,7 @@ private struct BigFraction {
   }
 
   /// The distance to a smaller number divided by `divisor`, rounded down to the last byte; nil if
-  /// it is zero.
+  /// the other number is not smaller.
   func distance(from other: BigFraction, dividedBy divisor: Int) -> BigFraction? {
     guard other.isBefore(self) else { return nil }
     var distance = self

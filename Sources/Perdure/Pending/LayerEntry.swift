@@ -73,7 +73,7 @@ extension UnsafeRawBufferPointer {
   }
 }
 
-/// The row of an object as a save would leave it; `row` is nil if a save would remove it.
+/// The row of an object as the next save will write it; `row` is nil if the save will remove it.
 struct LayerRow: Comparable, Sendable {
   let reference: ObjectReference
   let row: PendingRow?

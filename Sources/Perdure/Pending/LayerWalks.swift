@@ -1,8 +1,8 @@
 // Walks over the changes of a layer, together with a walk over the state below.
 //
 // They are structures instead of local functions. Variables that a local function captures are
-// checked for exclusive access at run time. For each row, that check would cost more than the rest
-// of the walk.
+// checked for exclusive access at run time. For each row, that check costs more than the rest of
+// the walk.
 
 internal import PerdurePredicates
 

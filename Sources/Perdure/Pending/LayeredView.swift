@@ -223,9 +223,9 @@ extension LayeredView {
     var before = 0
   }
 
-  /// Finds the last changed key that is not after the position, by counting entries. Between two
-  /// changed keys, the entries are those of the state below. So the state below can find an entry
-  /// after that key.
+  /// Passes the entry at a position of a range to `body`. Counts entries to find the last changed
+  /// key that is not after the position. Between two changed keys, the entries are those of the
+  /// state below. So the state below can find an entry after that key.
   ///
   /// - Complexity: O(log² n + m) for m entries with that key.
   func withEntry(

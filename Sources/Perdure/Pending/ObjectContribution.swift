@@ -2,8 +2,8 @@
 
 internal import PerdurePredicates
 
-/// The data that a save would write and remove for one object. It lists removed links and order
-/// keys even if the state below does not have them.
+/// The data that the next save will write and remove for one object. It lists removed links and
+/// order keys even if the state below does not have them.
 struct ObjectContribution {
   /// The effect on the row.
   enum Row {

@@ -130,7 +130,8 @@ extension SortedChunks {
     return old
   }
 
-  /// If elements are inserted in ascending order, full chunks stay full.
+  /// Adds an element at the end, and splits no chunk. So chunks are full if elements are inserted
+  /// in ascending order.
   private mutating func append(_ element: Element) {
     if let last = chunks.indices.last, chunks[last].count < Self.lengthMax {
       chunks[last].append(element)

@@ -24,7 +24,7 @@ struct EarlierGroups {
     }
   }
 
-  /// Whether an earlier group has changed the place of a change by turns with its group. Then
+  /// Whether an earlier group and the group of a change have changed its place in turns. Then
   /// neither order of undoing the two groups restores the contents before both.
   ///
   /// - Complexity: O(n) for n changes in the groups that ended after the first of these turns.

@@ -174,7 +174,8 @@ final class EditRecorder {
     }
   }
 
-  /// Removes a link from the group of the deletion that has removed it too (HS5).
+  /// Notes that a link did not exist before the deletion of an object, because another context has
+  /// removed the link too (HS5).
   func acceptRemoved(_ link: EditedPlace, ofDeleted reference: ObjectReference) {
     deletionGroups.group(ofDeleted: reference, among: openGroups)?.noteAbsentBefore(link)
   }
@@ -314,7 +315,7 @@ final class EditRecorder {
       edits: openGroups.map { ($0, $0.copy) }, hiddenSaves: hiddenSaves)
   }
 
-  /// Restores the open groups. The same closures must be running as when they were copied.
+  /// Restores the open groups. The same closures must be running as at the time of the copy.
   func restore(_ copy: Copy) {
     (eventGroup, closureGroup, taskGroups) = (copy.event, copy.closure, copy.tasks)
     for (group, edits) in copy.edits { group.restore(edits) }
@@ -336,8 +337,8 @@ final class EditRecorder {
     for group in openGroups { group.replace(merged) }
   }
 
-  /// Replaces the reference of a new object without links. `hiddenSaves` stays as it is, because it
-  /// has only stored objects.
+  /// Replaces the reference of a new object without links. `hiddenSaves` is unchanged, because it
+  /// contains only stored objects.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }
     changeHistory { $0.rename(old, new) }

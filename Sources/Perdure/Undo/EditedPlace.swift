@@ -42,7 +42,7 @@ enum EditedPlace: Hashable {
     if case .position(let member, let owner, _) = self { [owner, member] } else { [owner] }
   }
 
-  /// The content of the place without a link.
+  /// The content of the place if there is no link.
   var emptyLink: EditedContent {
     if case .column = self { .value(.null) } else { .absent }
   }

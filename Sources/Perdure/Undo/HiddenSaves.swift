@@ -1,15 +1,15 @@
 // Values that other contexts have saved and that unsaved edits hide.
 //
 // A context keeps its unsaved edits when it shows a save of another context. If both have changed
-// the same place, the edit hides the saved value. The undo of the edit would restore the value that
-// the other context has replaced, and the next save would replace the saved value silently. So this
-// undo is a conflict. An undo that restores another unsaved value does not conflict, because that
-// value also hides the saved one.
+// the same place, the edit hides the saved value. Without a check, the undo of the edit restores
+// the value that the other context has replaced, and the next save silently replaces the saved
+// value. So this undo is a conflict. An undo that restores another unsaved value does not conflict,
+// because that value also hides the saved one.
 //
 // Invariants:
 //   HS1. `replaced` has all places whose unsaved edits hide a saved content, with the stored
-//        contents that the saves have replaced. An undo that would restore one of them is a
-//        conflict, unless the context shows the saved content now.
+//        contents that the saves have replaced. An undo that restores one of them is a conflict,
+//        unless the context shows the saved content now.
 //   HS2. If only one end of a one-to-one relationship is a column, a target has at most one
 //        partner. An unsaved link of one object can hide a saved link of another object to the same
 //        target. Then `replaced` has the column of the other object, and the undo of the unsaved
@@ -23,8 +23,8 @@
 //        group gets the saved values instead of the replaced ones. Values that were never saved
 //        stay.
 //   HS5. `links` has the links and references that a pending deletion has removed and that another
-//        context has removed too. The undo of the deletion would connect the objects again, so it
-//        is a conflict. When a save removes the deleted object, its undo group loses the link.
+//        context has removed too. The undo of the deletion connects the objects again, so it is a
+//        conflict. When a save removes the deleted object, its undo group loses the link.
 
 internal import PerdurePredicates
 

@@ -1,4 +1,4 @@
-// Replaces new objects that a save has merged into other objects, in undo groups.
+// In undo groups, replaces new objects that a save has merged into other objects.
 //
 // Later groups may have edited the new object. Their places become places of the other object, so
 // that they can still be undone. A link or a position that the other object had before the save is

@@ -1,14 +1,14 @@
 // Open undo groups, which record edits (RecordedEdits.swift).
 //
 // Invariants:
-//   UG1. A group has a place at most once. `before` is the content of the place before the group's
-//        first edit of it. `after` is its content after the last edit. Before the view advances,
-//        the group drops places whose content equals `before`. So a later save of another context
-//        is not attributed to the group.
+//   UG1. A group contains a place at most once. `before` is the content of the place before the
+//        group's first edit of it. `after` is its content after the last edit. Before the view
+//        advances, the group drops places whose content equals `before`. So a later save of another
+//        context is not attributed to the group.
 //   UG2. A complete group omits places whose content did not change. It keeps all columns
 //        and transient attributes of objects that it has removed, because an undo restores their
 //        values.
-//   UG3. A group has no columns of objects that it has inserted, because an undo removes these
+//   UG3. A group contains no columns of objects that it has inserted, because an undo removes these
 //        objects.
 //   UG4. A content that could not be read stays `.stored`, and a complete group omits its place.
 //        Then either the context demands a rollback, which reverts the edit, or the operation is
@@ -28,7 +28,7 @@ protocol EditedContentReader {
 /// An undo group that records edits.
 final class OpenUndoGroup {
   var name: String
-  /// The number of the group when it is complete; nil for a new group.
+  /// The number of the complete group that was reopened; nil for a new group.
   var number: UInt64?
   // The exclusivity of accesses to these properties is not checked at run time (see EditRecorder).
   // Accesses do not overlap: contents are read before an array is accessed.
@@ -83,7 +83,7 @@ final class OpenUndoGroup {
   /// Records that an edit of the group will change a place (UG1, UG3).
   ///
   /// - Parameters:
-  ///   - isSpread: Whether the edit is a move that only makes space.
+  ///   - isSpread: Whether the edit moves a member only to make space for other members.
   ///   - before: Reads the current content of the place.
   func note(_ place: EditedPlace, isSpread: Bool = false, _ before: () -> EditedContent) {
     if edits.hasInsertions, case .column(let reference, _) = place,
@@ -177,7 +177,7 @@ final class OpenUndoGroup {
 
   /// Replaces the values that an object had before the group removed it.
   ///
-  /// - Parameter value: Returns the new value of a column with a value.
+  /// - Parameter value: Returns the new value of a column. Gets the column's slot and old value.
   func replaceValues(ofRemoved reference: ObjectReference, _ value: (Int, Value) -> Value) {
     edits.mapBefore(ofRemoved: reference) { place, before in
       switch (place, before) {
@@ -192,7 +192,7 @@ final class OpenUndoGroup {
     }
   }
 
-  /// Notes that a link does not exist before the group.
+  /// Notes that a link did not exist before the group.
   func noteAbsentBefore(_ link: EditedPlace) { edits.setBefore(link.emptyLink, at: link) }
 
   /// Replaces new objects that a save has merged into others. The merge has sealed their places.

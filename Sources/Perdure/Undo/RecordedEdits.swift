@@ -32,7 +32,7 @@ struct RecordedEdits {
     /// before a change that does not belong to the group.
     var after: EditedContent?
     var marks = UndoGroup.Change.Marks()
-    /// Whether the group no longer has the place.
+    /// Whether the group no longer contains the place.
     var isRemoved = false
     /// Whether the entry is in `unread`.
     var isUnread = false

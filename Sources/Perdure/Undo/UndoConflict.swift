@@ -3,14 +3,15 @@
 public import PerdurePredicates
 
 /// A property that an undo group has changed and that has another value now. The new value is from
-/// a save of another context, or from an edit outside of groups. An unsaved edit can hide a value
-/// that another context has saved: then the context still shows the edit.
+/// a save of another context, from an edit outside of groups, or from a group that overlaps this
+/// one. An unsaved edit can hide a value that another context has saved: then the context still
+/// shows the edit.
 public struct UndoConflict: Hashable, Sendable {
   /// The object.
   public let objectID: ManagedObjectID
   /// The property; empty for a conflict of the object as a whole.
   public let property: String
-  /// The value before the group, which an undo would restore.
+  /// The value before the group, which an undo restores.
   ///
   /// An object in a relationship is represented by its id (`Value.objectID`). For an object as a
   /// whole, the value says whether the object exists. For a link of a to-many relationship, it says

@@ -18,8 +18,8 @@ struct UndoHistory {
     var undo: [UndoGroup] = []
     var redo: [UndoGroup] = []
     /// The changes that save hooks have made after an undo. The key is the number of the group to
-    /// redo that has these changes. If that group is removed, they become part of the next group
-    /// (`add`), because earlier groups were made before them.
+    /// redo that has these changes. If that group is removed, these changes become part of the next
+    /// group (`add`): all earlier groups are older than the changes.
     var later: [UInt64: UndoGroup] = [:]
 
     /// Removes the groups to redo.
@@ -188,8 +188,8 @@ struct UndoHistory {
     lastDirection = nil
   }
 
-  /// Copies the changes that an incomplete save has saved to `saved`, and keeps the others there
-  /// (UH3).
+  /// Updates `saved` after an incomplete save: takes over the changes that were saved, and keeps
+  /// the earlier versions of all others (UH3).
   ///
   /// - Parameter isSaved: Whether the save has saved the changes of an object.
   mutating func didSave(_ isSaved: (ObjectReference) -> Bool) {

@@ -1,9 +1,9 @@
 // Refused changes, which the next save reports.
 //
-// A property setter cannot throw. Without a report, two kinds of changes would be lost silently.
-// One is a change of an object that the context no longer has, such as a new object that was
-// deleted. The other is a value that an attribute cannot hold. The context records each of them,
-// and the next save throws before it writes anything.
+// A property setter cannot throw. Without a report, two kinds of changes are lost silently. One is
+// a change of an object that the context no longer has, such as a new object that was deleted. The
+// other is a value that an attribute cannot hold. The context records each of them, and the next
+// save throws before it writes anything.
 //
 // Invariants
 //   CR1. While a refused change is recorded, `hasChanges` is true.
@@ -41,7 +41,8 @@ final class ChangeRefusal {
     object.header.pointee.isGone || isDiscarded(object)
   }
 
-  /// Whether an object was deleted before its first save, and no deletion is being prepared.
+  /// Whether an object was deleted before its first save. False while delete rules are applied or a
+  /// `prepareForDeletion` runs.
   @inline(__always)
   func isDiscarded(_ object: ManagedObject) -> Bool {
     guard let overlay = object.overlay, overlay.isDiscarded else { return false }
@@ -73,8 +74,9 @@ final class ChangeRefusal {
   }
 
   /// Whether an object that is about to be connected is new or has a row. If another context has
-  /// removed the row, the object is removed from this context too, because a link to it would have
-  /// no target. If the store cannot be read, returns false, and the next save throws the error.
+  /// removed the row, the object is removed from this context too, because a link to it has no
+  /// target. A discarded object counts as absent. If the store cannot be read, returns false, and
+  /// the next save throws the error.
   func existsOrVanishes(_ object: ManagedObject) -> Bool {
     // A new object has unsaved columns, so it is never ready (H1). A discarded object is new.
     if object.header.pointee.isReady { return true }
@@ -86,7 +88,8 @@ final class ChangeRefusal {
 
   // MARK: Refused changes
 
-  /// Records that a property was not set because the context no longer has the object.
+  /// Records that a property was not set because the context no longer has the object or will never
+  /// save it.
   func refuseChange(of object: ManagedObject, _ slot: Int, _ value: Value = .null) {
     // Ignores changes by `didSave` of a deleted object, and transient values that
     // `didTurnIntoFault` clears.

@@ -45,8 +45,8 @@ final class HiddenSaveSearch {
   }
 
   /// Makes the saved value of a column the base of its unsaved change, because the program has
-  /// chosen to replace the saved value. Otherwise a value that equals the old base would count as
-  /// unchanged in the next save. Other columns still conflict.
+  /// chosen to replace the saved value. Otherwise the next save treats a value that equals the old
+  /// base as unchanged. Other columns still conflict.
   func acceptSaved(_ slot: Int, of reference: ObjectReference) {
     guard let overlay = pending[reference], let kept = overlay.keptRow,
       let layouts = viewState.rows.layouts(ofEntity: overlay.shape.number)

@@ -92,8 +92,8 @@ final class LinkEditor {
     disconnect(owner, relationship, target)
   }
 
-  /// Schedules the delete rules of a deleted object again, after it was linked by an edit or by a
-  /// merge. After a merge, their changes belong to the group of the deletion
+  /// Schedules the delete rules of a deleted object again, after an edit or a merge has linked it.
+  /// After a merge, the changes by these rules belong to the group of the deletion
   /// (DeletionGroups.swift).
   func propagateAgain(_ reference: ObjectReference) {
     guard pending.isDeleted(reference), let overlay = pending[reference] else { return }
@@ -146,7 +146,7 @@ final class LinkEditor {
     setColumn(source, relationship, from: reading.rows.column(source, relationship.slot), to: target)
   }
 
-  /// Does the same, for a caller that knows the current reference in the column.
+  /// Like `setColumn(_:_:_:)`, for a caller that knows the current reference in the column.
   func setColumn(
     _ source: ObjectReference, _ relationship: RelationshipShape, from old: ObjectReference?,
     to target: ObjectReference?
@@ -174,8 +174,8 @@ final class LinkEditor {
     }
   }
 
-  /// Adds a target to `vanished` if it was removed. Under the delete rule no action, columns keep
-  /// references to deleted objects, and deltas must not contain them (CX6).
+  /// Under the delete rule no action, adds a target to `vanished` if it was removed. This rule
+  /// keeps references to deleted objects in columns, and deltas must not contain them (CX6).
   func addIfDangling(_ target: ObjectReference, _ inverse: RelationshipShape) {
     if inverse.deleteRule == .noAction { addIfVanished(target) }
   }
@@ -243,7 +243,8 @@ final class LinkEditor {
     }
   }
 
-  /// Whether the target of a column was deleted under the delete rule no action.
+  /// Whether the target of a column was removed. Also finds targets that were deleted under the
+  /// delete rule no action.
   func isLeftBehind(_ target: ObjectReference, at relationship: RelationshipShape) -> Bool {
     guard relationship.form == .column, let inverse = graph.inverse(of: relationship, at: target) else {
       return false
@@ -252,7 +253,8 @@ final class LinkEditor {
     return viewState.hasVanished(target)
   }
 
-  /// Removes unsaved links to objects that were removed by another context.
+  /// Removes unsaved links to objects that another context has removed. Skips a relationship that
+  /// is stored in a column.
   func dropLinksToVanished(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard !viewState.vanished.isEmpty, !relationship.isInColumn,
       let delta = pending[owner]?.delta(relationship.slot)

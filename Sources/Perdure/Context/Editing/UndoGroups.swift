@@ -41,8 +41,8 @@ final class UndoGroups {
   }
 
   /// Runs a closure whose edits cannot be undone. The delete rules of earlier deletions are applied
-  /// first, and belong to the group of these deletions. Changes by the delete rules of the
-  /// closure's own deletions cannot be undone either.
+  /// first, and their changes belong to the group of these deletions. Changes by the delete rules
+  /// of the closure's own deletions cannot be undone either.
   func excluding<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     guard recording.recorder != nil else { return try body() }
     deleteRules.propagateDeletes()

@@ -9,7 +9,8 @@
 //        saved.
 //   MG3. If the save fails for any reason, even a failed read (VR1), the context and its undo
 //        groups are restored to their state before the first merge (PendingCopy). So a save that
-//        fails changes nothing, and can be repeated.
+//        fails changes nothing, and can be repeated. There is no restoration if some of several
+//        stores have committed, or if a hook has rolled back or reset the context.
 //   MG4. No lock is held meanwhile, so other contexts may save again. After `mergeRoundsMax`
 //        rounds, the save throws.
 
@@ -62,7 +63,8 @@ final class SaveRun {
 
   /// Merges and repeats a save that the store has refused.
   ///
-  /// - Throws: The reason why it cannot be merged; then all changes are pending as before.
+  /// - Throws: The reason why the save failed. All changes are then pending as before the merge,
+  ///   unless MG3 excludes the restoration.
   private func merge(_ first: StoreConflict) throws(PerdureError) {
     // An error here needs no restoration: nothing has changed yet (MG1).
     let round = try reversal.check(.save) { () throws(PerdureError) in try judge(first) }

@@ -75,7 +75,7 @@ final class SaveSteps {
       undoGroups.didSave()
       return nil
     }
-    // No edit has set the times, so an undo does not restore them.
+    // The times are not edits of the program, so an undo does not restore them.
     let times = recording.excludingFromUndo { saveHooks.setSaveTimes() }
     undoGroups.endGroupOfEvent()
     var isSaved = false
@@ -92,14 +92,14 @@ final class SaveSteps {
     _ refusals: [PerdureError.Detail]
   ) throws(PerdureError) -> StoreConflict? {
     try checkMayWrite()
-    // No code of the program may run between the plan and the end of `commit`: its edits would be
-    // lost.
+    // No code of the program may run between the plan and the end of `commit`, which drops all
+    // unsaved changes.
     let holding = undoGroups.holdReports()
     defer { holding?.releaseReports() }
     // Reads before the last check for failed reads, so that no saved group lacks a content (UG4).
     recording.readUndoContents()
     let plan = try saveCommit.plan(refusals)
-    // Conflicts are reported first: an object that was removed would violate every rule.
+    // Conflicts are reported before violations: a removed object violates every rule.
     if let conflict = plan.conflict { return conflict }
     let saved = saveHooks.objectsForDidSave()
     var news = eventHub.pendingNews(.didSave, isSaved: true)
@@ -118,8 +118,9 @@ final class SaveSteps {
     return nil
   }
 
-  /// Calls the hooks of the classes. Their changes belong to the last undo group. If all unsaved
-  /// edits are excluded from undo, their changes are excluded too.
+  /// Calls the hooks of the classes, and returns the violations that they have found. Changes by
+  /// hooks belong to the last undo group. They belong to none if all unsaved edits are excluded
+  /// from undo.
   private func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
     do {
       if undoGroups.continueLast() { return try saveHooks.callSaveHooks() }
@@ -142,7 +143,8 @@ final class SaveSteps {
     try stores.checkIDs()
   }
 
-  /// Commits a change. If only some of several stores have committed, reports their changes.
+  /// Commits a change. If only some of several stores have committed, reports their changes and
+  /// throws.
   private func commit(
     _ change: StoreChange, _ saved: [(object: ManagedObject, state: ObjectState)], _ news: ContextNews?
   ) throws(PerdureError) -> StoreConflict? {

@@ -14,10 +14,9 @@
 //   UN1. Before an undo changes anything, it compares each place with the content after the group.
 //        A place conflicts if its content is neither this one nor the content before the group. If
 //        a refresh or a save has dropped a deletion of the group, a column of the object conflicts
-//        unless its content is that from before the group. A place also conflicts if another
-//        context has replaced this content in the store, and an unsaved edit hides the new one (HS1
-//        in HiddenSaves.swift), or if an overlapping group has deleted the object after the change
-//        (EarlierGroups.swift).
+//        unless its content is that from before the group. A place also conflicts if an unsaved
+//        edit hides a content that another context has saved (HS1 in HiddenSaves.swift), or if an
+//        overlapping group has deleted the object after the change (EarlierGroups.swift).
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 //   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).
@@ -114,8 +113,8 @@ final class UndoApplication {
     stored = rows
   }
 
-  /// Throws if the context shows a state before its last save: its contents can be older than the
-  /// groups with which they would be compared.
+  /// Throws if the context shows a state before its last save: its contents can be older than those
+  /// in the groups.
   private func checkShowsLastSave(_ undoManager: ContextUndoManager) throws(PerdureError) {
     if viewState.view.sequence >= undoManager.history.savedSequence { return }
     throw PerdureError(

@@ -105,8 +105,8 @@ final class ContextFetching {
     }
   }
 
-  /// Runs a fetch. Throws errors of the request unchanged. Throws every other error as the cause of
-  /// a `readFailed` error.
+  /// Runs a fetch. Throws errors of the request, cancellations and every `PerdureError` unchanged.
+  /// Throws any other error as the cause of a `readFailed` error.
   private func reading<R>(_ body: () throws -> R) throws -> R {
     viewState.statistics.fetchRequestCount += 1
     return try translatingErrors(body)
@@ -182,13 +182,14 @@ final class ContextFetching {
 
   private func prepareReading(includesPendingChanges: Bool) throws {
     if includesPendingChanges { deleteRules.propagateDeletes() }
-    // A closed store is reported before a failed read, because a rollback does not help then.
+    // A closed store is reported before a failed read: a rollback clears only a failed read.
     try viewState.view.checkIsOpen()
     try viewState.throwReadFailure()
   }
 
-  /// The name of the entity that the request's class has in the context. If there is none, the name
-  /// is empty if the request names an entity, and otherwise the name that the class declares.
+  /// The name of the context's entity for the request's class. If there is none, returns an empty
+  /// name for a request that names an entity. For any other request, returns the name that the
+  /// class declares; throws if it declares none.
   func entityName(of wanted: ClassedRequest) throws(FetchError) -> String {
     if let shape = graph.shape(of: wanted.objectClass) { return shape.name }
     if wanted.request.entityName != nil { return "" }
@@ -196,8 +197,7 @@ final class ContextFetching {
     return wanted.objectClass._entityName
   }
 
-  /// Throws if the entity has objects of classes other than the request's: they could not be
-  /// returned.
+  /// Throws if objects of the entity can have a class that the request cannot return.
   func checkClass(_ wanted: ClassedRequest, of entity: UInt16) throws(FetchError) {
     for number in graph.store.entity(entity).concrete {
       let shape = graph.shape(numbered: number)

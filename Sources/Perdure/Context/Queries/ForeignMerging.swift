@@ -38,8 +38,8 @@ final class ForeignMerging {
 
   /// Starts or stops automatic merging.
   ///
-  /// - Parameter wake: Called on any thread when the inbox gets its first save. If it is nil, saves
-  ///   wait until the owner uses the context.
+  /// - Parameter wake: Called on any thread when saves wait in the inbox. If it is nil, saves wait
+  ///   until the owner uses the context.
   func mergeAutomatically(_ merges: Bool, wake: (@Sendable () -> Void)?) {
     guard merges != (eventHub.inbox != nil) else { return }
     guard merges else { return eventHub.stopMerging() }
@@ -65,7 +65,8 @@ final class ForeignMerging {
     }
   }
 
-  /// - Parameter isComplete: Whether the events contain all saves of other contexts.
+  /// - Parameter isComplete: Whether the events contain all saves of other contexts. If false, the
+  ///   merge checks all objects with unsaved changes.
   func merge(_ events: [ContextEvent], isComplete: Bool = true) {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }

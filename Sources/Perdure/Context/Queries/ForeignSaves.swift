@@ -28,8 +28,8 @@ final class ForeignSaves {
     }
   }
 
-  /// The combined changes of several saves, with each object in one set. An object that was
-  /// inserted and deleted is in none.
+  /// The combined changes of several saves, with each object in at most one set. An object that was
+  /// both inserted and deleted is in none.
   func folded(_ events: [ContextEvent]) -> ContextNews {
     var inserted: Set<ManagedObjectID> = []
     var updated = inserted
@@ -49,8 +49,9 @@ final class ForeignSaves {
     return news
   }
 
-  /// Whether a newer state differs from the view only by objects that have no unsaved changes and
-  /// are not targets of unsaved changes. Then a rebase would change nothing.
+  /// Whether it is certain that a rebase onto a newer state changes nothing: the changed objects
+  /// have no unsaved changes and are not targets of unsaved changes. False if there are no unsaved
+  /// changes, or if the events do not include all commits since the view.
   ///
   /// - Complexity: O(m) for m objects that other contexts have saved.
   func concernsNoChanges(
@@ -83,6 +84,7 @@ final class ForeignSaves {
   }
 
   /// The instances whose values a merge may change: all instances if the changes are not known.
+  /// Excludes new objects.
   func knownObjects(_ news: ContextNews, isComplete: Bool) -> [ManagedObject] {
     let objects =
       isComplete

@@ -66,7 +66,7 @@ final class ObjectLookup {
     return object
   }
 
-  /// If a context that merges automatically does not contain the object, merges the waiting saves.
+  /// Merges the waiting saves if the context merges automatically and does not contain the object.
   private func mergeIfUnknown(_ reference: ObjectReference) {
     if eventHub.inbox == nil || pending[reference] != nil || rows.viewVersion(of: reference) != nil {
       return

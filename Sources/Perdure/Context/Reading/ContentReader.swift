@@ -50,7 +50,7 @@ final class ContentReader: EditedContentReader {
     }
   }
 
-  /// The stored content of a link or a position.
+  /// The stored content of a link, a position or a column. Nil if it cannot be read.
   func storedRelation(_ place: EditedPlace) -> EditedContent? {
     guard case .link(let owner, let slot, let target) = place else { return storedContent(of: place) }
     let relationship = graph.shape(of: owner).relationship(slot)
@@ -69,7 +69,7 @@ final class ContentReader: EditedContentReader {
   /// The content of an object: its columns, or absent if it does not exist.
   func objectContent(_ reference: ObjectReference) -> EditedContent {
     // If the store cannot be read, the object probably exists. The undo of a group with a wrong
-    // `.absent` would remove it.
+    // `.absent` removes it.
     guard exists(reference) || hasFailed else { return .absent }
     let (shape, overlay) = (graph.shape(of: reference), pending[reference])
     var columns = [Value](repeating: .null, count: shape.properties.count)

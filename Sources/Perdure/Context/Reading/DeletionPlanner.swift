@@ -8,8 +8,8 @@ internal import PerdurePredicates
 struct DeletionPlanner {
   private let reading: ContextReading
   private var plan = DeletionPlan()
-  /// The objects that would be deleted, in the order in which they were found. The objects after
-  /// the current position of `run` are not visited yet.
+  /// The objects to delete, in the order in which they were found. The objects after the current
+  /// position of `run` are not visited yet.
   private var toDelete: [ObjectReference] = []
   private var marked: Set<ObjectReference> = []
   /// The links of the deleted objects. Those to objects that stay are classified when all deleted
@@ -21,7 +21,7 @@ struct DeletionPlanner {
     self.reading = reading
   }
 
-  /// Whether an object would be deleted, or already is.
+  /// Whether an object is to be deleted, or is already marked as deleted.
   private func isToBeDeleted(_ reference: ObjectReference) -> Bool {
     marked.contains(reference) || reading.pending.isDeleted(reference)
   }

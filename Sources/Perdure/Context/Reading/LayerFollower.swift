@@ -10,7 +10,7 @@
 internal import PerdureFileIO
 internal import PerdurePredicates
 
-/// The last version of a pending row. Versions of stores count from 1, so they are smaller.
+/// The last version of a pending row. Stores count their versions from 1, so these are smaller.
 private let lastPendingVersion = Guarded<UInt64>(1 << 63)
 
 /// A layer, and the state from which it was built.
@@ -30,7 +30,8 @@ final class LayerFollower {
   private let savedLinks: SavedLinks
   // The exclusivity of accesses is not checked at run time: no access lasts longer than an
   // assignment.
-  /// The unsaved changes as a layer over the view, as of the last fetch; nil before the first.
+  /// The unsaved changes as a layer over the view, as of its last use. Nil before the first use,
+  /// and after `dropLayer`.
   @exclusivity(unchecked) private(set) var contextLayer: ContextLayer?
   /// Computes index entries from rows; nil before the first layer.
   @exclusivity(unchecked) private var indexFeeds: IndexFeeds?
@@ -54,7 +55,8 @@ final class LayerFollower {
   /// The caller applies the delete rules first.
   ///
   /// - Throws: The errors of the store.
-  /// - Complexity: O(k log n) for k objects that were edited since the last call.
+  /// - Complexity: O(k log n) for k objects that were edited since the last use of the layer, or for
+  ///   all objects with unsaved changes if the layer is built from scratch.
   func shownView() throws -> any StateReader {
     if pending.isEmpty { return viewState.view }
     let builder = try currentLayer()
@@ -82,7 +84,8 @@ final class LayerFollower {
   /// The builder of the up-to-date layer.
   ///
   /// - Throws: The errors of the store.
-  /// - Complexity: O(k log n) for k objects that were edited since the last call.
+  /// - Complexity: O(k log n) for k objects that were edited since the last use of the layer, or for
+  ///   all objects with unsaved changes if the layer is built from scratch.
   func currentLayer() throws -> LayerBuilder {
     try viewState.throwReadFailure()
     do {
@@ -216,8 +219,8 @@ final class LayerFollower {
 
   private func pendingRow(_ overlay: ObjectOverlay) throws -> [UInt8]? {
     if overlay.isNew { return row(of: overlay, base: nil) }
-    // Hooks and primitive setters may have changed values of the instance. They are saved with its
-    // other changes.
+    // Hooks and primitive setters may have set values of the instance. These values are saved with
+    // the object's other changes.
     if let object = registry.identityMap.object(overlay.reference),
       object.header.pointee.wakefulness.contains(.rewritten), rows.loadRow(of: object),
       let row = object.header.pointee.loadedRow

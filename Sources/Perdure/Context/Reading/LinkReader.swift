@@ -134,8 +134,8 @@ final class LinkReader {
 
   // MARK: Positions
 
-  /// The unsaved order of a relationship. It has order keys for members that have none in the store
-  /// (SO2).
+  /// The unsaved order of a relationship. It contains order keys for members that have none in the
+  /// store (SO2).
   func orderDelta(of owner: ObjectReference, _ relationship: RelationshipShape) -> OrderDelta {
     guard let order = relationship.order, let index = relationship.index else {
       preconditionFailure("The relationship \(relationship.name) must be ordered.")
@@ -192,7 +192,7 @@ final class LinkReader {
     result.append(contentsOf: added[next...].map(\.reference))
   }
 
-  /// The member at a position. O(log n).
+  /// The member at a position; nil if there is none. O(log n); O(n) while `vanished` is not empty.
   func orderedMember(
     at position: Int, of owner: ObjectReference, _ relationship: RelationshipShape
   ) -> ObjectReference? {
@@ -220,7 +220,7 @@ final class LinkReader {
     }
   }
 
-  /// The position of a member; nil for other objects. O(log n).
+  /// The position of a member; nil for other objects. O(log n); O(n) while `vanished` is not empty.
   func orderedPosition(
     of member: ObjectReference, in owner: ObjectReference, _ relationship: RelationshipShape
   ) -> Int? {
@@ -261,7 +261,7 @@ final class LinkReader {
     }
   }
 
-  /// The number of order keys.
+  /// The number of order keys, with unsaved changes.
   func orderedCount(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ delta: OrderDelta
   ) -> Int {

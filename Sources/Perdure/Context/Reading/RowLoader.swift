@@ -9,9 +9,9 @@ final class RowLoader {
   private let viewState: ViewState
   private let pending: PendingChanges
   private let retirement: ObjectRetirement
-  /// Whether a fault without a row counts as deleted. Otherwise its access is an error.
+  /// Whether a fault without a row counts as deleted. Otherwise an access to it is an error.
   var deletesInaccessibleFaults = true
-  /// Whether the program looks up an object that may not exist.
+  /// Whether a lookup of an object that may not exist is running.
   var isLooking = false
 
   init(
@@ -27,7 +27,8 @@ final class RowLoader {
 
   // MARK: Faults
 
-  /// Loads the row of an object in the view; false if there is none.
+  /// Loads the row of an object from the view. Returns false if the object is new, has no row, or
+  /// could not be read.
   func loadRow(of object: ManagedObject) -> Bool {
     let header = object.header
     if header.pointee.isGone || object.overlay?.isNew == true { return false }
@@ -40,7 +41,8 @@ final class RowLoader {
   /// Drops a loaded row that differs from the view's row, also if the object has unsaved changes.
   /// Unchanged properties show the values in the view; otherwise the two ends of a relationship
   /// could differ. The overlay has the version on which its changes are based, so the save detects
-  /// a conflict.
+  /// a conflict. If the view has no row, an object without unsaved changes vanishes if
+  /// `deletesInaccessibleFaults` is true.
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
     guard header.pointee.row != nil, !header.pointee.isReady else { return }
@@ -104,8 +106,8 @@ final class RowLoader {
 
   // MARK: Siblings
 
-  /// Reads the rows of a fault and of the siblings in its block. Returns false if the object has no
-  /// group or the row was not found; then the fault must fire alone.
+  /// Reads the rows of a fault and of the siblings in its block. Returns false if the object got no
+  /// row, for example because it has no group. The caller then reads its row alone.
   func fireBlock(of object: ManagedObject) -> Bool {
     guard object.overlay == nil, let group = registry.readingGroup(of: object) else { return false }
     let position = Int(object.header.pointee.groupPosition)
@@ -131,8 +133,8 @@ final class RowLoader {
     waiting.free()
   }
 
-  /// Whether the view has no row of an object. False if the view cannot be read: the fault then
-  /// reports the error.
+  /// Whether the view has no row of an object. False if the view cannot be read: the read of the
+  /// fault's row then reports the error.
   private func isRemoved(_ reference: ObjectReference) -> Bool {
     do {
       return try viewState.view.version(of: reference) == nil
@@ -177,7 +179,7 @@ final class RowLoader {
             try take($1, at: $0)
           }
         } catch {
-          // The error of a damaged row is reported when its own fault fires.
+          // The error of a damaged row is reported when that row is read alone.
           group.readsBlocks = false
         }
       }
@@ -266,7 +268,8 @@ final class RowLoader {
 
   // MARK: Reading by reference
 
-  /// Passes the row of an object to `body`. Creates no instance if there is none.
+  /// Passes the row of an object to `body`, without creating an instance. Returns nil if there is
+  /// no row or the store cannot be read.
   func withRow<R>(_ reference: ObjectReference, _ body: (RowView, RowVersion) -> R) -> R? {
     if let object = registry.identityMap.object(reference) {
       guard loadRow(of: object), let row = object.header.pointee.loadedRow else { return nil }

@@ -47,7 +47,7 @@ final class SiblingReader {
   @inline(__always)
   func instance(of target: ObjectReference, at slot: Int, of owner: ManagedObject) -> ManagedObject {
     if let object = registry.identityMap.object(target) {
-      // A fault without a group would fire alone, so it becomes a sibling.
+      // Without a group, the row of a fault is read alone. So the fault becomes a sibling.
       let header = object.header
       if header.pointee.row != nil || header.pointee.groupNumber != 0 || header.pointee.overlay != nil {
         return object
@@ -85,7 +85,7 @@ final class SiblingReader {
   }
 
   /// The targets in the columns of a block of siblings; of all siblings if `block` is nil. Skips
-  /// siblings without a loaded row.
+  /// siblings that have neither a loaded row nor an unsaved value of the column.
   private func columnRelation(
     _ relationship: RelationshipShape, _ block: Int?, of group: SiblingGroup
   ) -> SiblingRelation {
@@ -117,7 +117,7 @@ final class SiblingReader {
     return field.kind == .reference && row.isPresent(field) ? row.reference(field) : nil
   }
 
-  /// Caches the target of a to-one relationship, if it can be read without further checks
+  /// Caches the target of a to-one relationship if later reads can use it without further checks
   /// (KR3, KR4).
   @inline(never)
   func keep(_ target: ManagedObject?, _ slot: Int, of owner: ManagedObject) {
@@ -129,8 +129,8 @@ final class SiblingReader {
     owner.header.keep(slot, isToMany: false, target.map { Unmanaged.passUnretained($0).toOpaque() })
   }
 
-  /// Whether an object can be used without further checks: no hook must run first, and its row
-  /// equals the view's row or is overlaid by unsaved changes.
+  /// Whether an object can be used without further checks: no hook is due, and its row equals the
+  /// view's row or is overlaid by unsaved changes.
   @inline(__always)
   func canKeep(_ object: ManagedObject) -> Bool {
     let header = object.header
@@ -144,8 +144,8 @@ final class SiblingReader {
   /// The targets of an object and of its siblings, as the store has them. The relationship must not
   /// be a column.
   ///
-  /// - Returns: nil if the targets must be read for this object alone: it has unsaved changes, or
-  ///   reading ahead is not worthwhile.
+  /// - Returns: nil if the targets must be read for this object alone: the relationship has unsaved
+  ///   changes, or reading ahead is not worthwhile or failed.
   func related(
     to owner: ManagedObject, by slot: Int
   ) -> (relation: SiblingRelation, range: Range<Int>)? {
@@ -206,7 +206,7 @@ final class SiblingReader {
     return read
   }
 
-  /// The positions of the siblings whose relationship the store may contain.
+  /// The positions of the siblings that have the relationship and are not new.
   private func owners(
     _ relationship: RelationshipShape, _ positions: Range<Int>, in group: SiblingGroup
   ) -> [Int] {
@@ -216,7 +216,8 @@ final class SiblingReader {
     }
   }
 
-  /// The siblings of an object, if its relationship has no unsaved changes.
+  /// The siblings of an object. Nil if its relationship has unsaved changes, or if the context
+  /// hides links to removed objects.
   private func siblingsAsStored(of owner: ManagedObject, _ slot: Int) -> SiblingGroup? {
     guard viewState.vanished.isEmpty, !owner.header.pointee.isGone else { return nil }
     if let overlay = owner.overlay,
@@ -228,7 +229,7 @@ final class SiblingReader {
   }
 
   /// Reads a relationship of a block of siblings. Returns nil for the first read of each
-  /// relationship, because the program may not read the relationship of any other sibling.
+  /// relationship, because the program possibly reads the relationship of only one sibling.
   private func askedRelation(
     _ relationship: RelationshipShape, _ block: Int, of group: SiblingGroup
   ) -> SiblingRelation? {

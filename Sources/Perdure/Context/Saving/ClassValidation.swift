@@ -44,8 +44,9 @@ final class ClassValidation {
     if !violations.isEmpty { throw .validation(violations) }
   }
 
-  /// Calls the validation of every object with unsaved changes whose class has one. Ignores the
-  /// errors of objects that another object's validation has deleted or discarded.
+  /// Calls the validation of every object with unsaved changes whose class has one, and returns the
+  /// violations. Ignores the errors of objects that another object's validation has deleted or
+  /// discarded.
   func validateObjects() -> [PerdureError.Detail] {
     guard pending.containsEntity(where: \.hasSaveHooks) else { return [] }
     if activity.isValidating {
@@ -95,8 +96,8 @@ final class ClassValidation {
     overlay.shape.slotsOfUnlistedKeys[key].map { ruleValidation.isConcerned(overlay, $0) } ?? true
   }
 
-  /// Whether a required to-one relationship has no target. A read of it would not return a valid
-  /// object.
+  /// Whether a required to-one relationship has no target. A read of this relationship does not
+  /// return a valid object.
   private func lacksObjects(_ overlay: ObjectOverlay) -> Bool {
     if overlay.isDeleted { return false }
     return overlay.shape.relationships.contains { relationship in
@@ -143,7 +144,7 @@ final class ClassValidation {
     case (let left?, let right?):
       // Here the attribute is transient and can have any type. Values that cannot be compared count
       // as unchanged, unless they are different instances (`isSameInstance`). Otherwise each
-      // validation would set the attribute again.
+      // validation sets the attribute again.
       (left as? AnyHashable).map { $0 == right as? AnyHashable } ?? Self.isSameInstance(left, right)
     default: false
     }
@@ -188,7 +189,7 @@ final class ClassValidation {
     if !details.isEmpty { throw .validation(details) }
   }
 
-  /// Throws an error with the declared rules that a value would violate.
+  /// Throws an error with the declared rules that a new value of a property violates.
   func checkRule(_ value: Any?, forKey key: String, of object: ManagedObject) throws(PerdureError) {
     if let composite = object.shape.composite(named: key) {
       return try ruleValidation.checkRules(value, composite, of: object)

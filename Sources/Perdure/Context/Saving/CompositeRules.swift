@@ -16,12 +16,13 @@ extension CompositeSchema {
 }
 
 extension EntitySchema {
-  /// The innermost composite that contains the slots, except the composite of exactly these slots.
+  /// The innermost composite with a depth less than `depth` that contains the slots.
   func composite(around slots: Range<Int>, depth: Int = Int.max) -> CompositeSchema? {
     composites.last { $0.depth < depth && $0.slots.contains(slots.lowerBound) }
   }
 
-  /// The required composites without a value, if the composite around them has one.
+  /// The required composites without a value. Excludes a composite inside another one without a
+  /// value.
   ///
   /// - Parameter value: Whether a slot has a value.
   func absentComposites(_ value: (Int) -> Bool) -> [CompositeSchema] {

@@ -8,7 +8,7 @@ internal import PerdurePredicates
 
 /// A place whose content differs from the contents that an undo expects.
 struct FoundConflict {
-  /// The place that an undo would change.
+  /// The place that the undo is to change.
   let place: EditedPlace
   /// The place that `UndoConflict` describes: for example the changed column of an added object.
   let property: EditedPlace

@@ -186,7 +186,7 @@ final class MergeApplication {
   /// Drops unsaved changes. If they include a deletion, also drops the deletions that it has caused
   /// by cascades.
   private func takeStored(_ reference: ObjectReference, _ taken: [ObjectReference: [ObjectOverlay]]) {
-    // No recursion: a chain of delete rules may exceed the stack.
+    // No recursion: a long chain of cascades can exceed the stack.
     var waiting = [reference]
     while let reference = waiting.popLast() {
       guard let overlay = pending[reference] else { continue }
@@ -232,8 +232,9 @@ final class MergeApplication {
 
   /// Makes the instance of a new object the instance of the object that it was merged into.
   ///
-  /// - Returns: False, without a change, if the context has an instance of that object: two
-  ///   instances must not have one identity (CX1 in ObjectRegistry.swift).
+  /// - Returns: False, without a change, if the new object has no instance, or if the context has
+  ///   an instance of that object: two instances must not have one identity (CX1 in
+  ///   ObjectRegistry.swift).
   private func moveInstance(of overlay: ObjectOverlay, to other: ObjectReference) -> Bool {
     guard registry.identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
       let object = registry.identityMap.object(overlay.reference)
@@ -249,7 +250,7 @@ final class MergeApplication {
     editing.removal.withdraw(overlay)
   }
 
-  /// The columns of the other object that change.
+  /// The columns of the other object that change, with their new values.
   private func mergedColumns(
     _ overlay: ObjectOverlay, into other: ObjectReference, _ duplicate: StoreConflict.DuplicateKey
   ) throws(PerdureError) -> [Int: Value] {

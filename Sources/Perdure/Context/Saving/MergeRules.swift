@@ -23,7 +23,7 @@ final class MergeRules {
     guard mergePolicy.hasRules || !shape.saveTimeSlots.isEmpty else { return rules }
     rules.saveTimeSlots = Set(shape.saveTimeSlots)
     rules.ruled = { [mergePolicy = mergePolicy] slot, versions in
-      // Not a conflict: each save sets the time again.
+      // Different times are not a conflict: each save sets the time again.
       if shape.saveTimeSlots.contains(slot) {
         return general == .error ? .some(versions.local[slot]) : Optional<Value?>.none
       }
@@ -51,8 +51,8 @@ final class MergeRules {
     }
   }
 
-  /// The three values of each changed column, in the form that the program uses. Excludes times of
-  /// saves.
+  /// The base, local and stored values of each changed column, in the form that the program uses.
+  /// Excludes columns with the time of a save.
   func propertyVersions(_ versions: ObjectVersions, _ reference: ObjectReference) -> [PropertyVersions] {
     let saveTimeSlots = graph.shape(of: reference).saveTimeSlots
     return versions.local.keys.sorted().filter { !saveTimeSlots.contains($0) }

@@ -44,7 +44,7 @@ enum PropertyRules {
     )
   }
 
-  /// Whether a property has any rule.
+  /// Whether a property has a rule other than the validation rules of its attribute.
   static func apply(to property: EntityShape.Property) -> Bool {
     switch property {
     case .attribute(.reference, _): true
@@ -54,7 +54,7 @@ enum PropertyRules {
     }
   }
 
-  /// Core Data's error code for a rule of the model that a value of a type violates.
+  /// Core Data's error code for a violated rule of an attribute of a type.
   static func code(of rule: ValidationRule, _ type: AttributeType?) -> PerdureError.Code {
     switch (rule, type) {
     case (.predicate, _), (.unreadablePredicate, _): .validation
@@ -69,7 +69,7 @@ enum PropertyRules {
     }
   }
 
-  /// The violation if a relationship has this number of targets; nil if it may have them. An
+  /// The violation by the number of targets of a relationship; nil if the number is valid. An
   /// optional relationship may always be empty.
   static func violation(
     _ relationship: RelationshipShape, count: Int
@@ -117,7 +117,7 @@ final class RuleValidation {
     self.deleteRules = deleteRules
   }
 
-  /// Adds every rule that an unsaved change violates. The caller has applied the delete rules.
+  /// Adds every rule that a changed object violates. The caller has applied the delete rules.
   func addViolations(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     if overlay.isDeleted {
       details += deniedDeletes(overlay)
@@ -136,7 +136,8 @@ final class RuleValidation {
     }
   }
 
-  /// Reads the row at most once, and only if an unchanged column has a rule.
+  /// Adds every rule that the properties of a changed object violate. Reads the row at most once,
+  /// only if it is to be written and an unchanged column has a rule.
   func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     let needsRow =
       overlay.changesRow && !overlay.isNew
@@ -261,7 +262,7 @@ final class RuleValidation {
   }
 
   /// Whether a property of a changed object may have become invalid. True for all properties of a
-  /// new object, for all columns of a row that is written, and for other properties that have
+  /// new object, for all columns of a row that is written, and for other relationships that have
   /// changed. So a required transient attribute does not prevent a change of a row.
   func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
     if overlay.isNew { return true }
@@ -274,7 +275,7 @@ final class RuleValidation {
     return overlay.changesRow
   }
 
-  /// Whether a required leaf needs a value.
+  /// Whether a required attribute needs a value. An attribute in an absent composite needs none.
   func isRequired(_ overlay: ObjectOverlay, _ slot: Int, _ row: RowView?) -> Bool {
     overlay.shape.schema.isRequired(slot) { !column(overlay, $0, row).isNull }
   }
@@ -290,7 +291,7 @@ final class RuleValidation {
     }
   }
 
-  /// Adds the required composites around a leaf that would have no value without this leaf.
+  /// Adds the required composites that contain a leaf and have no value without it.
   func addAbsentComposites(
     of object: ManagedObject, without slot: Int, to details: inout [PerdureError.Detail]
   ) {
@@ -300,7 +301,7 @@ final class RuleValidation {
     }
   }
 
-  /// Throws an error with the declared rules that a value of a composite would violate.
+  /// Throws an error that lists the declared rules that a new value of a composite violates.
   func checkRules(
     _ value: Any?, _ composite: CompositeSchema, of object: ManagedObject
   ) throws(PerdureError) {

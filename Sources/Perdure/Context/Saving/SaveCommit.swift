@@ -38,9 +38,11 @@ final class SaveCommit {
     self.durability = durability
   }
 
-  /// Plans the commit, unless a rule is violated.
+  /// Plans the commit. A plan with conflicts is returned without a check for violations.
   ///
   /// - Parameter refusals: The violations that the classes' validation has found.
+  ///
+  /// - Throws: The error of a failed read, or all violations.
   func plan(_ refusals: [PerdureError.Detail]) throws(PerdureError) -> SavePlan {
     activity.isPlanning = true
     defer { activity.isPlanning = false }

@@ -11,15 +11,15 @@
 //        repeated for all objects, because a rule may read several objects, including objects
 //        without hooks. If a required to-one relationship of an object has no target (1570),
 //        `validateForInsert` and `validateForUpdate` are not called: a read of that relationship
-//        would not return a valid object.
+//        does not return a valid object.
 //   SH3. After 1,000 rounds of SH1 and SH2 together, the save throws an error with the objects that
 //        still change.
 //   SH4. No hooks are called for objects that were inserted and deleted since the last save. The
 //        same applies to objects that another context has removed, because the save refuses them.
 //
 // Hooks may insert, delete, discard, roll back and reset. Therefore an overlay is used only while
-// `PendingChanges` contains it. Hooks must not save: a nested save would write a part of the
-// changes.
+// `PendingChanges` contains it. Hooks must not save, because a nested save writes only a part of
+// the changes.
 
 internal import PerdurePredicates
 
@@ -123,16 +123,16 @@ final class SaveHookCaller {
     }
   }
 
-  /// Loads a row without recording a failure: the commit that removes the row must not be refused
-  /// because of it.
+  /// Loads a row without recording a failure: a failed read must not prevent the commit that
+  /// removes the row.
   private func loadQuietly(_ object: ManagedObject) {
     let before = viewState.readFailure
     _ = reading.rows.loadRow(of: object)
     viewState.readFailure = before
   }
 
-  /// Calls `didSave`. During these calls, objects return the states that they had before the save,
-  /// unless they were deleted since. Changes by the hook are unsaved changes.
+  /// Calls `didSave`. During these calls, each object reports the state that it had before the
+  /// save, unless it was deleted afterwards. Changes by the hook are unsaved changes.
   func callDidSave(_ saved: [(object: ManagedObject, state: ObjectState)]) {
     for (object, state) in saved { object.header.pointee.savedState = state }
     for (object, _) in saved { object.didSave() }
@@ -141,7 +141,7 @@ final class SaveHookCaller {
 
   // MARK: Attributes with the time of the save
 
-  /// An attribute that a save has set to its time.
+  /// An attribute that a save has set to the time of the save.
   struct SaveTime {
     fileprivate let reference: ObjectReference
     fileprivate let slot: Int
@@ -150,7 +150,8 @@ final class SaveHookCaller {
   }
 
   /// Sets the attributes that store the time of the save. Runs after the hooks of the save, and
-  /// before the rules of the model are checked.
+  /// before the rules of the model are checked. Does nothing in a child context: the save of its
+  /// root sets them.
   ///
   /// - Returns: The attributes, for `restore` if the save fails.
   func setSaveTimes() -> [SaveTime] {

@@ -199,10 +199,11 @@ extension ManagedObjectContext {
   /// Call it before the object is connected with other objects, which must be in the same store.
   /// This includes connections by the object's initializer or `awakeFromInsert`.
   ///
-  /// - Throws: `PerdureError` with code 134070 if the object is not new or is already connected.
-  ///   134070 also if the store is not in this context, is open only for reading, or has no id for
-  ///   the object. (For example, a store that was removed from the container has no id.) 134020 if
-  ///   the store's configuration does not have the entity. If the call throws, nothing has changed.
+  /// - Throws: `PerdureError` with code 134070 if the object is not new, is deleted, is already
+  ///   connected, or has a permanent id (`obtainPermanentIDs(for:)`). 134070 also if the store is
+  ///   not in this context, is open only for reading, or has no id for the object. (For example, a
+  ///   store that was removed from the container has no id.) 134020 if the store's configuration
+  ///   does not have the entity. If the call throws, nothing has changed.
   /// - Complexity: O(1); O(unsaved changes) if the entity is the destination of a relationship
   ///   without inverse. With an undo manager, also O(changes in its groups).
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {

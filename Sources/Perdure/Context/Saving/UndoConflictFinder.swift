@@ -18,7 +18,7 @@ final class UndoConflictFinder {
 
   /// Finds the conflicts of a group (UN1).
   ///
-  /// - Parameter groups: Called at the first missing object and the first overlap.
+  /// - Parameter groups: Called at most once, at the first missing object or overlap.
   func conflicts(of group: UndoGroup, _ groups: () -> EarlierGroups) -> [FoundConflict] {
     let returning = Set(returning(group.changes).map(\.reference))
     let added = group.objects { $0.isAbsent }
@@ -83,8 +83,8 @@ final class UndoConflictFinder {
     earlier.contains(reference) && (pending[reference] == nil || pending.isDeleted(reference))
   }
 
-  /// Whether the owner of a changed place, or the target of an added link, does not exist and does
-  /// not return.
+  /// Whether the owner of a changed place, or an end of an added link, does not exist and is not
+  /// restored by the undo.
   private func hasMissingEnd(_ change: UndoGroup.Change, _ returning: Set<ObjectReference>) -> Bool {
     func isMissing(_ end: ObjectReference) -> Bool {
       !returning.contains(end) && !reading.contents.exists(end)
@@ -113,6 +113,8 @@ final class UndoConflictFinder {
     }
   }
 
+  /// The conflict of a change of a place that exists or returns; nil if there is none.
+  ///
   /// - Parameters:
   ///   - returning: The objects that the undo restores.
   ///   - places: The places of the group.
@@ -120,7 +122,7 @@ final class UndoConflictFinder {
   ///     and a refresh or a save has dropped the deletion. Then only the content before the group
   ///     is expected. The content after it was dropped too, for example a null that a delete rule
   ///     has set.
-  ///   - isOverlapped: Whether an earlier group has changed the place by turns with this group.
+  ///   - isOverlapped: Whether an earlier group and this group have changed the place in turns.
   func conflict(
     of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>,
     wasKept: Bool, isOverlapped: Bool
@@ -209,8 +211,8 @@ final class UndoConflictFinder {
     return !reading.contents.holdsTransient(reference, slot)
   }
 
-  /// Whether a link of a to-one relationship that is not a column would replace a link that was
-  /// made since.
+  /// Whether the undo restores a link of a to-one relationship that is not a column, and so
+  /// replaces a link that was made since.
   private func isReplacedTarget(_ change: UndoGroup.Change, _ places: Set<EditedPlace>) -> Bool {
     guard case (.link(let owner, let slot, let target), .linked) = (change.place, change.before),
       reading.contents.exists(owner)
@@ -284,7 +286,7 @@ final class UndoConflictFinder {
   }
 
   /// The conflicts of an object that the undo removes: the targets that were connected since, and
-  /// that a cascade would delete.
+  /// that a cascade deletes.
   private func addedTargets(
     of change: UndoGroup.Change, _ added: Set<ObjectReference>, _ places: Set<EditedPlace>
   ) -> [FoundConflict] {
@@ -308,7 +310,7 @@ final class UndoConflictFinder {
   }
 
   /// Whether the column at the other end of a one-to-one relationship is kept. Then the undo must
-  /// not connect the target, because that would disconnect its current partner.
+  /// not connect the target, because this disconnects the target's current partner.
   func isPairKept(
     _ owner: ObjectReference, _ slot: Int, _ target: ObjectReference, _ kept: Set<EditedPlace>
   ) -> Bool {

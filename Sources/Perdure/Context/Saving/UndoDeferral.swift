@@ -43,8 +43,8 @@ struct UndoDeferral {
     return UndoGroup(name: group.name, changes: UndoGroup.merged(changes), number: group.number)
   }
 
-  /// Whether the undo of a change would restore a link to an object that does not exist, and that
-  /// an earlier group restores.
+  /// Whether the undo of a change restores a link that has a missing end, and an earlier group
+  /// restores this end.
   private mutating func isMissingEnd(
     of change: UndoGroup.Change, _ returning: Set<ObjectReference>
   ) -> Bool {

@@ -24,6 +24,8 @@ final class UndoRestorer {
     self.conflictFinder = conflictFinder
   }
 
+  /// Restores the contents before the changes, in the order of UndoApplication.swift.
+  ///
   /// - Parameter kept: The places that the undo does not change.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
     let returned = reinsert(conflictFinder.returning(changes))
@@ -37,7 +39,7 @@ final class UndoRestorer {
     editing.orderEditor.restoresOrder = restoredOrder
     for change in changes { restorePosition(change) }
     for change in changes { restoreTransient(change) }
-    // No cascade is needed: a target that a cascade would delete is in conflict.
+    // No cascade is applied: targets that were connected since are in conflict.
     editing.removal.remove(
       changes.compactMap { change in
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
@@ -268,8 +270,8 @@ final class UndoRestorer {
     }
   }
 
-  /// Drops the changes of restored objects whose columns have their stored values again. A save
-  /// would write the same values. Reads nothing.
+  /// Drops the changes of restored objects whose columns have their stored values again. Otherwise
+  /// a save writes the same values again. Reads nothing.
   func dropStoredValues(_ stored: [(overlay: ObjectOverlay, row: KeptRow)]) {
     for (overlay, row) in stored where pending[overlay.reference] === overlay {
       row.withRow { editing.rebase.unmarkReverted(overlay, to: $0, row.version) }

@@ -48,9 +48,9 @@ final class EventHub {
   private let registry: ObjectRegistry
   private let pending: PendingChanges
   private let activity: ContextActivity
-  /// The observers in the context's isolation.
+  /// The observers, which are called in the context's isolation.
   private(set) var observers = ObserverList<ContextNotification>()
-  /// Reported new objects that were deleted again in the current event.
+  /// New objects that an earlier event has reported, and that were deleted in the current event.
   private var goneInserts: [(reference: ObjectReference, object: ManagedObject?)] = []
   /// The sequences of the context's events.
   private(set) var streams = EventStreams()
@@ -173,7 +173,7 @@ final class EventHub {
     return news.isEmpty ? nil : news
   }
 
-  /// Adds the new objects that were deleted again: they leave no unsaved changes.
+  /// Adds the new objects that were deleted: they have no unsaved changes any more.
   private func addGone(to news: inout ContextNews) {
     for (reference, object) in goneInserts.sorted(by: { $0.reference.rawValue < $1.reference.rawValue }) {
       news.deleted.append(reference)
@@ -189,7 +189,8 @@ final class EventHub {
       (overlay.reference, observers.isEmpty ? nil : registry.instance(of: overlay.reference)))
   }
 
-  /// The references of the reported new objects that were deleted again in the current event.
+  /// The references of new objects that an earlier event has reported, and that were deleted in the
+  /// current event.
   var goneReferences: Set<ObjectReference> { Set(goneInserts.map(\.reference)) }
 
   /// Forgets the deleted objects for which `isBack` is true: they exist again.

@@ -49,7 +49,8 @@ final class EventStreams: Sendable {
   }
 }
 
-/// Reports each save to the other contexts of the store. All members may be used on any thread.
+/// Reports each save to the subscribers of the store's saves, and to the other contexts that merge
+/// automatically. All members may be used on any thread.
 final class SaveBroadcast: Sendable {
   let streams = EventStreams()
   private let inboxes = Guarded<[ObjectIdentifier: MergeInbox]>([:])
@@ -71,14 +72,14 @@ final class SaveBroadcast: Sendable {
   }
 }
 
-/// The saves of other contexts that a context has not merged yet. Old ones are dropped, so that a
-/// context that never merges does not accumulate them.
+/// The saves of other contexts that a context has not merged yet. Old saves are dropped: otherwise
+/// a context that never merges accumulates them.
 final class MergeInbox: Sendable {
   /// The saves that are not merged yet.
   struct Content {
     /// The oldest first, without their values.
     fileprivate(set) var events: [ContextEvent] = []
-    /// Whether no save was dropped.
+    /// Whether the inbox has all saves: none was dropped, and none is unknown.
     fileprivate(set) var isComplete = true
     fileprivate var objectCount = 0
 
@@ -92,7 +93,8 @@ final class MergeInbox: Sendable {
   private let content = Guarded(Content())
   private let wake: (@Sendable () -> Void)?
 
-  /// - Parameter wake: Called on any thread when the first save arrives.
+  /// - Parameter wake: Called on any thread when a save arrives in the empty inbox, when unknown
+  ///   saves are recorded, and by `wakeForWaiting`.
   init(wake: (@Sendable () -> Void)?) { self.wake = wake }
 
   /// Whether there is no save to merge.
@@ -135,7 +137,7 @@ final class MergeInbox: Sendable {
 }
 
 extension MergeInbox.Content {
-  /// Drops the older half. So dropping takes O(1) for each save, amortized.
+  /// Drops the older half of the saves. Dropping many at once takes O(1) for each save, amortized.
   fileprivate mutating func dropHalf() {
     events.removeFirst((events.count + 1) / 2)
     objectCount = events.reduce(0) { $0 + $1.objectCount }

@@ -3,7 +3,8 @@ internal import PerdurePredicates
 /// Allocates ids for new objects from blocks that are reserved in the store.
 ///
 /// The sizes of blocks double from a small one. So a context that inserts one object wastes few
-/// ids, and an import reserves rarely. Unused ids of a block are lost when the context is freed.
+/// ids, and an import makes few reservations. Unused ids of a block are lost when the context is
+/// freed.
 struct IDAllocator {
   private static let firstBlock = 16
   private static let largestBlock = 4096
@@ -22,7 +23,7 @@ struct IDAllocator {
   /// The errors of the reservations, by provisional id. There are few, because the next save fails.
   private var failures: [UInt64: any Error] = [:]
 
-  /// Allocates the id of a new object.
+  /// Allocates the id of a new object. Throws if the store cannot reserve ids.
   mutating func next(_ entity: UInt16, from store: any PersistentStore) throws -> ObjectReference {
     while blocks.count <= Int(entity) { blocks.append(Block()) }
     if blocks[Int(entity)].ids.isEmpty {

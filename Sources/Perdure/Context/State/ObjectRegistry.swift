@@ -11,8 +11,8 @@ final class ObjectRegistry {
   /// The memory of the objects. `memory` is a direct pointer to it.
   let memoryOwner = ObjectMemoryOwner()
   let memory: UnsafeMutablePointer<ObjectMemory>
-  // The exclusivity of accesses is not checked at run time: the checks would cost more than the
-  // accesses. No function of these types calls the context.
+  // The exclusivity of accesses is not checked at run time: the checks cost more than the accesses.
+  // No function of these types calls the context.
   @exclusivity(unchecked) var identityMap = IdentityMap()
   let siblingGroups = SiblingGroups()
   /// The number of instances in memory, including those of removed objects. While it is not 0, the
@@ -179,7 +179,8 @@ final class ObjectRegistry {
       ?? siblingGroups.makeNeighbourhood(of: reference, in: memoryOwner)
   }
 
-  /// The header of an object that waits in its neighbourhood. The caller owns it.
+  /// Removes and returns the header that waits in the neighbourhood of an object; nil if there is
+  /// none. The caller owns the header.
   @inline(__always)
   func neighbourHeader(of reference: ObjectReference) -> SiblingGroup.Header? {
     guard

@@ -55,7 +55,8 @@ final class PendingChanges {
   @inline(__always)
   subscript(reference: ObjectReference) -> ObjectOverlay? { table.object(reference) }
 
-  /// Adds the changes of an object that has none. The table stops the program if it has some (PC1).
+  /// Adds the changes of an object. The table stops the program if the object already has an entry
+  /// (PC1).
   func insert(_ overlay: ObjectOverlay) {
     memory.pointee.copies?._withUnsafeGuaranteedRef { $0.willInsert(overlay.reference) }
     let entity = Int(overlay.reference.entityNumber)

@@ -1,5 +1,5 @@
-// The links of transient relationships as the context shows them, and the former values of
-// transient attributes that are not released yet.
+// The saved links of transient relationships, and former values of transient attributes whose
+// release is deferred.
 
 internal import PerdurePredicates
 
@@ -10,9 +10,10 @@ final class TransientState {
   private let pending: PendingChanges
   // The exclusivity of accesses is not checked at run time: no access calls code that accesses the
   // same property.
-  /// The links of transient relationships, as the last save has left them.
+  /// The links of transient relationships as of the last save, without those that a refresh
+  /// removed.
   @exclusivity(unchecked) private var links = TransientLinks()
-  /// Former values of transient attributes that are not released yet (TV3 in
+  /// Former values of transient attributes whose release is deferred (TV3 in
   /// TransientValues.swift).
   @exclusivity(unchecked) private var dropped: [TransientValues] = []
   /// Nesting depth of operations that defer releasing `dropped`.
@@ -56,7 +57,8 @@ final class TransientState {
     }
   }
 
-  /// Moves an object's saved links into the table, or removes the links of a deleted object.
+  /// Applies an object's changes of transient links to the table after a save. Removes the links of
+  /// a deleted object.
   func commitTransientLinks(_ overlay: ObjectOverlay) {
     guard graph.hasTransientRelationships else { return }
     if overlay.isDeleted { return forgetTransientLinks(of: overlay.reference) }
@@ -66,7 +68,7 @@ final class TransientState {
     }
   }
 
-  /// Removes all links of an object, which no longer exists.
+  /// Removes all links of an object that no longer exists.
   func forgetTransientLinks(of reference: ObjectReference) {
     if links.isEmpty { return }
     let slots = graph.shape(of: reference).relationships.filter(\.isTransient).map(\.slot)
@@ -143,15 +145,15 @@ final class TransientState {
     dropped.append(values)
   }
 
-  /// Drops the copy of the values at the beginning of the event. Called when the event ends.
+  /// Drops the copy of the values that was made when the event began. Called when the event ends.
   func dropTransientsAtEvent(_ overlay: ObjectOverlay) {
     guard let before = overlay.transientsAtEvent else { return }
     overlay.transientsAtEvent = nil
     drop(before)
   }
 
-  /// Drops the copy of the values before the first change. Called when the change can no longer be
-  /// rolled back.
+  /// Drops the copy of the values that was made before the first unsaved change. Called when the
+  /// changes can no longer be rolled back.
   func dropTransientsBefore(_ overlay: ObjectOverlay) {
     dropTransientsAtEvent(overlay)
     guard let before = overlay.transientsBefore else { return }

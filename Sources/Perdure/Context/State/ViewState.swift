@@ -1,8 +1,8 @@
 // The state of the store that a context shows, below its unsaved changes, and the errors of its
 // reads.
 //
-// Accessors cannot throw. The error of a failed read is recorded here, and the next fetch or save
-// throws it.
+// Accessors cannot throw. The first error of a failed read is recorded here. Fetches and saves
+// throw it until a rollback or a reset.
 //
 // LinkEditor.swift has the invariants CX5 and CX6 of `vanished`.
 
@@ -29,7 +29,8 @@ final class ViewState {
   @exclusivity(unchecked) var storedLinks: StoredLinks?
   /// The versions of objects that the next save checks but does not write.
   @exclusivity(unchecked) var watched: [ObjectReference: RowVersion] = [:]
-  /// The first error of a read that could not throw. The next fetch or save throws it.
+  /// The first error of a read that could not throw. Fetches and saves throw it until a rollback or
+  /// a reset.
   @exclusivity(unchecked) var readFailure: PerdureError?
   /// The errors of the last refresh, by the ordinal of the store. The next fetch from the store
   /// throws its error, once.
@@ -138,8 +139,8 @@ final class ViewState {
     readFailure = failure
   }
 
-  /// Returns the result of `body`. If the store cannot be read, returns `other`, and the next save
-  /// throws the error.
+  /// Returns the result of `body`. If the store cannot be read, records the error and returns
+  /// `other`.
   func reading<T>(_ owner: ObjectReference, or other: T, _ body: () throws -> T) -> T {
     do { return try body() } catch {
       noteReadFailure(error, owner)
