@@ -10,11 +10,11 @@ extension ManagedObjectContext {
   ///
   /// The child sees the current state of this context, including its unsaved changes. Like every
   /// context it stays at that state, and advances when it saves, rolls back or refreshes. A save is
-  /// validated and checked like a save into a store. Properties that both contexts changed are
-  /// merged by the child's own `mergePolicy`; otherwise the save throws 133020 or 133021. The save
-  /// is one step for this context, and its observers receive `objectsDidChange`. If the store
-  /// cannot be read meanwhile, the save throws, this context does not change, and the child keeps
-  /// its changes. New objects keep their ids at every level.
+  /// validated and checked like a save into a store. If the changes of both contexts conflict, the
+  /// child's own `mergePolicy` decides. With its default, `MergePolicy.error`, the save throws
+  /// 133020 or 133021. The save is one step for this context, and its observers receive
+  /// `objectsDidChange`. If the store cannot be read meanwhile, the save throws, this context does
+  /// not change, and the child keeps its changes. New objects keep their ids at every level.
   ///
   /// The child belongs to the isolation of this context, and retains this context. It may have
   /// children too.

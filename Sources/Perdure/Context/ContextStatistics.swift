@@ -14,12 +14,14 @@
 /// object, and a request returns at most 4,096 objects. Rows of more than 4 KiB are read one by
 /// one.
 public struct ContextStatistics: Hashable, Sendable {
-  /// The number of requests to the store for objects, ids, a count of objects, or a plan.
+  /// The number of requests to the store for objects, ids, a count of objects, a plan, or the
+  /// object with a unique key.
   public internal(set) var fetchRequestCount = 0
-  /// The number of reads of rows for faults that fired and for prefetching. Rows that a fetch read
-  /// to find its objects do not count.
+  /// The number of requests for rows: for faults that fired, for prefetching, and for retained
+  /// objects after a save. Rows that a fetch read to find its objects do not count.
   public internal(set) var rowRequestCount = 0
-  /// The number of rows that these requests returned, one for each object.
+  /// The number of rows that these requests returned, one for each object. After a save, the
+  /// context usually requests only the versions of the saved rows, and these do not count.
   public internal(set) var rowCount = 0
   /// The number of rows read for objects without an instance. They are read by delete rules, by
   /// plans of deletions, and by saves that write or check such objects. A change of a relationship

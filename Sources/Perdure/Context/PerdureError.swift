@@ -26,8 +26,8 @@ public struct PerdureError: Error, Sendable {
     public static let multipleValidationErrors = Code(rawValue: 1560)
     /// An attribute or a to-one relationship that is not optional has no value.
     public static let missingMandatoryProperty = Code(rawValue: 1570)
-    /// A to-many relationship has fewer objects than its minimum, which is one if it is not
-    /// optional.
+    /// A to-many relationship has fewer objects than its minimum, which is at least one if the
+    /// relationship is not optional.
     public static let relationshipLacksMinimumCount = Code(rawValue: 1580)
     /// A to-many relationship has more objects than its maximum.
     public static let relationshipExceedsMaximumCount = Code(rawValue: 1590)
@@ -54,11 +54,11 @@ public struct PerdureError: Error, Sendable {
     public static let objectNotFound = Code(rawValue: 133_000)
     /// An id belongs to another store or to an entity that the model does not have.
     public static let unknownObjectID = Code(rawValue: 133_010)
-    /// A relationship would connect objects of different stores.
+    /// A relationship connects objects of different stores.
     public static let externalRelationship = Code(rawValue: 133_010)
     /// Another context has changed, deleted or linked the objects of this save.
     public static let mergeConflict = Code(rawValue: 133_020)
-    /// A uniqueness constraint would be violated.
+    /// The save violates a uniqueness constraint.
     public static let constraintConflict = Code(rawValue: 133_021)
     /// The model has no such configuration, or the store has no such entity.
     public static let incompatibleSchema = Code(rawValue: 134_020)
@@ -80,10 +80,10 @@ public struct PerdureError: Error, Sendable {
     /// An entity has no property with the given name, the property cannot be set, or a path cannot
     /// be followed. Core Data does not use this number; it raises an exception.
     public static let unknownKey = Code(rawValue: 139_001)
-    /// JSON does not fit the model, or a value has no JSON; the message contains the position. Core
-    /// Data does not use this number.
+    /// JSON does not fit the model, or a value cannot be written as JSON; the message contains the
+    /// position. Core Data does not use this number.
     public static let invalidJSON = Code(rawValue: 139_002)
-    /// An undo or a redo would replace values that were changed after its group of edits.
+    /// An undo or a redo was refused, because values were changed after its group of edits.
     /// `undoConflicts` lists them. Core Data does not use this number.
     public static let undoConflict = Code(rawValue: 139_003)
     /// The store could not be opened; `cause` has the reason.
@@ -142,7 +142,7 @@ public struct PerdureError: Error, Sendable {
 
   /// A conflict between this context and another one.
   public struct Conflict: Hashable, Sendable {
-    /// The changes of both sides.
+    /// The kinds of conflicts.
     public enum Kind: Hashable, Sendable {
       /// Another context has changed or deleted the object.
       case changed
@@ -150,16 +150,16 @@ public struct PerdureError: Error, Sendable {
       case targetMissing
       /// Another context has linked or unlinked the object, which this save deletes or links.
       case linksChanged
-      /// Another object has the same value in a uniqueness constraint.
+      /// Another object has the same values in a uniqueness constraint.
       case duplicate(constraint: [String], existing: ManagedObjectID)
     }
 
-    /// The changes of both sides.
+    /// The kind of conflict.
     public let kind: Kind
     /// The object that has the conflict.
     public let objectID: ManagedObjectID
-    /// The values of both objects, for each property of the constraint; empty if no constraint is
-    /// violated.
+    /// The values that both objects have, for each property of the constraint; empty if no
+    /// constraint is violated.
     public internal(set) var values: [Value] = []
     /// For a missing target: the objects with unsaved links to it. Their relationships read as nil
     /// since the context advanced. Set them to nil or to another object, or discard their changes.
@@ -192,7 +192,8 @@ public struct PerdureError: Error, Sendable {
   /// Whether a failed save may have taken effect: a write or a sync has failed, and only another
   /// opening of the store shows the result. False if certainly nothing was saved.
   public internal(set) var isOutcomeUnknown = false
-  /// For endless changes: the objects that still change.
+  /// The objects that caused the error, if they are known and not in `details` or `conflicts`.
+  /// Examples: objects that the hooks of a save still change, or that have no id.
   public internal(set) var objectIDs: [ManagedObjectID] = []
   /// For an incomplete save: the stores that have saved.
   public internal(set) var savedStoreIdentifiers: [String] = []

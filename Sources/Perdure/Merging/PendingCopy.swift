@@ -99,8 +99,8 @@ struct PendingCopy {
     if let undo, undo.manager === manager { undo.manager.restore(undo.groups) }
   }
 
-  /// Reverts the changes of an object that had no unsaved changes at the copy. `pending` no longer
-  /// has them.
+  /// Reverts the changes of an object that had no unsaved changes at the time of the copy.
+  /// `pending` no longer contains these changes.
   private func remove(_ overlay: ObjectOverlay) {
     if !overlay.isNew { overlay.object?.restoreTransients(overlay) }
     reading.transientState.dropTransientsBefore(overlay)
@@ -125,7 +125,7 @@ struct PendingCopy {
     }
   }
 
-  /// Registers an object again that the merge has removed from the context.
+  /// Registers an object again that the operation has removed from the context.
   private func registerAgain(_ object: ManagedObject, _ transients: TransientsCopy) {
     guard object.header.pointee.isGone else { return }
     // A hook may have created another instance meanwhile (CX1 in ObjectRegistry.swift).

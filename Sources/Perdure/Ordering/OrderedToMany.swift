@@ -2,8 +2,8 @@ internal import PerdurePredicates
 
 /// The objects at the other end of an ordered to-many relationship: a live view, not a copy.
 ///
-/// It is like `ToMany`, and its objects have positions. Objects connected from the other end, or
-/// added without a position, are added at the end.
+/// It is like `ToMany`, and its objects have positions. A position out of range stops the program.
+/// Objects connected from the other end, or added without a position, are added at the end.
 ///
 ///     conversation.messages.append(message)
 ///     conversation.messages.insert(first, at: 0)

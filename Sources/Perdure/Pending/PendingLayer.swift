@@ -68,7 +68,7 @@ struct PendingLayer: Sendable {
     rows.allSatisfy(\.isEmpty) && indexes.allSatisfy(\.isEmpty) && places.isEmpty && sums.isEmpty
   }
 
-  /// The row of an object as a save would leave it; nil if the row is unchanged. O(log n).
+  /// The row of an object as the next save will write it; nil if the row is unchanged. O(log n).
   @inline(__always)
   func row(_ reference: ObjectReference) -> LayerRow? {
     let entity = Int(reference.entityNumber)

@@ -223,7 +223,8 @@ extension ContextUndoManager {
     return UndoGroup(name: group.name, changes: changes, number: number)
   }
 
-  /// Reopens the last group for the next edits of the event, unless a save has ended since.
+  /// Reopens the last group for the next edits of the event, unless a save or another change of the
+  /// stacks came after it.
   ///
   /// - Returns: Whether there is such a group.
   func continueLastGroup() -> Bool {
@@ -310,8 +311,8 @@ extension ContextUndoManager {
     history.brokenInvariants + (madeRecorder?.brokenInvariants ?? [])
   }
 
-  /// Delays the calls of observers: between the plan of a save and its end, their edits would be
-  /// lost.
+  /// Delays the calls of observers, because edits that they make between the plan of a save and its
+  /// end are lost.
   func holdReports() { reportsHeld += 1 }
 
   func releaseReports() {

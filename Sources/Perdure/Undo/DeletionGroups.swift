@@ -25,7 +25,7 @@ final class DeletionGroups {
   /// The reopened groups.
   var open: some Collection<OpenUndoGroup> { reopened.values }
 
-  /// The group that has deleted an object; nil if there is none.
+  /// The group that has deleted an object, reopened if it is complete; nil if there is none.
   ///
   /// - Parameter others: The open groups that are not reopened.
   func group(
@@ -80,7 +80,8 @@ extension UndoGroup {
 }
 
 extension EditedObject {
-  /// The object with the contents of its columns and transient attributes that a table has.
+  /// The object, with those columns and transient attributes replaced for which `contents` has a
+  /// content.
   fileprivate func with(
     _ contents: [EditedPlace: EditedContent], of reference: ObjectReference
   ) -> EditedObject {

@@ -240,8 +240,7 @@ final class DeleteRules {
 
   /// Removes objects that were inserted and deleted since the last save, unless a rule denies the
   /// deletion. Checks the rules of all objects before it removes the first object. A target that is
-  /// also deleted denies no deletion, and a removed target could no longer be recognised as
-  /// deleted.
+  /// also deleted denies no deletion, but after its removal it is not known as deleted any more.
   private func retireDiscarded(_ overlays: [ObjectOverlay]) {
     let discarded = overlays.filter {
       pending[$0.reference] === $0 && deniedDeletes(of: $0).isEmpty

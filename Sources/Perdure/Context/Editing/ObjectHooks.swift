@@ -16,8 +16,8 @@
 // Invariants
 //   OH1. The row of a `hookIsDue` object is shut (`ObjectHeader.shut`): accessors cannot read it
 //        directly.
-//   OH2. While a save is planned (`isPlanning`), no hook is called. The changes of a hook would be
-//        in no row, but would count as saved. Objects stay `hookIsDue`.
+//   OH2. While a save is planned (`isPlanning`), no hook is called. Otherwise the changes of a hook
+//        are in no row, but count as saved. Objects stay `hookIsDue`.
 //   OH3. Between `willTurnIntoFault` and `didTurnIntoFault` an object is `turning`. Each of the two
 //        hooks is called once, even if a hook makes the object a fault again.
 //
@@ -133,7 +133,7 @@ final class ObjectHooks {
     objects.filter { $0.isAwake && willTurnIntoFault($0) }
   }
 
-  /// The changed objects whose class has hooks that depend on the row.
+  /// The changed objects that are `awake`.
   func changedAwakeObjects() -> [(object: ManagedObject, isNew: Bool, isDeleted: Bool)] {
     guard pending.containsEntity(where: \.followsRow) else { return [] }
     return pending.ordered.joined().compactMap { overlay in

@@ -175,7 +175,7 @@ final class PendingRebase {
   /// Unmarks changed columns whose values equal those of a row.
   func unmarkReverted(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
     // Keeps a change if `awakeFromFetch` has put another value into the instance's row: without the
-    // change, the instance would show that value.
+    // change, the instance shows that value.
     let header = registry.identityMap.object(overlay.reference)?.header
     let shown = header?.pointee.row(ofVersion: version)
     overlay.unmark { slot, value in

@@ -2,8 +2,8 @@
 //
 // A read that fails in an accessor cannot throw. The context then demands a rollback, because the
 // program may have used a wrong value in an edit. An undo, a merge and a child's save also read the
-// store while they edit. Without a reversal, they would apply a part of their edits and return
-// success. Then the demanded rollback would discard all unsaved edits.
+// store while they edit. Without a reversal, they apply a part of their edits and return success.
+// Then the demanded rollback discards all unsaved edits.
 //
 // Invariants:
 //   VR1. If a read of such an operation fails, the operation throws. The unsaved changes, their
@@ -45,7 +45,7 @@ final class EditReversal {
     try reading.viewState.throwReadFailure()
     let before = copy()
     do { try body() } catch { reading.viewState.noteReadFailure(error, nil) }
-    // The end of a group would read the contents too, but could not throw.
+    // The end of a group also reads the contents, but cannot throw.
     recording.readUndoContents()
     guard let failure = reading.viewState.readFailure else { return before.forget() }
     guard before.isRestorable else {
@@ -77,7 +77,7 @@ final class EditReversal {
   /// Copies the unsaved changes, for a reversal.
   func copy() -> PendingCopy { PendingCopy(reading, eventHub, stores, undo: undoGroups.manager) }
 
-  /// Restores the context. The observers learn that objects may have other values.
+  /// Restores the context. Notifies the observers, because objects may have other values.
   func restore(_ before: PendingCopy) {
     let news = recording.excludingFromUndo { before.restore() }
     before.restoreUndoGroups(of: undoGroups.manager)

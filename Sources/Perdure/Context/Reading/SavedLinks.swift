@@ -141,7 +141,7 @@ final class SavedLinks {
 
   // MARK: Positions
 
-  /// The number of stored members before an order key.
+  /// The number of stored members before an entry of the order.
   func storedCount(
     before place: OrderEntry, of owner: ObjectReference, _ order: OrderIndexes
   ) throws -> Int {

@@ -41,7 +41,6 @@ final class SaveCommit {
   /// Plans the commit. A plan with conflicts is returned without a check for violations.
   ///
   /// - Parameter refusals: The violations that the classes' validation has found.
-  ///
   /// - Throws: The error of a failed read, or all violations.
   func plan(_ refusals: [PerdureError.Detail]) throws(PerdureError) -> SavePlan {
     activity.isPlanning = true

@@ -9,7 +9,7 @@ final class ContextActivity {
   var isSaving = false
   /// Whether the validation of the program's classes is running.
   var isValidating = false
-  /// Whether a save is validating and planning: then no hook runs (OH2 in ObjectHooks.swift).
+  /// Whether rules are checked or a save is planned: then no hook runs (OH2 in ObjectHooks.swift).
   var isPlanning = false
   /// Whether delete rules are being applied.
   var isPropagating = false
@@ -30,8 +30,8 @@ final class ContextActivity {
 
   /// Whether the end of an undo group, or of a child's save, ends the event. It does not in a hook
   /// or an observer: the event then continues until the program ends it elsewhere. Otherwise an
-  /// observer that edits would be called without end, and a hook would report an operation that is
-  /// not complete.
+  /// observer that edits is called without end, and observers get events of operations that are not
+  /// complete.
   var operationsEndEvents: Bool { isIdle && programCallDepth == 0 }
 
   /// Calls observers, or a hook that is not part of a save.
