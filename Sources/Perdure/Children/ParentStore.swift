@@ -9,8 +9,8 @@
 
 internal import PerdurePredicates
 
-// Unchecked: a child is used in its parent's isolation, and only there are the parent and `newest`
-// accessed. In other isolations (QueryGenerationToken), stores are only compared by identity. The
+// Unchecked: a child is used in its parent's isolation, and the parent and `newest` are accessed
+// only there. In other isolations (QueryGenerationToken), stores are only compared by identity. The
 // reference to the parent is weak, so the parent is not freed there.
 package final class ParentStore: PersistentStore, @unchecked Sendable {
   package let schema: StoreSchema

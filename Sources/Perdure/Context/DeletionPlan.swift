@@ -1,5 +1,5 @@
 /// The effects of a deletion, determined before anything changes: objects that delete rules delete
-/// too, references that are removed, and rules that deny it.
+/// too, references that are removed, and rules that deny the deletion.
 ///
 ///     let plan = try context.plan(delete: company)
 ///     if plan.isDenied {

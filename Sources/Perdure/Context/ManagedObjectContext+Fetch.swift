@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     let objects = try logged(.fetch, subject(request), count: \.count) {
       try core.queries.fetching.fetch(ClassedRequest(request))
     }
-    // Casts without a copy, which would run slow generic code (ClassedRequest.swift).
+    // Casts without a copy, because a copy runs slow generic code (ClassedRequest.swift).
     // `ClassedRequest.check` has checked the class of each object.
     return unsafeBitCast(objects, to: [T].self)
   }

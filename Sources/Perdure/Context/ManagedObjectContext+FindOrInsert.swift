@@ -63,7 +63,7 @@ extension ManagedObjectContext {
   /// - Returns: The object that was found or inserted.
   /// - Throws: `FetchError` with the code `notUnique` if no uniqueness constraint consists of this
   ///   attribute alone; the errors of `fetch(_:)`; the error of `initialize`. In each case, no
-  ///   object was inserted.
+  ///   inserted object remains.
   /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that
   ///   were edited since the last fetch.
   public func findOrInsert<T: ManagedObject, Key: AttributeValue>(

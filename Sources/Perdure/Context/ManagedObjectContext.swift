@@ -6,15 +6,16 @@ public import PerdureModel
   public import Foundation
 #endif
 
-// The handle of a context, which programs retain. ContextCore has the implementation, and objects
-// retain it too. Therefore the deinitializer of the handle runs before that of the last object, and
-// can release unsaved changes that retain each other.
+// Programs retain the handle of a context. ContextCore has the implementation. The handle and the
+// objects retain the ContextCore. Therefore the deinitializer of the handle runs before that of the
+// last object, and can release unsaved changes that retain each other.
 
 /// Returns objects, tracks their changes, and saves all changes at once.
 ///
 /// A context sees one consistent state of the store, overlaid with its own changes. These
 /// operations advance the state: a save, a rollback, a reset, a refresh, a merge, setting a query
-/// generation, and the start of each `perform`. Saves of other contexts in between are not visible.
+/// generation, and the start of each `perform`. Between these operations, saves of other contexts
+/// are not visible.
 ///
 /// A context is not `Sendable` and stays in one isolation with its objects. It can be local to a
 /// function, a property of an actor, inside `BackgroundContext.perform`, or the main actor's
@@ -55,9 +56,9 @@ extension ManagedObjectContext {
   /// The objects for which the next save creates rows.
   public var insertedObjects: Set<ManagedObject> { changedObjects(.inserted) }
 
-  /// The objects with rows that have unsaved changes to properties, including relationships. They
-  /// include objects that a delete rule changed and that the program never requested. This property
-  /// creates their instances, as faults.
+  /// The saved objects with unsaved changes to properties, including relationships. They include
+  /// objects that a delete rule changed and that the program never requested. This property creates
+  /// their instances, as faults.
   public var updatedObjects: Set<ManagedObject> { changedObjects(.updated) }
 
   /// The objects that the next save removes. After `processPendingChanges()`, they include the
@@ -98,11 +99,11 @@ extension ManagedObjectContext {
     return core.editing.insertion.insertNewObject(forEntityName: entityName, file, line)
   }
 
-  /// Marks an object for deletion. The next save removes its row and applies its delete rules.
+  /// Marks an object for deletion. The next save removes its row.
   ///
-  /// The object can be read until then. Deleting an object that is already deleted or absent
-  /// changes nothing. `processPendingChanges()`, a fetch and the save apply delete rules. Until
-  /// then, the other ends still refer to the object.
+  /// The object can be read until that save. Deleting an object that is already deleted or absent
+  /// changes nothing. The next `processPendingChanges()`, fetch or save applies the delete rules.
+  /// Until then, the other ends still refer to the object.
   public func delete(_ object: ManagedObject) {
     core.checkOwner()
     guard let context = object.contextForChange() else { return }
@@ -201,8 +202,8 @@ extension EntityDescription {
 // MARK: - Saving and advancing
 
 extension ManagedObjectContext {
-  /// Saves all changes as one commit: all of them or none. With several stores there is one commit
-  /// for each, after checks in all of them.
+  /// Saves all changes as one commit: all of them or none. A child context saves into its parent.
+  /// With several stores there is one commit for each, after checks in all of them.
   ///
   /// The save reports refused changes: changes of objects that the context no longer has, and
   /// values set by name that an attribute cannot hold. It throws before it writes anything. The
@@ -229,7 +230,7 @@ extension ManagedObjectContext {
   public func save() throws(PerdureError) { try loggedSave() }
 
   /// Checks all unsaved changes as a save does, but saves nothing. It may be called any number of
-  /// times.
+  /// times. A call by a validation method stops the program.
   ///
   /// It applies the delete rules first, as `processPendingChanges()` does. Then it calls the
   /// validation methods of the classes, such as `validateForInsert()`, and checks the rules of the

@@ -13,7 +13,7 @@ public import PerdurePredicates
 ///       for conflict in error.conflicts { print(conflict) }
 ///     }
 public struct PerdureError: Error, Sendable {
-  /// The kind of failure. The numbers are those of Core Data.
+  /// The kind of failure. The numbers are those of Core Data, except the numbers from 139000 on.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The number.
     public let rawValue: Int

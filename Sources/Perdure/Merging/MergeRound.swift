@@ -38,7 +38,7 @@ struct MergeRound {
   let mergeRules: MergeRules
   /// The state with which the unsaved changes are compared.
   let newest: any StoreView
-  /// How the rows of that state are decoded.
+  /// The layouts with which the rows of that state are decoded.
   private let newestRows: RowChecks
   private(set) var steps: [MergeStep] = []
   /// The conflicts that remain.
@@ -117,7 +117,8 @@ struct MergeRound {
     }
   }
 
-  /// The object whose deletion was requested and has cascaded to this one.
+  /// The object whose deletion was requested and has cascaded to this one; this one if its own
+  /// deletion was requested.
   func root(of overlay: ObjectOverlay) -> ObjectReference {
     var (reference, seen) = (overlay.reference, Set<ObjectReference>())
     while seen.insert(reference).inserted, let parent = reading.pending[reference]?.deletedWith,

@@ -23,9 +23,9 @@ struct PendingCopy {
   /// Overlays retain their instances.
   private let copies: OverlayCopies
 
-  /// Begins an operation. Call `forget` or `restore` when it is over.
+  /// Begins a copy for an operation. Call `forget` or `restore` when the operation is over.
   ///
-  /// - Complexity: O(1). The operation copies the changes that it changes.
+  /// - Complexity: O(1). During the operation, unsaved changes are copied before they are modified.
   init(
     _ reading: ContextReading, _ eventHub: EventHub, _ stores: StoreAssignment, undo: ContextUndoManager?
   ) {
@@ -43,12 +43,12 @@ struct PendingCopy {
     copies = OverlayCopies(reading.registry.memory) { pending[$0.reference] === $0 }
   }
 
-  /// False if the program has saved, rolled back or reset the context since, in a hook.
+  /// False if a hook has saved, rolled back or reset the context after the copy was made.
   var isRestorable: Bool { reading.pending.generation == generation }
 
   /// Restores the context, except its undo groups.
   ///
-  /// - Returns: The event for observers that were notified of the merge.
+  /// - Returns: The event that notifies observers of the restored values.
   func restore() -> ContextNews {
     copies.end()
     var news = ContextNews(kind: .objectsDidChange)
@@ -109,7 +109,7 @@ struct PendingCopy {
     reading.retirement.retireNew(overlay, reading.layerFollower.lastRow(of: overlay))
   }
 
-  /// Restores the identities of the instances of new objects that an upsert has renamed.
+  /// Restores the references of instances of new objects that were merged into other objects.
   ///
   /// - Returns: The references of these new objects.
   private func restoreIdentities(

@@ -15,7 +15,8 @@ internal import PerdurePredicates
 /// saved. The operations load no other object. A save writes one short record with the object's
 /// order key. Insertions of several contexts at different positions all succeed. If several
 /// contexts insert at the same position, the objects are adjacent, in the same order for all
-/// contexts. If two contexts move the same object, the second save is a conflict.
+/// contexts. If two contexts move the same object to different positions, the second save is a
+/// conflict.
 ///
 /// A literal, or `OrderedToMany(found)` of any sequence, lists objects in the order in which they
 /// are to be assigned to a relationship. Such a list is read-only; see `ToMany`.

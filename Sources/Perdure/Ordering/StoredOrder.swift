@@ -3,9 +3,9 @@
 // Each member of an ordered relationship P has an entry in the keyspace `order/P`. The key of the
 // entry is the owner and the member, and its value is the order key. The key of the derived index
 // `ordered/P` is the owner and the order key. So a move writes one short record, and does not write
-// the two rows. Therefore a move does not conflict with changes of attributes. If two contexts
-// insert members at the same time, both are present, in the order of keys. Members with equal keys
-// are in the order of references.
+// the rows of the owner and the member. Therefore a move does not conflict with changes of
+// attributes. If two contexts insert members at the same time, both are present, in the order of
+// keys. Members with equal keys are in the order of references.
 //
 // Invariants
 //   SO1. Every entry of `order/P` has a link. A commit that adds or removes a link of an ordered

@@ -1,6 +1,6 @@
 // Walks over the changes of a layer, together with a walk over the state below.
 //
-// They are structures instead of local functions. Variables that a local function captures are
+// The walks are structures instead of local functions. Variables that a local function captures are
 // checked for exclusive access at run time. For each row, that check costs more than the rest of
 // the walk.
 

@@ -96,7 +96,7 @@ extension SortedChunks {
 extension SortedChunks {
   /// Adds an element, or replaces an equal one.
   ///
-  /// - Returns: The element that was replaced.
+  /// - Returns: The element that was replaced; nil if there was none.
   /// - Complexity: O(log n + chunks + length of a chunk).
   @discardableResult
   mutating func update(_ element: Element) -> Element? {

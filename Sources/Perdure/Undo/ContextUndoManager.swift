@@ -22,8 +22,9 @@
 /// managed objects alive. But it retains earlier values of transient attributes of any type, except
 /// managed objects.
 ///
-/// A rollback removes the groups since the last save, and restores the groups that were undone
-/// since. A reset removes all groups. Merges, refreshes and rollbacks cannot be undone.
+/// A rollback removes the groups that were added after the last save, and restores the groups that
+/// were undone after it. A reset removes all groups. Merges, refreshes and rollbacks cannot be
+/// undone.
 ///
 /// The manager belongs to one context and must be used in its isolation. By default a context has
 /// no manager. Each edit then costs one additional test of a pointer.
@@ -110,8 +111,8 @@ public final class ContextUndoManager {
   ///   rollback if it demanded one before the call, or if its hooks have saved during the call.
   /// - Complexity: O(k log n) for k changes in a store of n objects. If an object of the group does
   ///   not exist, also O(c) for c changes in all groups. If the group has inserted objects, or
-  ///   another context has removed an object that returns, also O(u) for u objects with unsaved
-  ///   changes.
+  ///   another context has removed an object that the undo restores, also O(u) for u objects with
+  ///   unsaved changes.
   public func undo(_ policy: UndoConflictPolicy = .refuse) throws(PerdureError) {
     try context?.revertLastGroup(.undo, policy)
   }

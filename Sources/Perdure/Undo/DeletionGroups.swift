@@ -80,8 +80,7 @@ extension UndoGroup {
 }
 
 extension EditedObject {
-  /// The object, with those columns and transient attributes replaced for which `contents` has a
-  /// content.
+  /// Replaces the columns and transient attributes for which `contents` has a content.
   fileprivate func with(
     _ contents: [EditedPlace: EditedContent], of reference: ObjectReference
   ) -> EditedObject {

@@ -1,5 +1,5 @@
-// The groups below a group in its stack: their deletions, whose undo will restore objects after the
-// undo of the later group, and their changes of places that the later group has changed too.
+// The groups below a group in its stack. They are undone after the later group. Their undo restores
+// the objects that they have deleted. They may have changed the same places as the later group.
 
 internal import PerdurePredicates
 
@@ -11,7 +11,7 @@ struct EarlierGroups {
   private var links: Set<EditedPlace> = []
   private let groups: [UndoGroup]
 
-  /// - Parameter groups: The earlier groups of a stack, in its order.
+  /// - Parameter groups: The earlier groups of a stack, in the order of the stack.
   /// - Complexity: O(n) for n changes in the groups.
   init(_ groups: some Sequence<UndoGroup>) {
     self.groups = Array(groups)

@@ -73,7 +73,7 @@ final class EditRecorder {
   /// Records that an edit will change a place.
   ///
   /// - Parameters:
-  ///   - isSpread: Whether the edit is a move that only makes space for another member.
+  ///   - isSpread: Whether the edit moves a member only to make space for other members.
   ///   - before: Reads the current content of the place.
   func note(_ place: EditedPlace, isSpread: Bool = false, _ before: () -> EditedContent) {
     let group = currentGroup()

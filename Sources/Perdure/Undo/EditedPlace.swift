@@ -94,8 +94,8 @@ extension EditedPlace {
 
 /// The content of a place at one time.
 enum EditedContent {
-  /// The stored content, which was not read yet. Only open groups have it. It is read when the
-  /// group ends, or before the context gets another state of the store.
+  /// The stored content, which was not read yet. Only open groups contain this case. The content is
+  /// read when the group ends, or before the context gets another state of the store.
   case stored
   /// No object, no link, no position, or no transient value other than the default.
   case absent

@@ -22,8 +22,8 @@
     /// - Parameters:
     ///   - manager: The manager of a context of the main actor.
     ///   - target: The manager of a window or a document.
-    ///   - onFailure: Called with the error of an `undo` or a `redo` that was refused
-    ///     (139003: its values have changed since).
+    ///   - onFailure: Called with the error of an `undo` or a `redo` that failed, for example
+    ///     139003: values were changed after the group.
     public init(
       of manager: ContextUndoManager, with target: UndoManager,
       onFailure: @escaping (PerdureError) -> Void = { _ in }

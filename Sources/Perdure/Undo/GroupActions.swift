@@ -12,8 +12,8 @@
 
 /// An undo manager of the system, which stores the actions.
 @MainActor protocol UndoActionStack: AnyObject {
-  /// Adds an action: to redo during an undo of this manager, else to undo. If neither an undo nor a
-  /// redo is running, the actions to redo are removed.
+  /// Adds an action. During an undo of this manager, it is an action to redo, otherwise an action
+  /// to undo. If neither an undo nor a redo is running, the actions to redo are removed.
   func add(_ action: GroupAction, name: String)
   /// Removes an action; does nothing if there is none.
   func remove(_ action: GroupAction)
@@ -106,8 +106,8 @@
       onFailure(error)
     }
     isPerforming = false
-    // Adds the action of a refused undo again. If this happened during the undo, the stack would
-    // add it as an action to redo.
+    // Adds the action of a refused undo again. An action that is added during an undo becomes an
+    // action to redo, so this is done after it.
     stack.callAfterward { [weak self] in self?.synchronize() }
   }
 

@@ -19,9 +19,9 @@
 //        place is also removed when an undo has overwritten it. If an edit is discarded, its place
 //        stays, but the exception in HS1 prevents a conflict.
 //   HS4. `deletions` has the objects with a pending deletion whose columns other contexts have
-//        changed since, and `replaced` has these columns. When a save removes the row, the undo
-//        group gets the saved values instead of the replaced ones. Values that were never saved
-//        stay.
+//        changed after the deletion. `replaced` has these columns. When a save removes the row, the
+//        undo group gets the saved values instead of the replaced ones. Values that were never
+//        saved stay.
 //   HS5. `links` has the links and references that a pending deletion has removed and that another
 //        context has removed too. The undo of the deletion connects the objects again, so it is a
 //        conflict. When a save removes the deleted object, its undo group loses the link.

@@ -50,11 +50,11 @@ extension ManagedObjectContext {
 
   /// Runs an asynchronous closure, and adds its edits to one undo group.
   ///
-  /// Like the other overload, this method ends the event. The group has the edits of the closure's
-  /// task, and of tasks that the closure starts while it runs. While the closure is suspended,
-  /// edits of other tasks are in other groups. So two closures can overlap. If both change the same
-  /// property, undoing one of the groups can be a conflict. Groups are undone in the reverse of the
-  /// order in which they ended.
+  /// Like the other overload, this method ends the event. The group contains the edits of the
+  /// closure's task, and of tasks that the closure starts while it runs. While the closure is
+  /// suspended, edits of other tasks are in other groups. So two closures can overlap. If both
+  /// change the same property, undoing one of the groups can be a conflict. Groups are undone in
+  /// the reverse of the order in which they ended.
   ///
   /// - Parameters:
   ///   - name: The name for menus (`ContextUndoManager.undoActionName`).

@@ -51,7 +51,8 @@ struct RecordedEdits {
   /// Whether the group has inserted any object.
   private(set) var hasInsertions = false
   /// The objects that the group has removed, and inserted again since the contents were last read.
-  /// An insertion sets all columns. Later edits are edits of the object that other contexts see.
+  /// Edits of their columns get the values before the removal as earlier contents
+  /// (`contentBeforeRemoval`), because an insertion sets all columns.
   var insertedAgain: Set<ObjectReference> = []
   /// The end of the entries that were read at least once.
   private var readEnd = 0

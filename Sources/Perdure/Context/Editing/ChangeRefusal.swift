@@ -52,7 +52,7 @@ final class ChangeRefusal {
   // MARK: Objects that are connected
 
   /// Whether an object may become a target. False if it no longer exists. Stops the program if it
-  /// belongs to another context or has an entity other than the destination.
+  /// belongs to another context, or if its entity is neither the destination nor a subentity of it.
   func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {
     object.checkOwner()
     if object.header.pointee.isGone { return false }
@@ -76,7 +76,7 @@ final class ChangeRefusal {
   /// Whether an object that is about to be connected is new or has a row. If another context has
   /// removed the row, the object is removed from this context too, because a link to it has no
   /// target. A discarded object counts as absent. If the store cannot be read, returns false, and
-  /// the next save throws the error.
+  /// the next fetch or save throws the error.
   func existsOrVanishes(_ object: ManagedObject) -> Bool {
     // A new object has unsaved columns, so it is never ready (H1). A discarded object is new.
     if object.header.pointee.isReady { return true }

@@ -63,8 +63,8 @@ final class ContextAdvance {
     linkEditor.findVanished()
     rebase.rebaseDeltas()
     // Delete rules must also be applied to objects that other contexts have connected with the
-    // deleted ones since. The rules run at the end of the event or before a fetch. Their changes
-    // belong to the undo group of the deletion (DeletionGroups.swift).
+    // deleted ones in the meantime. The rules run at the end of the event or before a fetch. Their
+    // changes belong to the undo group of the deletion (DeletionGroups.swift).
     for overlay in pending.ordered.joined() where overlay.isDeleted { pending.propagateAgain(overlay) }
   }
 

@@ -252,9 +252,8 @@ final class DeleteRules {
     for (overlay, row) in zip(discarded, rows) { reading.retirement.retireNew(overlay, row) }
   }
 
-  /// Removes the links of an object that is about to be removed. Delete rules keep links to deleted
-  /// objects. This function removes them too, because the deletion of the other object may be
-  /// cancelled.
+  /// Removes the links of an object that is about to be removed. Unlike the delete rules, also
+  /// removes links to deleted objects, because the deletion of the other object may be cancelled.
   ///
   /// - Parameter isIncluded: Selects relationships by their delete rule.
   func disconnectTargets(
@@ -281,7 +280,7 @@ final class DeleteRules {
 /// The references in the columns of a row.
 struct StoredReferences {
   /// The epoch of the context when the row was read. A `prepareForDeletion` may have advanced the
-  /// view since.
+  /// view after that.
   let epoch: UInt64
   var bySlot: [(slot: Int, target: ObjectReference)] = []
 

@@ -159,8 +159,9 @@ final class PendingRebase {
 
   // MARK: Rebasing
 
-  /// Unmarks changed columns whose values equal the original row. They cannot conflict with saves
-  /// of other contexts. Reads the original row from the current view, which is about to advance.
+  /// Drops the changes of columns whose values equal the original row. Such changes cannot conflict
+  /// with saves of other contexts. Reads the original row from the current view, which is about to
+  /// advance.
   func unmarkReverted(_ overlay: ObjectOverlay) {
     guard let base = row(of: overlay, overlay.baseVersion) else { return }
     base.withRow { unmarkReverted(overlay, to: $0, base.version) }
@@ -172,7 +173,7 @@ final class PendingRebase {
     return viewState.reading(overlay.reference, or: nil) { try baseRow(of: overlay, version) }
   }
 
-  /// Unmarks changed columns whose values equal those of a row.
+  /// Drops the changes of columns whose values equal those of a row.
   func unmarkReverted(_ overlay: ObjectOverlay, to row: RowView, _ version: RowVersion) {
     // Keeps a change if `awakeFromFetch` has put another value into the instance's row: without the
     // change, the instance shows that value.
@@ -312,8 +313,9 @@ final class PendingRebase {
   }
 
   /// Restores the stored pair of an object, after the unsaved link that replaced it was removed.
-  /// The program did not request that the object lose its partner, and another context may have
-  /// saved the pair since. Does nothing if the stored partner has another partner in this context.
+  /// The program did not request that the object loses its partner. Another context may have saved
+  /// the pair in the meantime. Does nothing if the stored partner has another partner in this
+  /// context.
   private func restorePair(_ owner: ObjectReference, _ relationship: RelationshipShape) {
     guard let overlay = pending[owner], !overlay.isNew, !overlay.isDeleted else { return }
     if let stored = viewState.storedColumn(owner, relationship.slot) {
@@ -329,9 +331,9 @@ final class PendingRebase {
   }
 
   /// Restores the stored link to the target of a one-to-one relationship, after the unsaved link
-  /// that replaced it was discarded. Another context may have saved the stored link since. Restores
-  /// it even if the program itself had removed it before: the unsaved changes do not show the
-  /// difference.
+  /// that replaced it was discarded. Another context may have saved the stored link in the
+  /// meantime. Restores it even if the program itself had removed it before: the unsaved changes do
+  /// not show the difference.
   private func restoreStoredPartner(of target: ObjectReference, _ relationship: RelationshipShape) {
     guard relationship.inverseIsToOne, let inverse = graph.inverse(of: relationship, at: target),
       inverse.form == .inverseToOne, self.reading.links.target(of: target, inverse) == nil
@@ -346,7 +348,7 @@ final class PendingRebase {
     }
   }
 
-  /// Unmarks a changed reference that equals the stored one.
+  /// Drops the change of a reference that equals the stored one.
   func unmarkStored(_ reference: ObjectReference, _ slot: Int) {
     guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew else { return }
     let stored = viewState.storedColumn(reference, slot).map(Value.reference) ?? .null

@@ -1,4 +1,4 @@
-// Reverts operations that cannot read the store.
+// Reverts operations if a read of the store fails.
 //
 // A read that fails in an accessor cannot throw. The context then demands a rollback, because the
 // program may have used a wrong value in an edit. An undo, a merge and a child's save also read the

@@ -1,4 +1,4 @@
-// The end of an event. With it, the undo group of the event ends, and observers are called.
+// The end of an event. When an event ends, its undo group ends, and observers are called.
 
 internal import PerdurePredicates
 

@@ -131,8 +131,8 @@ final class SaveSteps {
     }
   }
 
-  /// Refuses changes that would be written to a read-only store. Changes that write nothing are
-  /// allowed.
+  /// Throws if changes are to be written to a read-only store, or if a new object has no id.
+  /// Changes that write nothing are allowed.
   private func checkMayWrite() throws(PerdureError) {
     if viewState.followsOthers, pending.contains(where: stores.isWrittenToReadOnlyStore) {
       throw viewState.isReadOnly

@@ -1,6 +1,6 @@
 // The unsaved changes of a context as a layer over its view. Fetches and child contexts read it.
 //
-// The layer contains the changes that a save would write. It lacks links to objects that were
+// The layer contains the changes that the next save will write. It lacks links to objects that were
 // removed by another context, and values that no row can hold: a save refuses them.
 //
 // Each use first updates the layer with the objects that were edited since the last use. The layer
@@ -98,7 +98,7 @@ final class LayerFollower {
     }
   }
 
-  /// Drops the layer. The next fetch builds it from scratch.
+  /// Drops the layer. The next use builds it from scratch.
   func dropLayer() {
     contextLayer = nil
     registry.memory.pointee.edits.stop()

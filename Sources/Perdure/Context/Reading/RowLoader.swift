@@ -145,8 +145,7 @@ final class RowLoader {
 
   /// Reads the rows of the faults of a block in one request.
   ///
-  /// - Parameter known: Rows that another request has already returned. A fault with one of them is
-  ///   not read.
+  /// - Parameter known: Rows that another request has already returned. They are not read again.
   func readBlock(_ block: Int, of group: SiblingGroup, known: [ObjectReference: LeasedRow] = [:]) {
     let capacity = group.positions(ofBlock: block).count
     let rows = viewState.rows

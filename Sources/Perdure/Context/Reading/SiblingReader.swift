@@ -65,7 +65,7 @@ final class SiblingReader {
     let relationship = owner.shape.relationship(slot)
     let known = group.relations.find(relationship, block: block, epoch: viewState.epoch)
     if known == nil {
-      // A wide group reads the targets of its own block, in one request.
+      // For a wide group, the targets of the block are read in one request.
       let isWide = group.kind != .neighbours && !group.isNarrow
       let near =
         isWide
@@ -161,8 +161,8 @@ final class SiblingReader {
     return (relation, range)
   }
 
-  /// The number of targets as the store has them. The first time, only an object's own number is
-  /// needed. After that, the numbers of a block of siblings are read in one request.
+  /// The number of targets in the store. Only one number is read at the first use of a
+  /// relationship. After that, the numbers of a block of siblings are read in one request.
   ///
   /// - Returns: nil if the number must be read for this object alone.
   func count(of owner: ManagedObject, _ slot: Int) -> Int? {

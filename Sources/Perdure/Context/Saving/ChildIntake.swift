@@ -1,6 +1,7 @@
 // Adopts the changes that a child has saved, as unsaved changes.
 //
-//   1. changes of rows: compared with the row that the child read, so that other changes here stay
+//   1. changes of rows: compared with the row that the child read, so that other changes of this
+//      context stay
 //   2. new objects, with their attributes and without links
 //   3. columns; for a to-one relationship, its other end is updated too
 //   4. links, and positions in orders

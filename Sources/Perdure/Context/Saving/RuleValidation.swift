@@ -54,7 +54,7 @@ enum PropertyRules {
     }
   }
 
-  /// Core Data's error code for a violated rule of an attribute of a type.
+  /// Core Data's error code for a violated rule. It depends on the type of the attribute.
   static func code(of rule: ValidationRule, _ type: AttributeType?) -> PerdureError.Code {
     switch (rule, type) {
     case (.predicate, _), (.unreadablePredicate, _): .validation

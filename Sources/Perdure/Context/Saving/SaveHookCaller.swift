@@ -78,6 +78,7 @@ final class SaveHookCaller {
   /// Calls the hooks before a save, and applies the delete rules.
   ///
   /// - Returns: The violations that the validation has found.
+  /// - Throws: 139000 after too many rounds (SH3), or the error of a failed read.
   func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
     guard pending.containsEntity(where: \.hasSaveHooks) else { return [] }
     var changed = pending.saved(where: { $0.shape.hasSaveHooks }, in: viewState)
@@ -150,8 +151,8 @@ final class SaveHookCaller {
   }
 
   /// Sets the attributes that store the time of the save. Runs after the hooks of the save, and
-  /// before the rules of the model are checked. Does nothing in a child context: the save of its
-  /// root sets them.
+  /// before the rules of the model are checked. Does nothing in a child context: the save of the
+  /// topmost parent sets them.
   ///
   /// - Returns: The attributes, for `restore` if the save fails.
   func setSaveTimes() -> [SaveTime] {

@@ -178,8 +178,8 @@ final class StoreAssignment {
     for object in new { object.overlay?.hasPermanentID = true }
   }
 
-  /// Gives an instance another identity of the same entity. No other instance may have that
-  /// identity. Drops the loaded row.
+  /// Changes the reference of an instance to another one of the same entity. No other instance may
+  /// have the new reference. Drops the loaded row.
   func rename(_ object: ManagedObject, _ reference: ObjectReference) {
     registry.identityMap.remove(object.reference)
     object.header.pointee.overlay = nil
@@ -196,8 +196,9 @@ extension ManagedObjectContext {
   /// that has the object's entity.
   ///
   /// The object gets its id in that store: the id that `objectID` returned before becomes invalid.
-  /// Call it before the object is connected with other objects, which must be in the same store.
-  /// This includes connections by the object's initializer or `awakeFromInsert`.
+  /// Call this method before the object is connected with other objects, because connected objects
+  /// must be in one store. The object's initializer and `awakeFromInsert` must not connect it
+  /// either.
   ///
   /// - Throws: `PerdureError` with code 134070 if the object is not new, is deleted, is already
   ///   connected, or has a permanent id (`obtainPermanentIDs(for:)`). 134070 also if the store is

@@ -113,7 +113,7 @@ final class UndoConflictFinder {
     }
   }
 
-  /// The conflict of a change of a place that exists or returns; nil if there is none.
+  /// The conflict of a change whose place exists or is restored by the undo; nil if there is none.
   ///
   /// - Parameters:
   ///   - returning: The objects that the undo restores.
@@ -212,7 +212,7 @@ final class UndoConflictFinder {
   }
 
   /// Whether the undo restores a link of a to-one relationship that is not a column, and so
-  /// replaces a link that was made since.
+  /// replaces a link that was made after the group.
   private func isReplacedTarget(_ change: UndoGroup.Change, _ places: Set<EditedPlace>) -> Bool {
     guard case (.link(let owner, let slot, let target), .linked) = (change.place, change.before),
       reading.contents.exists(owner)
@@ -243,11 +243,11 @@ final class UndoConflictFinder {
       before: .value(.reference(owner)), after: .absent, current: .value(.reference(partner)))
   }
 
-  /// The group without the moves of a relationship that only made space, if one of these members
-  /// was moved since. The old order keys of the other members cannot be compared with the current
-  /// keys then. They are not needed: the moves have not changed the order of these members among
-  /// themselves. All moves stay if the program has also moved a member in the group: its old key is
-  /// only right among the old keys.
+  /// Removes from a group the moves of a relationship that only made space, if one of these members
+  /// was moved again after the group. Then the old order keys of the other members cannot be
+  /// compared with the current keys. The moves need no undo, because they have not changed the
+  /// order of these members. All moves stay if the group also contains a move that the program
+  /// requested: the old key of that member is only right among the old keys.
   func withoutReplacedSpreads(_ group: UndoGroup) -> UndoGroup {
     let spreads = group.changes.filter(\.isSpread)
     var replaced: Set<EditedPlace> = []
@@ -285,8 +285,8 @@ final class UndoConflictFinder {
     }
   }
 
-  /// The conflicts of an object that the undo removes: the targets that were connected since, and
-  /// that a cascade deletes.
+  /// The conflicts of an object that the undo removes: the targets that were connected after the
+  /// group, and that a cascade deletes.
   private func addedTargets(
     of change: UndoGroup.Change, _ added: Set<ObjectReference>, _ places: Set<EditedPlace>
   ) -> [FoundConflict] {
@@ -321,7 +321,8 @@ final class UndoConflictFinder {
     return kept.contains(.column(target, slot: inverse.slot))
   }
 
-  /// The conflicts of an object that the group has added: the columns that have changed since.
+  /// The conflicts of an object that the group has added: the columns that have changed after the
+  /// group.
   ///
   /// - Parameter isOverlapped: Whether an earlier group has removed the object meanwhile.
   func conflicts(ofObject change: UndoGroup.Change, isOverlapped: Bool) -> [FoundConflict] {
@@ -335,7 +336,7 @@ final class UndoConflictFinder {
     }
     guard case .object(let after) = change.after, case .object(let current) = current else { return [] }
     let reference = change.place.owner
-    // Each save sets the time of the save.
+    // A different time of a save is not a conflict: each save sets the time again.
     let times = graph.shape(of: reference).saveTimeSlots
     let changed = after.columns.indices
       .filter { after.columns[$0] != current.columns[$0] && !times.contains($0) }

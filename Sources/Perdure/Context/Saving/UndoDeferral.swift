@@ -2,7 +2,7 @@
 //
 // The delete rules deny and no action keep references to an object whose deletion is pending. A
 // later group can replace such a reference, or delete the object that has it. After a save, the
-// first object does not exist. So the undo of the later group leaves the link out, and adds it to
+// deleted object does not exist. So the undo of the later group leaves the link out, and adds it to
 // the group of the deletion. The undo of that group restores the object together with the link.
 
 internal import PerdurePredicates

@@ -29,8 +29,8 @@ final class UndoRestorer {
   /// - Parameter kept: The places that the undo does not change.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
     let returned = reinsert(conflictFinder.returning(changes))
-    // Members that are linked again return to their stored positions. The undo skips the position
-    // of a member if it is in conflict.
+    // Members that are linked again return to their stored positions. The undo skips a position
+    // that is in conflict.
     let restoredOrder = editing.orderEditor.restoresOrder
     editing.orderEditor.restoresOrder = true
     for (reference, object) in returned { connect(reference, object, kept) }
@@ -39,7 +39,7 @@ final class UndoRestorer {
     editing.orderEditor.restoresOrder = restoredOrder
     for change in changes { restorePosition(change) }
     for change in changes { restoreTransient(change) }
-    // No cascade is applied: targets that were connected since are in conflict.
+    // No cascade is applied: targets that were connected after the group are in conflict.
     editing.removal.remove(
       changes.compactMap { change in
         guard case .object(let reference) = change.place, change.before.isAbsent else { return nil }
@@ -165,8 +165,8 @@ final class UndoRestorer {
     let haveVanished = insertedAgain.contains(where: viewState.hasVanished)
     viewState.vanished.subtract(objects.map(\.reference))
     // Unsaved links can refer to an object that another context has removed. No unsaved change
-    // refers to an object whose deletion this context has saved, so then only the stored references
-    // matter.
+    // refers to an object whose deletion this context has saved. In that case, only the stored
+    // references matter.
     if haveVanished {
       editing.rebase.rebaseDeltas()
     } else {
@@ -210,8 +210,9 @@ final class UndoRestorer {
         || viewState.readFailure != nil)
   }
 
-  /// Cancels a pending deletion. Restores the attributes that this context has changed since. The
-  /// others have the values of the row: another context may have saved them since the deletion.
+  /// Cancels a pending deletion. Restores the attributes that this context has changed after the
+  /// deletion. The others keep the values of the row, because another context may have saved them
+  /// in the meantime.
   private func takeBackDeletion(_ overlay: ObjectOverlay, _ object: EditedObject) {
     editing.objectEditor.unmarkDeleted(overlay)
     if !overlay.isNew, !overlay.changesRow { overlay.baseVersion = nil }
@@ -259,8 +260,8 @@ final class UndoRestorer {
   }
 
   /// The restored objects with changed columns, and their rows in the view. Includes the members of
-  /// changed positions. If a group has removed a member and added it again, the group contains only
-  /// the position. The member's column is changed to its stored value.
+  /// changed positions: if a group has removed a member and added it again, the group contains only
+  /// the position, but the member's column was changed to its stored value.
   func storedRows(of changes: [UndoGroup.Change]) -> [(overlay: ObjectOverlay, row: KeptRow)] {
     Set(changes.flatMap(\.place.objects)).compactMap { reference in
       guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted,

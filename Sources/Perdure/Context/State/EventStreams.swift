@@ -122,7 +122,7 @@ final class MergeInbox: Sendable {
     wake?()
   }
 
-  /// Calls `wake` again if saves arrived while merging was impossible.
+  /// Calls `wake` if saves wait, because they arrived while merging was impossible.
   func wakeForWaiting() {
     if !content.withLock(\.isEmpty) { wake?() }
   }

@@ -37,8 +37,7 @@ final class PendingChanges {
   @exclusivity(unchecked) var eventStarts: [ObjectReference: EventStart] = [:]
   /// The ids of new objects.
   @exclusivity(unchecked) var allocator = IDAllocator()
-  /// The objects into which the last save has merged new objects, by the references of the new
-  /// ones.
+  /// For each new object that the last save has merged: the object into which it was merged.
   @exclusivity(unchecked) var mergedObjects: [ObjectReference: ObjectReference] = [:]
   /// The changes that were refused since the last save.
   @exclusivity(unchecked) var refusedChanges = RefusedChanges()
@@ -71,8 +70,8 @@ final class PendingChanges {
     table.insert(overlay, overlay.reference)
   }
 
-  /// Removes an entry and returns it. The caller releases it: this may run an object's
-  /// deinitializer, which must not happen while the changes are being modified.
+  /// Removes an entry and returns it. The caller releases it. A release may run an object's
+  /// deinitializer, and no deinitializer may run while the changes are being modified.
   @discardableResult
   func remove(_ reference: ObjectReference) -> ObjectOverlay? {
     guard let overlay = table.object(reference) else { return nil }
@@ -132,8 +131,8 @@ final class PendingChanges {
     unpropagated.append(overlay.reference)
   }
 
-  /// Schedules the delete rules of an object after a merge. If they were applied before, their
-  /// changes belong to the undo group of the deletion (DeletionGroups.swift).
+  /// Schedules the delete rules of an object after a merge. If the rules were applied before, their
+  /// new changes belong to the undo group of the deletion (DeletionGroups.swift).
   func propagateAgain(_ overlay: ObjectOverlay) {
     if overlay.isPropagated { overlay.isPropagatedAgain = true }
     propagateLater(overlay)

@@ -139,7 +139,8 @@ final class TransientState {
     withExtendedLifetime(released) {}
   }
 
-  /// Keeps former values of transient attributes until the release, if an operation defers it.
+  /// Keeps former values of transient attributes while an operation defers their release. Otherwise
+  /// does nothing.
   func drop(_ values: TransientValues) {
     guard keeperCount > 0 else { return }
     dropped.append(values)

@@ -233,8 +233,8 @@ final class ViewState {
   }
 }
 
-/// The layouts of the rows that a context has loaded or kept. Such rows point to them, so they live
-/// as long as the context.
+/// The layouts of the rows that a context has loaded or kept. Such rows point to the layouts, so
+/// the layouts live as long as the context.
 private struct ShownLayouts {
   /// The layouts of the view.
   private(set) var current: RowChecks
