@@ -192,8 +192,9 @@ public struct PerdureError: Error, Sendable {
   /// Whether a failed save may have taken effect: a write or a sync has failed, and only another
   /// opening of the store shows the result. False if certainly nothing was saved.
   public internal(set) var isOutcomeUnknown = false
-  /// The objects that caused the error, if they are known and not in `details` or `conflicts`.
-  /// Examples: objects that the hooks of a save still change, or that have no id.
+  /// The objects that caused the error, for example those that the hooks of a save still change, or
+  /// that have no id. Failed validations and conflicts list their objects in `details` and
+  /// `conflicts` instead.
   public internal(set) var objectIDs: [ManagedObjectID] = []
   /// For an incomplete save: the stores that have saved.
   public internal(set) var savedStoreIdentifiers: [String] = []

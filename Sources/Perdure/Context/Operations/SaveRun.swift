@@ -114,7 +114,7 @@ final class SaveRun {
   private func refusal(of conflict: StoreConflict, for broken: PerdureError) -> PerdureError {
     let found = PerdureError.conflict(conflict, in: reading)
     var error = PerdureError(
-      found.code, "\(found.message) The merged values would break a rule: \(broken.message)")
+      found.code, "\(found.message) The merged values break a rule: \(broken.message)")
     error.conflicts = found.conflicts
     error.details = broken.details
     error.cause = broken

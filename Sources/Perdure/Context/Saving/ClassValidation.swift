@@ -50,7 +50,7 @@ final class ClassValidation {
   func validateObjects() -> [PerdureError.Detail] {
     guard pending.containsEntity(where: \.hasSaveHooks) else { return [] }
     if activity.isValidating {
-      stop("validate() was called by a validation hook, and would recurse without end. Remove the call.")
+      stop("validate() was called by a validation hook: this recursion has no end. Remove the call.")
     }
     activity.isValidating = true
     defer { activity.isValidating = false }

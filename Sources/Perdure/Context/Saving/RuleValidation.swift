@@ -262,8 +262,8 @@ final class RuleValidation {
   }
 
   /// Whether a property of a changed object may have become invalid. True for all properties of a
-  /// new object, for all columns of a row that is written, and for other relationships that have
-  /// changed. So a required transient attribute does not prevent a change of a row.
+  /// new object, all columns of a row to be written, other relationships that changed, and all
+  /// transient attributes if one changed.
   func isConcerned(_ overlay: ObjectOverlay, _ slot: Int) -> Bool {
     if overlay.isNew { return true }
     if case .transient = overlay.shape.properties[slot] {
