@@ -29,7 +29,8 @@ public enum Precondition: Sendable {
 public enum Conflict: Sendable {
   /// The precondition with this index in the transaction's list was not met.
   case precondition(index: Int, Precondition)
-  /// Two records would have the same key in a unique index.
+  /// Two records have the same key in a unique index. `existing` and `rejected` are the references
+  /// of their entries.
   case duplicateKey(DerivedIndex, key: [UInt8], existing: UInt64, rejected: UInt64)
 }
 

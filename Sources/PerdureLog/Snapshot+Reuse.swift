@@ -47,8 +47,8 @@ extension Store {
   }
 
   /// Moves a snapshot to the newest commit, like `snapshot = store.snapshot()`. No memory is
-  /// allocated if no other reference to the snapshot exists, and the snapshot has read no value
-  /// outside the records.
+  /// allocated if the store is open for writing and made the snapshot, no other reference to the
+  /// snapshot exists, and the snapshot has read no value outside the records.
   ///
   /// ```swift
   /// var snapshot = store.snapshot()
@@ -60,7 +60,8 @@ extension Store {
   /// - Parameter snapshot: A snapshot of this store or of another store. It is released if it
   ///   cannot be reused. Other references to it still have the earlier state. No weak or unowned
   ///   reference to it may exist.
-  /// - Complexity: As `snapshot()`. If there was no commit, nothing is done.
+  /// - Complexity: As `snapshot()`. In an open store, nothing is done if the snapshot has the
+  ///   newest commit.
   public func advance(_ snapshot: inout Snapshot) {
     let engine = engine
     guard snapshot.engine === engine, engine.mark.isOwn else { return snapshot = self.snapshot() }

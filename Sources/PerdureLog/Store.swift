@@ -89,7 +89,7 @@ public final class Store: Sendable {
   /// Commits the changes that `body` adds to a transaction, all of them or none.
   ///
   /// When this returns, the commit is visible to new snapshots. It may become visible shortly
-  /// before that. Its durability is `durability`.
+  /// before that. The commit then has at least the requested durability.
   ///
   /// - Parameter durability: The failures that the commit survives when this returns; nil: the
   ///   store's default.
@@ -183,7 +183,7 @@ public final class Store: Sendable {
 
   /// Waits until all commits so far are durable.
   ///
-  /// - Throws: `StoreError` with code `.poisoned` if a sync failed.
+  /// - Throws: `StoreError` with code `.poisoned` if a sync failed, `.closed` or `.forked`.
   public func sync() throws {
     let end = try engine.inTurn { $0.end }
     try engine.gate.waitUntilSynced(end)

@@ -18,7 +18,8 @@ final class BackupRun {
   private var source: BackupSource
   private let target: any BackupTarget
   private let earlier: EarlierBackup?
-  /// Called after each piece, with its length; throws to cancel.
+  /// Called after each written or compared piece with its length, and after each shared file with
+  /// 0. It throws to cancel the backup.
   private let didCopy: (_ bytes: Int, BackupProgress) throws -> Void
   private let piece: UnsafeMutableRawBufferPointer
   private var progress = BackupProgress()
@@ -93,8 +94,8 @@ final class BackupRun {
     try target.end()
   }
 
-  /// Notes the values in separate files. Also notes whether values are packed, because the
-  /// superblock must declare it.
+  /// Notes the values of the frame that are in separate files. Also notes whether values are
+  /// packed, because the superblock must declare packed values.
   private func note(_ frame: LogScan.Part) throws {
     var records = SealedRecords(in: frame.payload)
     while let (record, _, _) = try records.next() {

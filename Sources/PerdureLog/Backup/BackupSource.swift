@@ -25,7 +25,7 @@ struct BackupSource {
   /// Whether live records reference every file in `liveBlobs`. If not, some of these files may
   /// belong to dead records.
   let knowsAllBlobs: Bool
-  /// Retains the blob files; nil if there are none.
+  /// Retains the blob files of an open store; nil if it has none, and for a backup in a folder.
   let snapshot: Snapshot?
 
   /// The superblock of a copy of the log up to `end`. It references no checkpoint, and marks the
@@ -42,7 +42,7 @@ struct BackupSource {
     var copy = Superblock(store: current.store, segmentCapacity: current.segmentCapacity)
     copy.compatibleFeatures = current.compatibleFeatures
     copy.readOnlyCompatibleFeatures = current.readOnlyCompatibleFeatures
-    // A reader may have segments that are newer than the superblock it has read.
+    // A store opened for reading may have segments that are newer than the superblock it has read.
     copy.incompatibleFeatures = parts.reduce(current.incompatibleFeatures) {
       $0 | $1.segment.header.incompatibleFeatures
     }
@@ -57,7 +57,7 @@ extension BackupSource {
   /// The newest state of an open store. If the store is open for writing, the state is durable in
   /// the store when the initializer returns.
   ///
-  /// - Complexity: O(n) for n segments, while commits wait; then one sync.
+  /// - Complexity: O(n log n) for n segments, while commits wait; then one sync.
   init(of engine: Engine) throws {
     self = try engine.readingState { state in
       guard let current = state.superblock?.current else { throw StoreError.closed }

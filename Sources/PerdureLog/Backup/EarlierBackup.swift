@@ -58,7 +58,8 @@ final class EarlierBackup {
     StoreError(.notAStore, "There is no earlier backup; check the path", at: path)
   }
 
-  /// The path of the same segment in the earlier backup; nil if it is absent or differs.
+  /// The path of the same segment in the earlier backup; nil if it is absent, differs or is not
+  /// closed there.
   ///
   /// - Parameters:
   ///   - buffer: Memory for one piece of the earlier backup's file.

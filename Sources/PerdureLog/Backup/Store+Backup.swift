@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureFormat
 
 // Backups of an open store. A backup copies the state of one commit (`BackupSource`). Commits,
-// compactions and checkpoints continue while it runs.
+// compactions and checkpoints continue meanwhile.
 
 extension Store {
   /// Makes a backup of the store in a folder, while the store is read and written.
@@ -37,9 +37,9 @@ extension Store {
   ///   - earlier: An earlier backup of this store that no writer has opened. It is locked during
   ///     the call, and not changed.
   ///   - options: The speed and the file system.
-  ///   - progress: Called on this thread after each piece of at most 1 MiB, and after each shared
-  ///     file. An error it throws cancels the backup and is rethrown. The closure must not wait for
-  ///     another backup to the same target.
+  ///   - progress: Called on this thread after each copied or compared piece of at most 1 MiB, and
+  ///     after each shared file. An error it throws cancels the backup and is rethrown. The closure
+  ///     must not wait for another backup to the same target.
   /// - Returns: The contents of the backup.
   /// - Throws: `StoreError`: `.corruption` if the store is damaged, with file and offset;
   ///   `.invalidArgument` if the target is not empty, or if `earlier` is a backup of another store

@@ -6,8 +6,8 @@ import PerdureFormat
 // No data is lost, because the index can be built from the log. But a part of the trees cannot be
 // read. So every later lookup throws, commits are refused, and no checkpoint is written. The file's
 // header is overwritten with zeros, so that the next opening does not use the file and builds the
-// index from the log. (Damage that a snapshot finds after the writer has released its lock leaves
-// the file unchanged.)
+// index from the log. (If a snapshot finds damage after the writer has released its lock, the file
+// stays unchanged.)
 
 extension Engine {
   /// FN3: called after every walk in the committer's turn, before the result of the walk is used.
@@ -23,8 +23,8 @@ extension Engine {
     if file.isDamaged { try checkIndex() }
   }
 
-  /// Calls a function that reads the index. If the index is damaged, it throws instead of returning
-  /// the result.
+  /// Calls a function that reads the index. If the index is damaged, throws the error for that,
+  /// instead of returning the result or rethrowing an error of `body`.
   func checkingIndex<R>(_ body: () throws -> R) throws -> R {
     do {
       let result = try body()

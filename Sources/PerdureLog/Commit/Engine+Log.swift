@@ -126,8 +126,9 @@ extension Engine {
   }
 
   /// Begins a new segment before the last segment is full, so that compaction may rewrite the
-  /// previous one. It is called while no part of a commit is being written. If the system refuses
-  /// the new segment, the store can still be used, except after a failed sync.
+  /// previous one. Does nothing if no segment number is left. Call it only while no part of a
+  /// commit is being written. If the system refuses the new segment, the store can still be used,
+  /// except after a failed sync.
   func rollLog(_ state: inout CommitterState) throws {
     try beginChange()
     do {

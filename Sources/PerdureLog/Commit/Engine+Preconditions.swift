@@ -5,7 +5,8 @@ extension Engine {
   /// failed preconditions are reported together.
   ///
   /// - Throws: `StoreError`: `.conflict` if preconditions fail; `.indexUnavailable` if a
-  ///   precondition cannot be checked because its index is not maintained.
+  ///   precondition cannot be checked because its index is not maintained; the errors of reading a
+  ///   precondition's snapshot.
   func check(_ preconditions: [Precondition], _ root: UnsafeMutablePointer<Root>) throws(StoreError) {
     var failed: [Conflict] = []
     for (index, precondition) in preconditions.enumerated() {

@@ -1,8 +1,9 @@
 /// Decides when the store is compacted, which segments are compacted, and how fast. It reads no
 /// file.
 ///
-/// If two segments have equal garbage, the older one has the higher score. Old records tend to stay
-/// live, so the freed space stays free. In a young segment, more records will soon become dead.
+/// If two segments have the same share of dead bytes, the older one has the higher score. Old
+/// records tend to stay live, so the freed space stays free. In a young segment, more records will
+/// soon become dead.
 struct CompactionPolicy: Hashable, Sendable {
   /// The part of the log's record bytes that may be garbage, from 0 to 1.
   var garbageRatio: Double
@@ -53,15 +54,17 @@ struct CompactionPolicy: Hashable, Sendable {
   ///
   /// A closed segment stays short permanently: segments are never merged, because addresses contain
   /// segment numbers. Each segment needs a file descriptor and a mapping. So when many segments are
-  /// short, the last one stays open. It is closed only in one of three cases:
-  /// - background compaction would close it,
-  /// - its garbage is as long as a quarter of a full segment, or
-  /// - commits are refused until space is freed.
+  /// short, the last one stays open, except in three cases:
+  /// - its garbage is enough for background compaction to close it (`closesLast`),
+  /// - its garbage is at least a quarter of `capacity`, or
+  /// - it has garbage, and commits are refused until space is freed.
   ///
   /// - Parameters:
   ///   - shortSegments: The number of other segments that are shorter than half of a new one.
   ///   - capacity: The capacity of a new segment, in bytes.
   ///   - lacksRoom: Whether commits are refused until space is freed (`Reserve.isShort`).
+  ///   - makesGroups: Whether cold records are grouped. If not, a segment that has records but no
+  ///     garbage stays open.
   func closesLastByHand(
     _ last: SegmentUsage, shortSegments: Int, capacity: Int, lacksRoom: Bool, makesGroups: Bool
   ) -> Bool {
@@ -76,8 +79,8 @@ struct CompactionPolicy: Hashable, Sendable {
   /// segment.
   static let shortSegmentsMax = 8
 
-  /// The segments that a run examines. Segments with the highest scores are chosen, until the
-  /// remaining dead bytes are at most half of the garbage ratio.
+  /// The segments that a run examines. Segments with the highest scores above 0 are chosen, until
+  /// the remaining dead bytes are at most half of the permitted garbage.
   func choose(_ candidates: [CompactionCandidate], _ totals: Totals) -> Set<UInt64> {
     // Tombstones can be dropped only when all older segments are clean. So when there are many
     // tombstones, all segments are compacted.
@@ -96,8 +99,8 @@ struct CompactionPolicy: Hashable, Sendable {
   }
 
   /// The gain of a compaction divided by its cost, times the age of the segment. The cost is that
-  /// the whole segment is read and its live records are written. The score is 0 if few bytes are
-  /// dead.
+  /// the whole segment is read and its live records are written. The score is 0 if the segment's
+  /// share of dead bytes is at most half of `garbageRatio`.
   func score(_ candidate: CompactionCandidate) -> Double {
     let usage = candidate.usage
     guard usage.totalBytes > 0, Double(usage.deadBytes) > garbageRatio / 2 * Double(usage.totalBytes) else {

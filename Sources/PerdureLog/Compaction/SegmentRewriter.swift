@@ -73,7 +73,7 @@ struct SegmentRewriter: ~Copyable {
     if buffer.count >= Self.sliceLength { try flush() }
   }
 
-  /// Writes map and footer, and makes the file durable.
+  /// Writes the remaining frames, the map, the tables and the footer, and makes the file durable.
   mutating func finish(_ marking: borrowing SegmentMarking, originalEnd: Int) throws {
     let dataEnd = written + buffer.count
     precondition(
@@ -136,7 +136,8 @@ struct SegmentRewriter: ~Copyable {
 
   /// Renames the finished file to the segment's name.
   ///
-  /// - Throws: Errors that occur before the renaming. After an error, the segment is unchanged.
+  /// - Throws: Errors of opening the finished file and of renaming it. After an error, the segment
+  ///   is unchanged.
   func replaceSegment(_ cache: GroupCache) throws -> Segment {
     let segment = try readBack(cache)
     try directory.rename(name, to: StoreFileName.segment(header.number).string)

@@ -6,10 +6,11 @@ import PerdureFormat
 // So when a record is replaced, only its word is needed, and its bytes are not read.
 //
 // Invariants
-//  SU1  `liveBytes` of a segment is the sum over all address words of that segment in the newest
-//       root.
-//  SU2  `totalBytes` is the sum over all records in the segment's file. `tombstoneBytes` is the sum
-//       over its tombstones. All other bytes that are not live are dead.
+//  SU1  `liveBytes` of a segment is the sum of the lengths in all address words of that segment in
+//       the newest root.
+//  SU2  `totalBytes` is the sum of the lengths of all records in the segment's file.
+//       `tombstoneBytes` is the same sum for its tombstones. All other bytes that are not live are
+//       dead.
 //  SU3  A commit changes the counts when it is published. A refused or failed commit does not
 //       change them.
 
@@ -88,8 +89,8 @@ struct SegmentUsageTable: Equatable, Sendable {
 
   /// Counts a record as dead, because it is no longer visible in the newest root.
   ///
-  /// - Returns: Whether it was counted as live. A checkpoint's counts may be wrong. Then the counts
-  ///   stop at 0, and verification reports the difference (V11).
+  /// - Returns: Whether the record's bytes were counted as live. They may not be, if a checkpoint's
+  ///   counts are wrong. Then the counts stop at 0, and verification reports the difference (V11).
   @discardableResult
   mutating func release(_ address: RecordAddress) -> Bool {
     let bytes = UInt64(address.recordLengthMax)

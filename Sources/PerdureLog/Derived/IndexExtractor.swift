@@ -67,7 +67,8 @@ public struct IndexEntries: ~Copyable {
     finish(reference)
   }
 
-  /// Like `add(key:reference:)` with a buffer.
+  /// Adds an entry whose key is in an array. In all other respects it is like the method for a
+  /// buffer.
   public mutating func add(key: [UInt8], reference: UInt64) {
     bytes.append(contentsOf: key.prefix(IndexKey.lengthMax))
     finish(reference)
@@ -120,7 +121,8 @@ public struct IndexEntries: ~Copyable {
     }
   }
 
-  /// The reference of the group, with which the key begins; nil for a key that is too short.
+  /// The reference of the group, which is the first 8 bytes of the key; nil for a key that is too
+  /// short.
   func group(_ position: Int) -> UInt64? {
     withEntry(position) { entry in
       guard entry.count >= 8 + IndexKey.referenceLength else { return nil }

@@ -121,8 +121,8 @@ enum SumEntry {
   /// Adds a change to the sum of a group.
   ///
   /// - Returns: The sum before the change and the sum after it; each is nil if there is no sum. The
-  ///   whole result is nil if the entry cannot be decoded, or if it cannot contain the numbers to
-  ///   subtract.
+  ///   whole result is nil if the entry cannot be decoded, has another radix, or cannot contain the
+  ///   numbers to subtract.
   static func add(
     _ change: ExactSum, to group: UInt64, in tree: UnsafeMutablePointer<OrderedTree>, _ arena: NodeArena
   ) -> (old: ExactSum?, new: ExactSum?)? {

@@ -8,14 +8,14 @@
 //
 // Invariants
 //  AI1  While the path is open, it contains all nodes from the root to the leaf, and each belongs
-//       to the working version. The count in each of its slots does not include `added` yet.
+//       to the working version. The counts in the slots of the path do not include `added` yet.
 //       `added` is negative after more removals than insertions. The tree's own count is always up
 //       to date.
 //  AI2  Let a key be not less than the previous key. It belongs in the leaf if every separator to
 //       the right of the path is greater than the key. A split of the leaf closes the path.
 //  AI3  Removals keep at least one entry in the leaf. Sparseness is checked once, when the path
-//       moves on to another leaf. So removing a run of keys costs one merge for each leaf. A merge
-//       closes the path.
+//       moves on to another leaf. So removing a run of keys costs at most one check for each leaf.
+//       A merge closes the path.
 
 /// Inserts entries into a tree and removes entries from it, in ascending order of keys.
 struct AscendingChanges: ~Copyable {

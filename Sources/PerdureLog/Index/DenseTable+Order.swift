@@ -68,11 +68,11 @@ extension DenseTable {
     return DensePlace(leaf: DenseNode(node), id: id << 6 | UInt64(bits.lowestBit))
   }
 
-  /// The location of the first entry whose id is at least `id`.
+  /// The location of the first entry whose id is at least `id`; nil if there is none.
   func firstPlace(from id: UInt64) -> DensePlace? {
     guard var node = root, covers(id) else { return nil }
     // The deepest node of the path that has a later child, and that child's slot. The search
-    // continues there if the path ends.
+    // continues there if the path of `id` leads to no suitable entry.
     var fork: (node: UnsafeMutableRawPointer, level: Int, slot: Int)?
     var level = height &- 1
     while level > 0 {
@@ -95,7 +95,7 @@ extension DenseTable {
     return edgePlace(from: fork, of: id) { $0.lowestBit }
   }
 
-  /// The location of the last entry whose id is at most `id`.
+  /// The location of the last entry whose id is at most `id`; nil if there is none.
   func lastPlace(through id: UInt64) -> DensePlace? {
     guard var node = root else { return nil }
     let id = covers(id) ? id : ~0 >> UInt64(max(0, 64 - height * DenseNode.bitsPerLevel))
@@ -121,7 +121,8 @@ extension DenseTable {
     return edgePlace(from: fork, of: id) { $0.highestBit }
   }
 
-  /// The outermost entry below a child of a node on the path of `id`; `choose` selects the side.
+  /// The first or last entry below child `fork.slot` of `fork.node`, a node on the path of `id`.
+  /// `choose` selects the first or the last slot of each node.
   private func edgePlace(
     from fork: (node: UnsafeMutableRawPointer, level: Int, slot: Int), of id: UInt64,
     choose: (UInt64) -> Int

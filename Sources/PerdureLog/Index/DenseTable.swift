@@ -6,11 +6,12 @@
 // which decides whether a node is written in place or copied (NodeArena.swift, NA1 to NA5).
 //
 // Invariants
-//  DT1  height == 0 if and only if the table is empty. Otherwise every id < 64^height.
+//  DT1  height == 0 if and only if the table is empty. Otherwise the height is the lowest with
+//    which every id < 64^height.
 //  DT2  A node's presence bit is set if and only if its slot contains a word or a child. No node is
 //       empty.
-//  DT3  The count beside a child is the number of entries below it; `count` is their sum at the
-//       root.
+//  DT3  The count beside a child is the number of entries below it. `count` is the number of
+//       entries of the whole table.
 //  DT4  A node's level is one less than its parent's level. The root's level is height - 1.
 
 /// A copy-on-write map from dense 64-bit ids to nonzero words.
@@ -93,7 +94,7 @@ extension DenseTable {
 
   /// Removes the word of `id`.
   ///
-  /// - Returns: The removed word; nil if there was none and the table is unchanged.
+  /// - Returns: The removed word; nil if there was none. Then the table is unchanged.
   @discardableResult
   mutating func remove(_ id: UInt64, in arena: NodeArena) -> UInt64? {
     guard let old = get(id) else { return nil }
@@ -142,7 +143,8 @@ extension DenseTable {
     }
   }
 
-  /// Removes the root as long as its only child is in the first slot.
+  /// Removes the root as long as its only child is in the first slot. Removes everything if no
+  /// entry is left.
   private mutating func lowerRoot(in arena: NodeArena) {
     guard let top = root else { return }
     if count == 0 {

@@ -88,10 +88,10 @@ struct FileNodes: @unchecked Sendable {
     return checks.pointee.check(child, nodeClass, expected)
   }
 
-  /// The root of a tree in the file, after its check.
+  /// The root of a tree in the file, after its check; nil for an empty tree.
   ///
-  /// - Throws: `FormatError` if the root differs from the image. In that case no damage is
-  ///   recorded.
+  /// - Throws: `FormatError` if the root is damaged or differs from the image. In that case no
+  ///   damage is recorded.
   fileprivate func root(
     _ image: TreeImage, _ nodeClass: NodeClass, heightLimit: Int
   ) throws(FormatError) -> UnsafeMutableRawPointer? {
@@ -117,7 +117,7 @@ struct FileNodes: @unchecked Sendable {
 extension OrderedTree {
   /// The tree that an image describes. Its nodes stay in the file.
   ///
-  /// - Throws: `FormatError` if the root differs from the image.
+  /// - Throws: `FormatError` if the root is damaged or differs from the image.
   init(_ image: TreeImage, in file: FileNodes) throws(FormatError) {
     let root = try file.root(image, .orderedNode, heightLimit: Self.heightLimit)
     self.init(root: root, height: image.height, count: image.count, file: file)
@@ -127,7 +127,7 @@ extension OrderedTree {
 extension DenseTable {
   /// The table that an image describes. Its nodes stay in the file.
   ///
-  /// - Throws: `FormatError` if the root differs from the image.
+  /// - Throws: `FormatError` if the root is damaged or differs from the image.
   init(_ image: TreeImage, in file: FileNodes) throws(FormatError) {
     let nodeClass: NodeClass = image.height == 1 ? .denseLeaf : .denseInner
     let root = try file.root(image, nodeClass, heightLimit: Self.heightLimit)
@@ -231,7 +231,7 @@ final class MappedNodes: @unchecked Sendable {
   /// - Parameter file: The mapped file. It must outlive this object.
   /// - Parameter lastSegment: The last segment of the log. No entry is the address of a record in a
   ///   later segment.
-  /// - Throws: `.outOfMemory`.
+  /// - Throws: `FileIOError` with code `.outOfMemory`.
   init(
     _ file: UnsafeRawBufferPointer, lastSegment: UInt64, verifiesChecksums: Bool = true
   ) throws(FileIOError) {
@@ -269,7 +269,8 @@ final class MappedNodes: @unchecked Sendable {
     return words.indices.reduce(0) { $0 + words[$1].load(ordering: .relaxed).nonzeroBitCount }
   }
 
-  /// Records that a read of the whole file found damage.
+  /// Records damage that no walk has found, or that another writer may own the file
+  /// (`Engine.outdated`).
   func noteDamage(_ error: FormatError) {
     damage.note(error)
     damageFlag.pointee.store(true, ordering: .releasing)

@@ -324,7 +324,7 @@ extension NodeArena {
     }
   }
 
-  /// Frees every node that no root of version `oldestPinnedVersion` or later reaches. NA3
+  /// Frees every retired node that no root of version `oldestPinnedVersion` or later reaches. NA3
   ///
   /// - Parameter oldestPinnedVersion: The lowest of the pinned versions and the published version.
   /// - Returns: The number of nodes and blocks that were freed.
@@ -336,8 +336,8 @@ extension NodeArena {
   /// Frees every retired node that neither the published version nor a pinned version reaches. NA3
   ///
   /// - Returns: The number of nodes and blocks that were freed.
-  /// - Complexity: O(k log n) for n pinned versions. Since the last call, k nodes were retired or
-  ///   lost the version that retained them.
+  /// - Complexity: O(k log n) for n pinned versions, and k nodes that were retired since the last
+  ///   call or whose retaining version was released since then.
   @discardableResult
   func reclaim(_ pinned: PinnedVersions) -> Int {
     let end = pinned.settledEnd(published: publishedVersion)

@@ -52,7 +52,7 @@ struct NodeCheck {
     guard found == expected.below.count else { throw Self.illegal(offset) }
   }
 
-  /// Checks the checksum, slot, class and level of the node at `offset`, and returns the node.
+  /// Checks the checksum, tag, slot, class and level of the node at `offset`, and returns the node.
   private func whole(
     at offset: Int, _ nodeClass: NodeClass, level: Int, byteCount: Int, tag: UInt32
   ) throws(FormatError) -> UnsafeMutableRawPointer {
@@ -80,9 +80,9 @@ struct NodeCheck {
     return UnsafeRawBufferPointer(rebasing: file[offset..<end.partialValue])
   }
 
-  /// The offset of the target of a distance, in a node with a valid checksum. It must be the start
-  /// of a unit in the file. If it is beyond the end of the file, the error has the offset of the
-  /// missing bytes.
+  /// The offset of the target of a distance, in a node with a valid checksum. The target must be
+  /// the start of a unit in the file. If the target is beyond the end of the file, the error has
+  /// the target's offset.
   func target(of distance: Int, from offset: Int) throws(FormatError) -> Int {
     let target = offset.addingReportingOverflow(distance)
     guard !target.overflow, target.partialValue > 0, target.partialValue % NodeSlot.unitByteCount == 0 else {

@@ -37,10 +37,10 @@
 
 /// A view of one node of an ordered tree.
 struct OrderedNode {
-  /// The size of a node. The size was compared with nodes of 512 bytes, with a million 16-byte
-  /// keys. Nodes of 1024 bytes need one level less and 6 % less memory, lookups are a sixth faster
-  /// and insertions a fifth faster. A version with a single change costs the same, although it
-  /// copies larger nodes.
+  /// The size of a node. It was compared with 512 bytes in a tree of a million 16-byte keys. With
+  /// 1024 bytes, the tree needs one level less and 6 % less memory. Lookups are a sixth faster, and
+  /// insertions a fifth faster. A version with a single change costs the same, although it copies
+  /// larger nodes.
   static let byteCount = 1024
   /// The maximum length of a key stored in a node, and of a prefix. A node has space for four such
   /// keys.
@@ -262,7 +262,7 @@ extension OrderedNode {
   /// The distance from the node to the block of an entry whose key is out of line.
   func blockDistance(_ index: Int) -> Int { heapAddress(index).loadUnaligned(as: Int.self) }
 
-  /// The block of an entry whose key is out of line.
+  /// The block of an entry whose key is out of line; nil if the key is in the node.
   func block(_ index: Int) -> UnsafeMutableRawPointer? {
     guard isOutOfLine(index) else { return nil }
     return base + blockDistance(index)
@@ -314,7 +314,7 @@ extension OrderedNode {
 // MARK: - References
 
 extension OrderedNode {
-  /// The distance from this node to another one: the form in which it is stored.
+  /// The distance from this node to another one. References are stored in this form.
   @inline(__always)
   func distance(to other: UnsafeMutableRawPointer) -> UInt64 {
     UInt64(bitPattern: Int64(other - base))

@@ -6,7 +6,7 @@ extension OrderedTree {
 
   /// Removes the entry of `key`.
   ///
-  /// - Returns: Its payload; nil if there was no entry and the tree is unchanged.
+  /// - Returns: Its payload; nil if there was no entry. Then the tree is unchanged.
   @discardableResult
   mutating func remove(_ key: UnsafeRawBufferPointer, in arena: NodeArena) -> UInt64? {
     guard let root, let old = get(key) else { return nil }
@@ -83,8 +83,8 @@ struct Removal {
     return index > 0 && merge(index - 1, index, in: node)
   }
 
-  /// Removes a child's entry. If it is the first entry, the second child takes over its range and
-  /// loses its separator.
+  /// Removes the entry of a child. If it is the first of several entries, the second child becomes
+  /// the first one, and its separator is removed.
   private func removeChild(_ index: Int, from node: OrderedNode) {
     if index == 0, node.count > 1 {
       node.setChild(0, node.childAddress(1), node.countWord(1))

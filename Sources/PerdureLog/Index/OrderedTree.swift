@@ -12,8 +12,8 @@
 //       than the separator. Keys below child i are not.
 //  OT3  The first entry of an inner node has no key. Its child contains all keys less than the
 //       first separator.
-//  OT4  The count beside a child is the number of entries below it; `count` is their sum at the
-//       root.
+//  OT4  The count beside a child is the number of entries below it. `count` is the number of
+//       entries of the whole tree.
 //  OT5  No node is empty; a root that is an inner node has two children or more.
 
 /// A copy-on-write ordered map from byte strings to words.

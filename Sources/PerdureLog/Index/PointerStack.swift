@@ -1,5 +1,5 @@
-// Two growing containers of raw words for the arena's bookkeeping, which must not use reference
-// counts.
+// Two growable containers for the lists of the arena. They hold raw pointers, so no reference is
+// counted.
 
 /// A stack of pointers with access by index.
 struct PointerStack: ~Copyable {

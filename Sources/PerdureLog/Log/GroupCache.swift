@@ -24,7 +24,7 @@ import PerdureFormat
 /// One group, unpacked.
 // Unchecked: its bytes are written before it is shared, and freed in deinit.
 final class UnpackedGroup: @unchecked Sendable {
-  /// The number of the segment file that contains the group (`GroupCache.makeOwner`).
+  /// The owner number of the segment file that contains the group (`GroupCache.makeOwner`).
   let owner: Int
   let index: Int
   /// The range of the group's bytes in the segment's body.

@@ -35,8 +35,8 @@ final class Packing: @unchecked Sendable {
 
   /// Records the values that a committed transaction packed.
   ///
-  /// - Returns: A keyspace for which a dictionary should be trained; nil if there is none. The
-  ///   caller trains it, and then calls `finishTraining`.
+  /// - Returns: A keyspace that needs a new dictionary; nil if there is none. The caller trains the
+  ///   dictionary, and then calls `finishTraining`.
   func note(_ tallies: [PackingTally]) -> Keyspace? {
     lock.withLock {
       var due: Keyspace?
@@ -111,7 +111,7 @@ struct PackingRecord {
 
   /// - Parameter perMille: The stored size of the samples of the dictionary in use; nil without a
   ///   dictionary.
-  /// - Returns: Whether a dictionary should be trained now.
+  /// - Returns: Whether the keyspace needs a new dictionary now.
   mutating func note(_ tally: PackingTally, with perMille: Int?, _ options: CompressionOptions) -> Bool {
     valueBytes += tally.valueBytes
     storedBytes += tally.storedBytes

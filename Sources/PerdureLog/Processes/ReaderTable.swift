@@ -50,7 +50,7 @@ struct ReaderNeeds: Equatable {
 
   /// Whether a reader may read one of these states. RT4
   ///
-  /// - Parameter states: Sequence numbers; the first is not before the first commit.
+  /// - Parameter states: Sequence numbers, all at least 1.
   func mayRead(_ states: Range<UInt64>) -> Bool {
     everything
       || holds.contains { hold in
@@ -80,7 +80,8 @@ struct ReaderTable: Sendable {
 
   /// All registered readers. They must be read after the writes that make files removable (RT1).
   ///
-  /// - Complexity: O(n) for n slots that were ever used, with one system call for each.
+  /// - Complexity: O(n) for n slots that were ever used, with one system call for each, and another
+  ///   for each reader.
   func entries() throws(FileIOError) -> [Entry] {
     guard try directory.kind(of: Self.name) != nil else { return [] }
     let file: any File

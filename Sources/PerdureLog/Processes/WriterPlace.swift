@@ -11,18 +11,18 @@ import Synchronization
 // the lock, and the error of a new writer reports that. FORMAT.md, W9.
 //
 // Invariants
-//  WP1  A snapshot is pinned, or released, before `isClosed` is read. The leaving writer sets
-//       `isClosed` before it reads the pins. All these steps are sequentially consistent. So either
-//       the leaving writer sees the pin, or the pin's owner sees that the writer has left. In the
-//       second case it calls `protect` after pinning and `end` after releasing.
+//  WP1  The owner of a snapshot pins or releases it before reading `isClosed`. The leaving writer
+//       sets `isClosed` before it reads the pins. All these steps are sequentially consistent. So
+//       either the leaving writer sees the pin, or the pin's owner sees that the writer has left.
+//       In the second case it calls `protect` after pinning and `end` after releasing.
 //  WP2  From the time the writer leaves until the last pin is released, this process has a slot or
-//       the lock. There is one exception: if the data that snapshots read cannot change, neither is
-//       needed.
+//       the lock. There are two exceptions: the data that snapshots read cannot change, or
+//       `protect` has returned false.
 //  WP3  If a snapshot needs a slot after the writer has left, it acquires the slot before it reads
 //       the superblock (RT1 of ReaderTable). If that superblock is still the last one of the writer
 //       that left, no other writer has relied on the slots yet.
-//  WP4  Without a pin there is neither slot nor lock. The lifetime of the store's object does not
-//       matter.
+//  WP4  After the writer has left, it has neither slot nor lock while nothing is pinned. The
+//       lifetime of the store's object does not matter.
 
 /// The files that remaining readers need and that may change after the writer has left.
 struct PlaceNeed {
@@ -59,10 +59,11 @@ final class WriterPlace: @unchecked Sendable {
   @inline(__always)
   var isClosed: Bool { left.load(ordering: .sequentiallyConsistent) }
 
-  /// Runs an operation of the writer; returns nil if this opening is no longer the writer.
+  /// Runs an operation of the writer; returns nil without running it if the store is closed.
   func whileWriter<R>(_ body: () -> R) -> R? { lock.withLock { isClosed ? nil : body() } }
 
-  /// Releases the writer's lock, and acquires a slot if snapshots need one.
+  /// Acquires a slot if snapshots need one, and releases the writer's lock. If no slot can be
+  /// acquired, the lock is kept.
   ///
   /// - Parameter isRead: Whether a version is pinned.
   /// - Parameter need: The files that may change under readers; nil if there are none.
@@ -82,8 +83,8 @@ final class WriterPlace: @unchecked Sendable {
 
   /// Protects a snapshot of the last state. The snapshot was taken after the writer had left.
   ///
-  /// - Returns: False if another writer may have continued. In this case the snapshot's state is
-  ///   not kept.
+  /// - Returns: False if the superblock has changed or cannot be read, or if neither a slot nor the
+  ///   lock can be acquired. Then the snapshot's state is not protected.
   func protect(_ sequence: UInt64) -> Bool {
     lock.withLock {
       guard let need, writing == nil, reading == nil else { return true }

@@ -28,7 +28,7 @@ extension UnsafeMutablePointer<Root> {
     return map.pointee.hint(of: address.offset).map { base + $0 }
   }
 
-  /// The frames of the segment to which an address belongs.
+  /// The frames of the segment to which an address belongs; nil if the root has no such segment.
   func body(around address: RecordAddress) -> SegmentBody? {
     let entry = segment(of: address)
     guard let base = entry.pointee.base else { return nil }
@@ -38,7 +38,8 @@ extension UnsafeMutablePointer<Root> {
     return SegmentBody(base: base, end: map.pointee.dataEnd, map.pointee.groups)
   }
 
-  /// The offset of a record in the mapped bytes; nil if it is outside.
+  /// The offset of a record in the frames of its segment; nil if the root has no such segment, or
+  /// if the segment's map is damaged or lacks the record.
   func offset(of address: RecordAddress) -> Int? {
     let entry = segment(of: address)
     guard let base = entry.pointee.base else { return nil }
@@ -47,7 +48,7 @@ extension UnsafeMutablePointer<Root> {
   }
 
   /// The offset of a record in the file. For a packed group, it is the offset of the group's first
-  /// byte.
+  /// byte. Nil in the same cases as `offset(of:)`.
   func fileOffset(of address: RecordAddress) -> Int? {
     guard let offset = offset(of: address) else { return nil }
     guard let map = segment(of: address).pointee.map else { return offset }

@@ -159,7 +159,8 @@ struct LogScan {
   }
 
   /// The error if the durable end is after the last byte read; nil otherwise. Its location is the
-  /// offset of the missing frame, or only the segment if that is a later one.
+  /// offset of the missing frame. If the durable end is in a later segment, the location is only
+  /// that segment.
   var endsTooEarly: StoreError? {
     let promised = superblock.durableEnd
     guard promised > reached else { return nil }
@@ -169,8 +170,9 @@ struct LogScan {
       .corruption, message, at: promised.segment > reached.segment ? name : "\(name), byte \(reached.offset)")
   }
 
-  /// Handles a log that ends within a commit. The frames of that commit are ignored, unless the
-  /// superblock says that they are durable.
+  /// Handles a log that ends within a commit: ignores the frames of that commit. Throws
+  /// `StoreError` with code `.corruption` if the superblock says that some of them are durable, or
+  /// if the first one is missing.
   mutating func finish() throws {
     guard let first = parts.first else { return }
     let start = LogPosition(

@@ -102,9 +102,10 @@ struct SegmentChain {
     }
   }
 
-  /// Decides whether a file after the last segment is damage, and throws if it is. Its creation was
-  /// interrupted if the superblock does not promise commits in it, and it has no frame. Before the
-  /// last segment such a file is void, or its segment is missing.
+  /// Decides whether a file after the last segment is a damaged segment, and throws if it is. The
+  /// creation of the file was only interrupted if the superblock promises no commits in it, and it
+  /// has no frame. Files before the last segment need no such decision: `link` throws if it needs
+  /// one of them.
   private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
     let holdsCommits = try SegmentBirth.holdsCommits(
       unborn.file, number: unborn.number, showsOlder: unborn.older != nil, store: superblock.store)
@@ -122,7 +123,8 @@ struct SegmentChain {
       offset: footer.offset + 16)
   }
 
-  /// Walks back from the last segment, with the data in each header about the predecessor.
+  /// Walks back from the last segment. The header of each segment names its predecessor and the end
+  /// of the log there.
   private mutating func link(_ opened: [UInt64: Link], _ unborn: [Unborn]) throws {
     guard var number = opened.keys.max() else { return }
     var end: UInt64?

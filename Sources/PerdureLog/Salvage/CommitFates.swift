@@ -48,12 +48,13 @@ struct CommitFates {
   private(set) var sequence: UInt64 = 0
   /// Whether the previous segment was rewritten, and no frame was read since. CF5
   private var followsRewritten = false
-  /// The commits between the last two frames of which no frame was found.
+  /// The commits between the last two frames that were found; nil if there are none. No frame of
+  /// these commits was found.
   private(set) var lost: ClosedRange<UInt64>?
 
   /// Handles the start of the next frame, whose header is valid. Returns the verdict on the
-  /// undecided records before it, if it is now known and these records do not belong to the frame's
-  /// own chain.
+  /// undecided records before the frame. Returns nil if there is no verdict yet, or if these
+  /// records belong to the frame's own chain.
   mutating func meet(_ header: FrameHeader) -> Verdict? {
     lost = nil
     guard header.kind != .mark else { return meetMark(header.sequence) }

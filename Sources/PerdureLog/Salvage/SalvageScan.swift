@@ -7,7 +7,8 @@ struct SalvageScan {
   enum Setting {
     /// In a frame with a valid header.
     case frame
-    /// In bytes where frames should be.
+    /// In bytes where frames are expected. The record is doubtful if its sector was moved from
+    /// another position.
     case gap(isDoubtful: Bool)
   }
 

@@ -3,8 +3,7 @@ import PerdureFormat
 // Counts the structures in a file that are bound to a segment's number.
 //
 // Media write sectors as a whole, so the first sector may have been moved here from another file.
-// Only structures that depend on later sectors count. They would not be valid for any other
-// segment.
+// Only structures that depend on later sectors count. They are not valid for any other segment.
 
 /// The structures after the first sector of a file that are valid for one segment. Comparisons use
 /// the strongest kind first: frames and footers are bound to their store too, records are not. The

@@ -75,8 +75,9 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.value(key: key, in: keyspace)
   }
 
-  /// Whether the key exists, without reading its value. The commit will require that its record has
-  /// not changed.
+  /// Whether the key exists, without reading its value. It exists if this transaction put it, and
+  /// is absent if this transaction removed it. Otherwise the store decides, and the commit will
+  /// require that the key's record has not changed.
   ///
   /// - Throws: `StoreError` with code `.invalidArgument`.
   public mutating func contains(_ key: Key, in keyspace: Keyspace) throws -> Bool {
@@ -87,8 +88,8 @@ public struct StoreTransaction: ~Copyable {
     return try snapshot.contains(key, in: keyspace)
   }
 
-  /// Puts a value under an id. If this transaction has not read the id, it overwrites values that
-  /// other commits have put there meanwhile.
+  /// Puts a value under an id. If this transaction has not read the id, the value replaces any
+  /// value that another commit has put there meanwhile.
   ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
   /// - Parameter id: The id, any number.
@@ -99,8 +100,8 @@ public struct StoreTransaction: ~Copyable {
     write(.put(value), Place(keyspace: keyspace, key: .id(id)))
   }
 
-  /// Puts a value under a byte-string key. If this transaction has not read the key, it overwrites
-  /// values that other commits have put there meanwhile.
+  /// Puts a value under a byte-string key. If this transaction has not read the key, the value
+  /// replaces any value that another commit has put there meanwhile.
   ///
   /// - Parameter value: 0 to 4 GiB. It is kept in memory until the commit.
   /// - Parameter key: 0 to 65,535 bytes.
@@ -118,8 +119,9 @@ public struct StoreTransaction: ~Copyable {
   /// If the transaction has a conflict, or `body` throws, the value can be put again. The next run
   /// of `body`, another transaction or a commit may put it.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument` if it was written for another store.
-  ///   `Store.transaction` throws the same if the value was put before, or is put under two keys.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the keyspace has keys of another kind,
+  ///   or if the value was written for another store. `Store.transaction` throws the same if
+  ///   another transaction has put the value, or if it is put under two keys.
   public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .dense)
     try write(blob, Place(keyspace: keyspace, key: .id(id)))

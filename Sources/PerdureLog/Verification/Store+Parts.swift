@@ -6,7 +6,7 @@ import PerdureFormat
 
 /// A node of the index file that is part of the checkpoint with which the store was opened.
 package struct IndexPage: Sendable {
-  /// The structure that contains the node, by its number.
+  /// The keyspace or the derived index that contains the node, by number.
   package enum Tree: Hashable, Sendable { case keyspace(UInt32), index(UInt32) }
 
   package let tree: Tree
@@ -30,7 +30,8 @@ extension Store {
     get throws { try engine.readingState { $0.segments.segments.keys.sorted() } }
   }
 
-  /// Reads and verifies one frame, in the same way as a read of the log.
+  /// Reads and verifies one frame, in the same way as a read of the log. Does nothing if there is
+  /// no such segment.
   ///
   /// - Parameter offset: The frame's offset in the segment's file. For a segment in groups, the
   ///   offset in its unpacked bytes.
