@@ -41,7 +41,7 @@ public struct KeyRange: Hashable, Sendable {
   /// The first key after the range; nil if the range has no upper bound.
   public var upper: [UInt8]?
 
-  /// `lower <= key < upper`.
+  /// Creates the range `lower <= key < upper`. If `upper` is nil, the range has no upper bound.
   public init(lower: [UInt8], upper: [UInt8]?) {
     self.lower = lower
     self.upper = upper

@@ -53,7 +53,7 @@ extension Keyspace {
 
 /// Each store numbers its keyspaces and derived indexes by itself, so a number alone has no meaning
 /// in another store. A commit also compares names. Reads compare only these marks, because
-/// comparing names would take too long.
+/// comparing names takes too long.
 enum HandleMark {
   /// A hash (FNV-1a) of the name and the kind, with a start value that depends on the store. Two
   /// different handles have the same mark with a probability of 2^-64.

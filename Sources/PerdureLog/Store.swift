@@ -97,9 +97,10 @@ public final class Store: Sendable {
   /// - Returns: The result of `body`, and the commit's sequence number. If there was nothing to
   ///   write, it is the sequence number of the last commit.
   /// - Throws: The errors of `body`, or a `StoreError`. Nothing is written after an error of
-  ///   `body`, `.conflict`, `.invalidArgument`, `.indexUnavailable` or `.diskFull`. A keyspace of
-  ///   another store is an example of `.invalidArgument`. `.indexUnavailable` means that the unique
-  ///   index of a record was found to lack entries: open the store again. After `.diskFull`, the
+  ///   `body`, `.conflict`, `.invalidArgument`, `.indexUnavailable`, `.corruption` or `.diskFull`.
+  ///   A keyspace of another store is an example of `.invalidArgument`. `.indexUnavailable` means
+  ///   that the unique index of a record was found to lack entries: open the store again.
+  ///   `.corruption` means that a replaced record or the index is damaged. After `.diskFull`, the
   ///   store can still be used. After `.io`, the store is poisoned, unless the system only refused
   ///   another file or more address space. After `.poisoned`, the commit was not written, or it was
   ///   written and may not be durable. The other codes are `.closed`, `.readOnly` and `.forked`.

@@ -14,8 +14,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// An argument of the caller is invalid; nothing was written.
     public static let invalidArgument = Code(kind: .invalidArgument)
-    /// A precondition of the commit was not met; nothing was written. Read again, decide again, and
-    /// repeat the commit.
+    /// A precondition of the commit was not met, or two records have one key in a unique index.
+    /// Nothing was written. If `isRetryable` is true, read again, decide again, and repeat the
+    /// commit.
     public static let conflict = Code(kind: .conflict)
     /// Bytes differ from the bytes that were written. Nothing was changed. Verify the store, then
     /// restore it.
@@ -60,7 +61,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public let place: String?
   /// The operating system's error, if a system call failed.
   public let cause: FileIOError?
-  /// The preconditions that were not met, for `.conflict`.
+  /// The preconditions that were not met, and the duplicate keys, for `.conflict`.
   public let conflicts: [Conflict]
 
   package init(
@@ -96,7 +97,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// The codes of commits that have not written any byte, or were rolled back completely.
+  /// The codes of errors after which nothing of the commit remains: it was not written, or was
+  /// rolled back completely.
   static let leavingNothing: Set<Code> = [.conflict, .diskFull, .invalidArgument]
 
   static func io(_ cause: FileIOError, _ action: String) -> StoreError {

@@ -1,6 +1,6 @@
 import PerdureFormat
 
-/// Reads a value in pieces or in parts: `Snapshot.reader(id:in:)`.
+/// Reads a value in pieces or in parts. `Snapshot.reader(id:in:)` creates a reader.
 ///
 /// It retains its snapshot. If the value has its own file, only the chunks of 64 KiB that contain
 /// the requested part are read and verified. At most half a megabyte is kept in memory. A

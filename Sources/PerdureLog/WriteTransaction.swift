@@ -53,7 +53,7 @@ public struct WriteTransaction: ~Copyable {
   /// Removes an id. If the id is absent, nothing happens.
   ///
   /// - Throws: `StoreError` with code `.invalidArgument` for a keyspace of the other kind, or if
-  ///   the commit would be longer than `StoreOptions.batchBytesMax`.
+  ///   the commit becomes longer than `StoreOptions.batchBytesMax`.
   public mutating func remove(id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
     try checkBatch(adding: RecordHeader.length + 16)
@@ -64,7 +64,7 @@ public struct WriteTransaction: ~Copyable {
   /// Removes a byte-string key. If the key is absent, nothing happens.
   ///
   /// - Throws: `StoreError` with code `.invalidArgument` in three cases: the keyspace has the other
-  ///   kind, the key is longer than 65,535 bytes, or the commit would exceed
+  ///   kind, the key is longer than 65,535 bytes, or the commit becomes longer than
   ///   `StoreOptions.batchBytesMax`.
   public mutating func remove(key: [UInt8], in keyspace: Keyspace) throws {
     try Self.check(keyspace, .bytes)

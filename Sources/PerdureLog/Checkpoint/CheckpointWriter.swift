@@ -80,7 +80,7 @@ struct CheckpointWriter: ~Copyable {
   /// The number of bytes of the index file that are in use.
   var byteCountInUse: Int { file?.byteCountInUse ?? opened?.byteCountInUse ?? 0 }
 
-  /// Writes the nodes that are not in the file yet, and makes them durable.
+  /// Writes the nodes that are not in the file yet and a root block, and makes them durable.
   ///
   /// - Parameter source: The nodes to write. If `beginsAnew`, the source must be made after
   ///   `NodeArena.forgetSlots`.
@@ -231,8 +231,8 @@ struct CheckpointWriter: ~Copyable {
   /// them. FN3
   private func checkNodes() throws(FormatError) { try opened?.nodes.check() }
 
-  /// Frees units. The two newest superblocks and the readers in other openings must not reach these
-  /// units. SA2, RT4
+  /// Overwrites the former root blocks, and frees the waiting units, that neither the two newest
+  /// superblocks nor the readers in other openings reach. SA2, RT4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
     let needs = readers.needs()
     let (confirmed, fileNumber) = (confirmedNumber, file.number)

@@ -246,8 +246,8 @@ extension Engine {
 
   /// Reads the record that `newer` replaces.
   ///
-  /// - Throws: `.corruption` if the record has another key. Without this error, the entries of the
-  ///   replaced record would stay in the indexes.
+  /// - Throws: `.corruption` if the record is damaged or has another key. In the second case, the
+  ///   entries of the replaced record cannot be found in the indexes.
   private func record(
     at word: UInt64, replacedBy newer: Record, _ state: borrowing CommitterState, _ hold: inout GroupHold
   ) throws -> Record {

@@ -23,8 +23,8 @@ final class Engine: @unchecked Sendable {
   let gate: SyncGate
   let reserve: Reserve
   let preparation: SegmentPreparation
-  /// The promise to make the opened state durable. The first change keeps it before it changes any
-  /// file (OpeningPromise.swift).
+  /// The promise to make the opened state durable. The first change fulfils it before any file is
+  /// changed (OpeningPromise.swift).
   let promise: PendingPromise
   let compaction = CompactionControl()
   let compactor: Compactor?
@@ -166,7 +166,8 @@ final class Engine: @unchecked Sendable {
     indexAvailability.withLock { for index in indexes { misfits[index] = text } }
   }
 
-  /// Runs `body` in the committer's turn.
+  /// Runs `body` in the committer's turn. Throws `StoreError` with code `.forked`, `.closed` or
+  /// `.poisoned` if the store cannot commit.
   func inTurn<R>(_ body: (inout CommitterState) throws -> R) throws -> R {
     try checkProcess()
     turn.lock()

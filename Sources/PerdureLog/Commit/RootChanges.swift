@@ -1,8 +1,8 @@
 /// A list of the root's entries that recent commits changed.
 ///
 /// The committer reuses the memory of old roots. With this list it copies only the entries in which
-/// an old root differs from the published one. Otherwise each commit would copy all keyspaces and
-/// indexes. An entry is the trees of a keyspace, or the tree of an index. The data of an index
+/// an old root differs from the published one. Without the list, each commit copies all keyspaces
+/// and indexes. An entry is the trees of a keyspace, or the tree of an index. The data of an index
 /// (`IndexMark`) changes only with the catalog.
 ///
 /// Invariants
@@ -15,8 +15,8 @@
 ///  RC3  A commit notes each keyspace once, with the indexes over it.
 ///
 /// The list is a ring because only the newest changes are useful. The capacity is half the number
-/// of entries. If more entries have changed, copying the whole root is faster than copying single
-/// entries.
+/// of entries, rounded down to a power of two. If more entries have changed, copying the whole root
+/// is faster than copying single entries.
 struct RootChanges: ~Copyable {
   /// The position of roots for which the differences are unknown.
   static let unknown: UInt64 = 0
@@ -88,7 +88,8 @@ struct RootChanges: ~Copyable {
 
   /// Calls `body` with the entries that were changed at `position` or later.
   ///
-  /// - Returns: The number of calls; nil, without any call, if some of the entries are unknown.
+  /// - Returns: The number of changes; nil, without any call, if some of the changes are unknown.
+  ///   Successive changes of one entry cause one call.
   func forEach(since position: UInt64, _ body: (RootEntry) -> Void) -> Int? {
     guard position >= start, end - position <= UInt64(capacity) else { return nil }
     var (next, previous) = (position, RootEntry?.none)

@@ -16,7 +16,7 @@ import Synchronization
 ///       commit, because the system may have dropped the unwritten pages.
 ///  SG4  `appended` is a position in `file`. Within a segment the committer advances it without the
 ///       lock, because acquiring the lock would make every commit slower. When the segment changes,
-///       the committer sets both under the lock.
+///       the committer sets `appended` and `file` under the lock.
 // Unchecked: everything below is guarded by `lock`, or atomic.
 final class SyncGate: @unchecked Sendable {
   private let lock = Lock()

@@ -34,8 +34,8 @@ final class CompactionControl: @unchecked Sendable {
     lock.withLock { notShrinking[segment] = usage }
   }
 
-  /// Whether a trial since the opening showed that the segment would not shrink, and the segment
-  /// has not changed since.
+  /// Whether a trial since the opening showed that the segment does not shrink, and the segment has
+  /// not changed since.
   func doesNotShrink(_ segment: UInt64, _ usage: SegmentUsage) -> Bool {
     lock.withLock { notShrinking[segment] == usage }
   }

@@ -46,8 +46,8 @@ struct CompactionLimits {
   /// Called with 0 after each frame is read, and with the number of bytes before each write. It
   /// throws to cancel the run.
   var pace: (_ bytes: Int) throws -> Void = { _ in }
-  /// Called between segments with the numbers of finished segments and of all segments. Returning
-  /// false stops the run.
+  /// Called before each segment and at the end, with the counts of finished segments and of all
+  /// segments. Returning false before a segment stops the run.
   var progress: (_ done: Int, _ all: Int, CompactionReport) -> Bool = { _, _, _ in true }
 }
 
@@ -79,12 +79,13 @@ struct CompactionPass {
     var fileLength: Int { segment.fileLength(end: end) }
   }
 
-  /// The conditions under which a rewritten segment replaces the current one.
+  /// Whether a segment is rewritten, and the condition under which the new file replaces the old
+  /// one.
   private enum Worth {
     case nothing
     case rewriting
-    /// Removing records frees too little space. The file is replaced only if groups make it a
-    /// twentieth shorter.
+    /// Removing records frees too little space. The file is replaced only if groups make it at
+    /// least a twentieth shorter.
     case grouping
   }
 
@@ -120,7 +121,8 @@ struct CompactionPass {
     return pass.lackOfSpace
   }
 
-  /// The end of the log at the start of the pass, and the last commit at that time.
+  /// The end of the log at the start of the pass, and the last commit and the next blob number at
+  /// that time.
   private let promise: (end: LogPosition, sequence: UInt64, nextBlob: UInt64)
 
   /// Step 1, in a turn.
@@ -235,8 +237,8 @@ struct CompactionPass {
     members.values.contains { chosen.contains($0.segment.number) && isToBeGrouped($0) }
   }
 
-  /// Whether the segment before an empty segment is empty too. If true, rewriting this segment
-  /// removes the segment before it from the log (FORMAT.md, T9).
+  /// Whether the predecessor of an empty segment is empty too. If so, rewriting the segment removes
+  /// its predecessor from the log (FORMAT.md, T9).
   private func isAfterEmptySegment(_ segment: Segment) -> Bool {
     members[segment.header.predecessorEnd.segment]?.segment.isEmpty ?? false
   }
@@ -301,7 +303,7 @@ struct CompactionPass {
   }
 
   /// Decides whether rewriting makes the file shorter, or makes it possible to drop enough
-  /// tombstones in other segments.
+  /// tombstones in later segments. If neither is the case, grouping may still be worth a rewrite.
   private func worthOfWriting(_ member: Member, _ marking: inout SegmentMarking) throws(StoreError)
     -> Worth
   {

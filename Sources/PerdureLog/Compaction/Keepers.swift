@@ -75,9 +75,9 @@ struct Keepers {
   }
 }
 
-/// For each segment, the number of a commit. The segment and all segments before it contain no
-/// records that were dead at that commit. The numbers decide whether a tombstone may be dropped.
-/// FORMAT.md, T3.
+/// For each segment, the number of a commit: the segment contains no records that were dead at that
+/// commit. The minimum over a segment and all earlier ones decides whether a tombstone may be
+/// dropped. FORMAT.md, T3.
 struct CleanedSegments {
   private var numbers: [UInt64] = []
   private var cleanedThrough: [UInt64] = []

@@ -11,10 +11,10 @@ struct IndexBuild {
   private let contents: RecordContents
   private let arena: NodeArena
 
-  /// If true, an unreadable value (in a blob file, or packed) only leaves its index incomplete. If
-  /// false, it is an error.
+  /// If true, a damaged record or value only leaves the indexes over its keyspace incomplete. If
+  /// false, it is an error. A shortage of resources is always an error.
   var toleratesDamage = false
-  /// The indexes that were left incomplete, with the error for each.
+  /// The indexes that were left incomplete, with the first error for each.
   private(set) var incomplete: [UInt32: StoreError] = [:]
   /// The sums that are being built, by index id.
   private var sums: [UInt32: SumBuild] = [:]

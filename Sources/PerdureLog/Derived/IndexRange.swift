@@ -5,9 +5,9 @@ extension OrderedTree {
   /// contains the tree keys whose index key is in the given range.
   ///
   /// A tree key and its index key compare with a bound in the same way, with one exception. If the
-  /// index key is a prefix of the bound, the result would depend on the reference's bytes. No key
-  /// of an index is a prefix of another, so there is at most one such key. Such a key is found at
-  /// the position of the bound.
+  /// index key is a prefix of the bound, the tree key's order depends on the reference's bytes. No
+  /// key of an index is a prefix of another, so there is at most one such key. Such a key is found
+  /// at the position of the bound.
   func treeRange(of range: KeyRange) -> KeyRange {
     guard let lower = treeBound(range.lower) else { return KeyRange(lower: [], upper: []) }
     return KeyRange(lower: lower, upper: range.upper.flatMap { treeBound($0) })

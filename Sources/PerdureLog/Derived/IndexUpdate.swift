@@ -96,6 +96,7 @@ struct IndexUpdate: ~Copyable {
   }
 
   /// Applies the collected operations, updates group counts and sums, and checks uniqueness.
+  /// Returns the duplicate keys.
   ///
   /// - Throws: `IndexMisfit` if an index lacks an entry to remove, or if an entry of a sum cannot
   ///   contain the numbers to subtract.

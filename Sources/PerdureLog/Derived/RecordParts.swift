@@ -17,8 +17,8 @@ package protocol PartwiseExtractor: IndexExtractor {
   func parts(ofKeyspace keyspace: UInt32) -> UInt64
 
   /// The parts in which two records of one key differ; all parts if the records cannot be compared.
-  /// The other parts are equal in all bytes that an extractor with this numbering reads. The
-  /// buffers are valid only during the call.
+  /// Parts that are not returned are equal in all bytes that an extractor with this numbering
+  /// reads. The buffers are valid only during the call.
   func changedParts(
     keyspace: UInt32, key: UnsafeRawBufferPointer, from old: UnsafeRawBufferPointer,
     to new: UnsafeRawBufferPointer

@@ -34,7 +34,7 @@ enum KeyBytes {
   }
 
   /// Copies bytes between ranges that do not overlap. It is made for short ranges, for which a call
-  /// would cost more than the copy.
+  /// costs more than the copy.
   @inline(__always)
   static func copy(_ source: UnsafeRawPointer, to target: UnsafeMutableRawPointer, count: Int) {
     if count >= 8 {
@@ -71,8 +71,8 @@ enum KeyBytes {
     return offset
   }
 
-  /// The four bytes of `key` from `offset` as a big-endian number, padded with zeros. Such numbers
-  /// have the same order as the bytes.
+  /// The four bytes of `key` from `offset` as a big-endian number, padded with zeros. If two such
+  /// numbers differ, the bytes of the keys from `offset` have the same order.
   @inline(__always)
   static func head(of key: UnsafeRawBufferPointer, from offset: Int) -> UInt32 {
     let rest = key.count &- offset

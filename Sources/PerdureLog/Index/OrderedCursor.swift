@@ -187,21 +187,21 @@ extension OrderedCursor {
     return true
   }
 
-  /// Moves to the first entry whose key is not less than `key`.
+  /// Moves to the first entry whose key is not less than `key`; returns false if there is none.
   mutating func seek(lowerBound key: UnsafeRawBufferPointer) -> Bool {
     guard let root = tree.root else { return end(.afterLast) }
     descend(to: key, from: root)
     return index < leafCount || nextLeaf()
   }
 
-  /// Moves to the first entry whose key is greater than `key`.
+  /// Moves to the first entry whose key is greater than `key`; returns false if there is none.
   mutating func seek(upperBound key: UnsafeRawBufferPointer) -> Bool {
     guard let root = tree.root else { return end(.afterLast) }
     if descend(to: key, from: root) { index &+= 1 }
     return index < leafCount || nextLeaf()
   }
 
-  /// Moves to the entry that has `position` entries before it.
+  /// Moves to the entry that has `position` entries before it; returns false if there is none.
   mutating func seek(position: Int) -> Bool {
     guard position >= 0 else { return end(.beforeFirst) }
     guard position < tree.count, var node = tree.root else { return end(.afterLast) }

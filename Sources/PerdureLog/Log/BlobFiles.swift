@@ -3,8 +3,7 @@ import PerdureFormat
 
 /// Bytes of a value, and the mapping that must live while they are used.
 ///
-/// The bytes are passed only to a closure. Code that kept them could use them after the mapping was
-/// freed.
+/// The bytes are passed only to a closure, so that no code uses them after the mapping was freed.
 struct ValueBytes {
   let bytes: UnsafeRawBufferPointer
   private let owner: FileMapping

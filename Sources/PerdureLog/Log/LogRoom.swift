@@ -10,7 +10,7 @@
 /// Decides the length of the last segment's file. It uses no clock and does no I/O.
 package struct LogRoom: Sendable {
   /// The maximum length of the zeros after the log. Why: if a store was not closed, its next
-  /// opening checks these zeros. More zeros would make it slower.
+  /// opening checks these zeros. More zeros make the opening slower.
   package var bytesMax: UInt64 = 256 << 10
 
   /// The minimum length of the zeros, unless the segment's capacity allows less. A shorter

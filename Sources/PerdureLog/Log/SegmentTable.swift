@@ -4,10 +4,11 @@ import PerdureFormat
 /// The table from segment numbers to bytes, for readers: a flat array in raw memory.
 ///
 /// The writer adds an entry before it publishes the first root that can contain an address in the
-/// segment. It never changes an entry that readers may use. A full table is copied to a larger one.
-/// The smaller tables are kept as long as the store, because roots point to them. (The sizes
-/// double, so all smaller tables together are smaller than the newest.) When compaction has
-/// rewritten a segment, the table is copied too: older roots still read the old file.
+/// segment. After that, it changes only the entry's `end`, which no reader uses while the segment
+/// is the last one of the reader's root. A full table is copied to a larger one. The smaller tables
+/// are kept as long as the store, because roots point to them. (The sizes double, so all smaller
+/// tables together are smaller than the newest.) When compaction has rewritten a segment, the table
+/// is copied too: older roots still read the old file.
 final class SegmentTable {
   struct Entry {
     var base: UnsafeRawPointer?
@@ -138,8 +139,8 @@ final class SegmentTable {
   func replace(with segment: Segment, dropping void: [UInt64]) -> AnyObject {
     let outdated = memory
     let end = entries[Int(segment.number)].end
-    // The file already has its final name, so the operation cannot be undone. Without memory the
-    // program stops, as in all other code.
+    // The file already has its final name, so the operation cannot be undone. If there is no
+    // memory, the program stops, as in all other code.
     do { memory = try copy(capacity: capacity) } catch { fatalError("\(error)") }
     for number in void { remove(number) }
     set(segment, end: end)

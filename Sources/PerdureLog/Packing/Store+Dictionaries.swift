@@ -18,14 +18,14 @@ extension Store {
   ///
   /// With `CompressionOptions.trainsAutomatically` it is not necessary to call this.
   ///
-  /// - Returns: The dictionary; nil if no dictionary would make values a twentieth shorter. In that
-  ///   case nothing was written.
+  /// - Returns: The dictionary; nil if the best dictionary makes the samples less than a twentieth
+  ///   shorter. In that case nothing was written.
   /// - Throws: `StoreError`: `.invalidArgument` in three cases: the keyspace belongs to another
   ///   store, the options do not compress its values with dictionaries, or the store already has
   ///   2,047 dictionaries. `.corruption` or `.io` if a value cannot be read. Also the errors of
   ///   `write`.
-  /// - Complexity: Reads at most 8,192 values. Training uses about 64 times the dictionary's length
-  ///   of these values, and takes some tenths of a second. Commits continue meanwhile.
+  /// - Complexity: Reads at most 8,192 values. Training uses samples of about 64 times the
+  ///   dictionary's length, and takes some tenths of a second. Commits continue meanwhile.
   @discardableResult
   public func trainDictionary(for keyspace: Keyspace) throws -> TrainedDictionary? {
     try engine.checkWritable()
@@ -41,6 +41,9 @@ extension Store {
 
   /// The dictionaries with which values of a keyspace were compressed, oldest first. The last one
   /// is in use.
+  ///
+  /// - Throws: `StoreError` with code `.invalidArgument` if the keyspace belongs to another store,
+  ///   `.closed` or `.forked`.
   public func dictionaries(of keyspace: Keyspace) throws -> [TrainedDictionary] {
     try engine.readingState { state in
       try state.catalog.check(keyspace)
@@ -84,8 +87,8 @@ extension Engine {
     by train: (DictionarySamples, Int) throws -> DictionaryTrainer.Trained = DictionaryTrainer.train
   ) throws -> TrainedDictionary? {
     let known = try readingState { $0.catalog.dictionaries.last { $0.keyspace == keyspace.id } }
-    // The snapshot is released after the samples are taken. Training takes a long time. If the
-    // store were closed meanwhile, it would have to keep its files for the snapshot.
+    // The snapshot is released after the samples are taken. Training takes a long time, and a store
+    // that is closed meanwhile must keep its files for a snapshot.
     let samples = try Snapshot(self).samples(
       of: keyspace, byteCount: options.dictionaryBytes * 64, prefersNew: known != nil)
     let trained = try train(samples, options.dictionaryBytes)

@@ -25,7 +25,7 @@ struct ClosedStoreLock {
   /// still holds the newest segment.
   ///
   /// - Parameter failure: Gets the error if a lock cannot be acquired. Then a writer may have the
-  ///   store open.
+  ///   store open. A read-only volume is not a failure, because it has no writer.
   /// - Throws: The errors of `init(of:_:)`; `FileIOError` if the directory cannot be opened, or if
   ///   memory or descriptors are exhausted.
   init(damagedStoreAt path: String, _ fileSystem: any FileSystem, _ failure: inout FileIOError?) throws {

@@ -85,8 +85,8 @@ struct ReadingPlace: Sendable {
 
 /// Opens a store for reading.
 struct ReadOnlyOpening {
-  /// The maximum number of attempts. An attempt is repeated only if a
-  /// writer may have changed files between two of its steps.
+  /// The maximum number of attempts. An attempt is repeated if a writer may have changed files
+  /// between two of its steps, or to confirm an error (RO3).
   private static let attemptsMax = 40
 
   private let directory: any Directory

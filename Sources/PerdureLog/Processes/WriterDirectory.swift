@@ -20,7 +20,7 @@ final class WriterDirectory: Directory {
   let base: any Directory
   private let lock: any FileLock
   private let isChecked: Bool
-  /// Nil until the store is open: its creation has no SUPERBLOCK yet.
+  /// Nil until the store is open: a store that is being created has no SUPERBLOCK yet.
   private let didReplace = Guarded<(@Sendable (FileIOError) -> Void)?>(nil)
 
   /// - Parameter isChecked: False only in the proof, which must detect that the check is missing.
@@ -98,6 +98,6 @@ extension Directory {
   /// in a reader's directory.
   ///
   /// - Throws: `.replaced`, and the store is poisoned; another error if the check is not possible.
-  ///   Such an error counts as a refused write.
+  ///   The store then treats this other error as a refused write.
   func checkIsWriters() throws(FileIOError) { try (self as? WriterDirectory)?.check(.open) }
 }

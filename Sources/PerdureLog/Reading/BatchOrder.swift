@@ -1,7 +1,7 @@
 import CPerdureShims
 import PerdureFormat
 
-/// Reads many records in the order of their addresses, and prefetches the next ones.
+/// Orders the reads of many records by their addresses, and prefetches the next records.
 enum BatchOrder {
   /// The number of records that are prefetched ahead.
   static let distance = 8

@@ -179,8 +179,8 @@ struct KeyspaceRoot {
 }
 
 extension Root {
-  /// Whether all entries equal the entries of another root. Debug builds use it to check RC2. Long
-  /// roots are not compared, because that takes time for each entry.
+  /// Whether all entries equal the entries of another root. Debug builds use it to check RC2. For
+  /// long roots it returns true without a comparison, because comparing takes time for each entry.
   func hasEntries(of other: borrowing Root) -> Bool {
     if keyspaceCount != other.keyspaceCount || indexCount != other.indexCount { return false }
     if keyspaceCount + indexCount > 1 << 10 { return true }

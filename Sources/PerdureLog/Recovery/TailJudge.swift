@@ -24,8 +24,9 @@ enum TailJudge {
     return true
   }
 
-  /// Returns the offset of the first valid frame header at or after `start`. A header's checksum is
-  /// bound to its position, so bytes of values are never mistaken for a header.
+  /// Returns the first valid frame header at or after `start`, and its offset in `bytes`; nil if
+  /// there is none. A header's checksum is bound to its position, so bytes of values are never
+  /// mistaken for a header.
   ///
   /// - Parameter base: The offset of `bytes` in the segment.
   static func firstFrame(

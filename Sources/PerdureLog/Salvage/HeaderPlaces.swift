@@ -1,8 +1,8 @@
 import PerdureFormat
 
-// Finds the positions in a store for which a frame's header would be valid, without trying each
-// position. Hostile bytes may look like a header at every 64th offset, and a store has as many
-// sectors as its length allows.
+// Finds the positions in a store for which a frame's header is valid, without trying each position.
+// Hostile bytes may look like a header at every 64th offset, and a store has as many sectors as its
+// length allows.
 //
 // The method: in each segment, a header's checksum is valid at only one offset
 // (`FrameHeader.placeImplied`), and some bits of that offset are known. Sectors are moved as a
@@ -12,8 +12,8 @@ import PerdureFormat
 
 /// The positions of a store where headers can be.
 struct HeaderPlaces {
-  /// Segments with the same key have the same `bits`: the bits of the seed above `width` or within
-  /// a sector.
+  /// The known bits of the seeds of some segments: the bits from `width` upward, and the bits of an
+  /// offset within a sector. `width` is the number of bits of these segments' greatest offset.
   private struct Key: Hashable {
     let width: Int
     let bits: UInt32

@@ -86,7 +86,8 @@ struct RecordSeals {
   /// Checks that a frame has the records for which its header was written.
   ///
   /// - Parameter start: The offset of the payload in the segment.
-  /// - Returns: The original end of the last record; nil if a record is damaged.
+  /// - Returns: The original end of the last record; nil if a record is damaged, or if the records
+  ///   do not match the header.
   func end(of header: FrameHeader, _ payload: UnsafeRawBufferPointer, at start: Int) -> Int? {
     guard FramePayload.hasDigest(of: header, payload) else { return nil }
     // The digest covers all checksums. So the records are undamaged if each checksum implies an
@@ -112,7 +113,7 @@ struct RecordSeals {
     ).rawValue
   }
 
-  /// The offset for which the record's checksum would be valid; nil if there is none. RS3
+  /// The offset for which the record's checksum is valid; nil if there is none. RS3
   ///
   /// A CRC can be computed backwards over known bytes. Over four bytes it is a one-to-one function,
   /// so it determines the low half of the address word.

@@ -63,9 +63,9 @@ public struct SalvageReport: Sendable {
     public internal(set) var isNameLost = false
     /// The number of restored keys.
     public internal(set) var keys = 0
-    /// The number of these keys that may have had a newer value, or may have been removed. The
-    /// newest value is lost, or the restored record was found before or in a damaged place, or in a
-    /// segment of an older generation.
+    /// The number of these keys that may have had a newer value, or may have been removed. For each
+    /// of them, the newest value is lost, or the restored record was found before or in a damaged
+    /// place, or in a segment of an older generation.
     public internal(set) var keysMaybeOlder = 0
   }
 

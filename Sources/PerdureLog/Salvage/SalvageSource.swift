@@ -36,8 +36,8 @@ struct SalvageSource {
     /// Whether compaction has rewritten this segment. If true, every commit with a frame in it was
     /// complete (FORMAT.md, T6).
     var isRewritten: Bool { footer != nil || header.map { $0.generation > 0 } ?? false }
-    /// For a segment whose end is unknown: the first commit of the next segment. That commit cannot
-    /// be in this segment too.
+    /// For a segment whose end is unknown: the commit and the part number of the next segment's
+    /// first frame. If the part number is 0, that commit cannot be in this segment too.
     var next: (sequence: UInt64, part: UInt32)?
   }
 

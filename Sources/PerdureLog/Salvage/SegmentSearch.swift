@@ -8,7 +8,7 @@ struct SegmentSearch {
   enum Piece {
     /// A frame, and the part of its payload that is in the file.
     case frame(FrameHeader, at: Int, payload: Range<Int>)
-    /// Bytes where frames should be.
+    /// Bytes where frames are expected.
     case gap(Range<Int>)
   }
 
@@ -16,7 +16,7 @@ struct SegmentSearch {
   let number: UInt64
   /// The store's id. Without it, frames cannot be distinguished from other bytes.
   let store: StoreID?
-  /// The known end of the log in this segment: data must exist up to here.
+  /// The end of the log in this segment, as far as it is known. Data is expected up to here.
   let knownEnd: Int
   private var offset = SegmentHeader.length
 
@@ -31,7 +31,8 @@ struct SegmentSearch {
     knownEnd = min(length, end ?? durableEnd)
   }
 
-  /// The next piece; nil at the end. Zero bytes after the last frame are not a piece.
+  /// The next piece; nil at the end. Zero bytes after both the last frame and `knownEnd` are not a
+  /// piece.
   mutating func next() -> Piece? {
     guard offset < bytes.count else { return nil }
     if let header = header(at: offset) {

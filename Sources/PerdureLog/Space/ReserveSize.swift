@@ -7,10 +7,10 @@ struct ReserveSize: Hashable, Sendable {
   var removals = 0
   var compaction = 0
 
-  /// The minimum length of a log with a reserve, in bytes. For a file of a few blocks, a reserve
-  /// would be most of the store.
+  /// The minimum length of a log with a reserve, in bytes. In a store of a few blocks, a reserve is
+  /// longer than the log.
   static let logBytesMin: UInt64 = 64 << 10
-  /// The length of a reserve is a multiple of this number of bytes.
+  /// The part for compaction is a multiple of this number of bytes, unless the maximum limits it.
   static let step = 64 << 10
   /// The part for removals is the part for compaction divided by this number, but at least a step.
   private static let removalsDivisor = 8

@@ -1,18 +1,19 @@
 import PerdureFormat
 
 extension Store {
-  /// Runs `body` as an optimistic read-write transaction. It reads one snapshot and its own writes.
-  /// It commits only if no other commit has meanwhile changed the data that it has read: values,
-  /// absent keys and ranges. Transactions are serializable. Their results, and the content of the
-  /// store, are the same as if they ran one by one, in the order of their commits.
+  /// Runs `body` as an optimistic read-write transaction. The transaction reads one snapshot and
+  /// its own writes. It commits only if no other commit has meanwhile changed the data that the
+  /// transaction has read: values, absent keys and ranges. Transactions are serializable. Their
+  /// results, and the content of the store, are the same as if they ran one by one, in the order of
+  /// their commits.
   ///
   ///     try store.transaction(attemptsMax: 16) { transaction in
   ///       let balance = try transaction.value(id: 1, in: accounts)
   ///       try transaction.put(changed(balance), id: 1, in: accounts)
   ///     }
   ///
-  /// No lock is held while `body` runs. It may run several times, so it should do nothing that
-  /// cannot be repeated. A transaction that writes nothing never conflicts.
+  /// No lock is held while `body` runs. `body` may run several times, so each of its effects must
+  /// be repeatable. A transaction that writes nothing never conflicts.
   ///
   /// - Parameter durability: The failure that the commit survives when this returns; nil: the
   ///   store's default.
