@@ -82,7 +82,7 @@ public final class Snapshot: Sendable {
 // MARK: - One key
 
 extension Snapshot {
-  /// A copy of the value of an id, or nil.
+  /// A copy of the value of an id; nil if the id is absent.
   ///
   /// - Precondition: The keyspace has ids as keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
@@ -90,7 +90,7 @@ extension Snapshot {
     try withBytes(id: id, in: keyspace) { Array($0) }
   }
 
-  /// A copy of the value of a byte-string key, or nil.
+  /// A copy of the value of a byte-string key; nil if the key is absent.
   ///
   /// - Precondition: The keyspace has byte strings as keys.
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
@@ -104,8 +104,8 @@ extension Snapshot {
   /// - Throws: `StoreError` with code `.corruption` or `.io`; the errors of `body`.
   @inlinable
   public func withValue<R>(id: UInt64, in keyspace: Keyspace, _ body: (RawSpan) throws -> R) throws -> R? {
-    // This function is inlined, so that R is a concrete type in the caller. Otherwise the type
-    // `Optional<R>` would be looked up at each call.
+    // This function is inlined, so that R is a concrete type in the caller. Without inlining, each
+    // call looks up the type `Optional<R>`.
     var result: R?
     try visitValue(id: id, in: keyspace) { result = try body($0) }
     return result

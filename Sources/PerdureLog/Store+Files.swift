@@ -6,7 +6,7 @@ import PerdureFormat
 //
 // A copy is written to a directory with another name, and renamed when it is complete and durable.
 // So after a power cut there is a complete store with the new name, or none. The superblock of a
-// store is destroyed first. So a power cut never leaves a part of the store that could be opened.
+// store is destroyed first. So a power cut never leaves a part of the store that can be opened.
 
 extension Store {
   /// Copies a store that is not open for writing, file by file. The copy has the same identity and
@@ -65,7 +65,7 @@ extension Store {
     let fileSystem = options.fileSystem
     do {
       let path = try StorePath.fixed(path, fileSystem)
-      // The draft is removed first. Otherwise it would become the store at this path (RP3).
+      // The draft is removed first. Otherwise it becomes the store at this path (RP3).
       Replacement(of: path, fileSystem).abandon()
       try destroyFiles(of: path, fileSystem)
     } catch let error as FileIOError {
@@ -80,7 +80,7 @@ extension Store {
   }
 
   /// The name of a file in a store's directory that does not belong to the store; nil if there is
-  /// none. `destroy` would keep this file.
+  /// none. `destroy` keeps this file.
   package static func foreignFile(
     at path: String, options: StoreOptions = StoreOptions()
   ) throws -> String? {
@@ -112,7 +112,7 @@ extension Store {
 
   /// Checks that a copy may get the name `path`. If a power cut has interrupted a replacement of
   /// the store with that name, it completes the replacement first. The draft of the replacement has
-  /// the name that the copy's draft would have, and may be the only store left (RP2).
+  /// the same name as the copy's draft, and may be the only store left (RP2).
   static func checkIsFree(_ path: String, _ fileSystem: any FileSystem) throws {
     if path.isEmpty {
       throw StoreError(
@@ -141,8 +141,8 @@ extension Store {
     return lock
   }
 
-  /// Checks that a store has no feature of a newer version. Such a store may have files that a copy
-  /// by this version would lack, and the copy's superblock could not be marked.
+  /// Checks that a store has no feature of a newer version. Such a store may have files that this
+  /// version does not copy, and this version cannot mark the copy's superblock.
   private static func checkIsKnown(_ path: String, _ fileSystem: any FileSystem) throws {
     let superblock: Superblock
     do {

@@ -9,8 +9,8 @@ import PerdureFormat
 //   RP2. If the path has no superblock, a draft with this mark is the store of the path. It is
 //        renamed to the path before the path is opened for writing, copied from or replaced.
 //   RP3. If the path has a superblock, the mark has no effect, because destroying has not begun.
-//        The next opening for writing removes the draft. Otherwise, if the store were destroyed
-//        later, the draft would become the store of the path.
+//        The next opening for writing removes the draft. A draft that remains becomes the store of
+//        the path if the store is destroyed later.
 
 extension Store {
   /// Replaces a store with a copy of another one. The replaced store must not be open for writing.

@@ -41,7 +41,7 @@ public struct StoreOptions: Sendable {
   /// the opening throws `CancellationError`.
   ///
   /// Range: 0 or more. Default: 0, so it does not wait. Why: a program that opens its store twice
-  /// usually has a bug that waiting would hide.
+  /// usually has a bug, and waiting hides the bug.
   public var lockTimeout = Duration.zero
 
   /// The length at which a segment is full and the next one begins. It is used when the store is
@@ -104,7 +104,7 @@ public struct StoreOptions: Sendable {
   /// number of bytes to read. It is called on the thread that opens (or refreshes,
   /// `Store.refresh()`), after each mebibyte and at the end. If the function throws, the opening is
   /// cancelled: the store is unchanged, and the opening throws that error. In a refresh the
-  /// function must not refresh the same store, because that call would deadlock.
+  /// function must not refresh the same store, because such a call deadlocks.
   ///
   /// Default: nil. Why: few programs can show the progress.
   public var recoveryProgress: (@Sendable (_ bytesRead: UInt64, _ bytesTotal: UInt64) throws -> Void)?
@@ -144,9 +144,9 @@ public struct StoreOptions: Sendable {
   /// The maximum space that the store reserves on the medium. With the reserve it can remove
   /// records and compact itself when no other space is left. It reserves only the space that these
   /// operations need. For compaction that is the length of the longest segment and up to a quarter
-  /// more. For removals it is an eighth of that. The space is in files named `*.reserve`. A log
-  /// below 64 KiB has no reserve. If there is no space for the reserve, commits that make the store
-  /// larger are refused with code `.diskFull`.
+  /// more. For removals it is an eighth of that, but at least 64 KiB. The space is in files named
+  /// `*.reserve`. A log below 64 KiB has no reserve. If there is no space for the reserve, commits
+  /// that make the store larger are refused with code `.diskFull`.
   ///
   /// Unit: bytes. Range: 0 (no reserve), or 131,072 to 536,870,912 (512 MiB). Default: 72 MiB. Why:
   /// a segment of 64 MiB can then be compacted, even if all of it is live.
@@ -156,8 +156,8 @@ public struct StoreOptions: Sendable {
   /// begins, regardless of the durability of the commits. The file of the next segment is also
   /// created in the background. The commit that begins the next segment then usually has to sync at
   /// most this many bytes. The option is not public, because it depends on the medium and not on
-  /// the program. A lower value would cause more transactions of the file system. A higher value
-  /// would cause a longer wait.
+  /// the program. A lower value causes more transactions of the file system. A higher value causes
+  /// a longer wait.
   ///
   /// Unit: bytes.
   package var syncAheadBytes: UInt64 = 4 << 20

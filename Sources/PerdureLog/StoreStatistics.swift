@@ -47,8 +47,8 @@ public struct StoreStatistics: Sendable {
   /// The number of bytes of the records that were committed since the store was opened: keys,
   /// values and headers, without additional bytes of the log.
   public var recordBytesSinceOpen: UInt64
-  /// The number of bytes of the log that the next opening would have to read: the part after the
-  /// newest checkpoint.
+  /// The number of bytes of the log that the next opening must read: the part after the newest
+  /// checkpoint.
   public var checkpointTailBytes: UInt64
   /// The number of bytes of the index file that the newest checkpoint uses.
   public var indexFileBytes: Int
@@ -65,7 +65,7 @@ public struct StoreStatistics: Sendable {
   /// The number of checkpoints that failed since the store was opened. No data is lost by a
   /// failure, but openings take longer.
   public var checkpointFailuresSinceOpen: Int
-  /// The error of the last failed checkpoint.
+  /// The error of the last failed checkpoint; nil if none has failed.
   public var lastCheckpointFailure: String?
   /// The error of the last attempt to read `READERS`, the file in which readers register; nil if it
   /// succeeded. A store that was opened for reading makes an attempt for these statistics. After an
@@ -88,8 +88,8 @@ public struct StoreStatistics: Sendable {
   /// The number of bytes of these values after compression. Values that did not become shorter
   /// count with their full length.
   public var compressedBytesSinceOpen: UInt64
-  /// The reason why the last training of a dictionary failed; nil if it succeeded or would not have
-  /// helped.
+  /// The reason why the last automatic training of a dictionary failed; nil if it succeeded, with
+  /// or without a new dictionary.
   public var lastTrainingFailure: String?
 
   /// The number of segments whose records are in groups (`CompressionOptions.groupsColdRecords`).
@@ -127,6 +127,8 @@ public struct HeldSnapshot: Hashable, Sendable {
 
 extension Store {
   /// The counts of the store at this moment.
+  ///
+  /// - Throws: `StoreError` with code `.closed` or `.forked`.
   public var statistics: StoreStatistics {
     get throws {
       let readersFailure = engine.readersFailure

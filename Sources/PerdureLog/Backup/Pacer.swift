@@ -1,6 +1,6 @@
 import PerdureFileIO
 
-/// Limits the speed of a backup, and ends it when its task is cancelled.
+/// Limits the speed of a backup, and ends the backup when its task is cancelled.
 struct Pacer {
   /// The speed limit; nil if there is none.
   private var pace: BackupPace?

@@ -18,6 +18,7 @@ extension Store {
   ///   - options: Only `fileSystem` is used, for the backup and the new store.
   ///   - progress: Called on this thread after each piece of at most 1 MiB. An error it throws
   ///     cancels the restore and is rethrown.
+  /// - Returns: The contents of the new store.
   /// - Throws: `StoreError`: `.notAStore`; `.corruption`, with file and offset; `.invalidArgument`
   ///   if the target is not empty; `.locked`, `.diskFull`, `.io`, `.unsupportedFormat`.
   ///   `CancellationError`. Errors of `progress`. After an error there is no new store, except that

@@ -25,8 +25,8 @@ final class Checkpointer: @unchecked Sendable {
   private var counters = CheckpointCounters()
   /// The checkpoint writer. CP1
   var writer: CheckpointWriter
-  // The reference is `unowned(unsafe)`, because a counted reference would make each retain and
-  // release of the engine slower. The engine calls `stop` before it is freed (CP2).
+  // The reference is `unowned(unsafe)`, because a counted reference makes each retain and release
+  // of the engine slower. The engine calls `stop` before it is freed (CP2).
   private unowned(unsafe) var engine: Engine?
 
   init(_ writer: consuming CheckpointWriter, _ options: CheckpointOptions) {

@@ -20,8 +20,8 @@ extension Engine {
   /// - Returns: Whether a checkpoint was written.
   func writeCheckpoint(with writer: inout CheckpointWriter) throws -> Bool {
     try directory.checkIsWriters()
-    // Refuses the checkpoint while the reserve is incomplete. Otherwise the index file would use
-    // the space that is reserved for removals and compaction.
+    // Refuses the checkpoint while the reserve is incomplete. Otherwise the index file uses the
+    // space that is reserved for removals and compaction.
     do { try checkRoom() } catch {
       retryLater()
       throw error
@@ -125,7 +125,7 @@ extension Store {
   ///   that checkpoint is written to another file. Also `.poisoned`, `.closed`, `.readOnly`,
   ///   `.forked`.
   /// - Complexity: writes the nodes that changed since the last checkpoint, or the whole index
-  ///   after a failed sync; three syncs.
+  ///   after a failed sync; usually three syncs.
   public func checkpoint() throws {
     try engine.checkWritable()
     do {

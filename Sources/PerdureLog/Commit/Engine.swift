@@ -23,8 +23,8 @@ final class Engine: @unchecked Sendable {
   let gate: SyncGate
   let reserve: Reserve
   let preparation: SegmentPreparation
-  /// The promise to make the opened state durable. The first change fulfils it before any file is
-  /// changed (OpeningPromise.swift).
+  /// The promise to make the opened state durable. The first change keeps this promise before it
+  /// changes any file (OpeningPromise.swift).
   let promise: PendingPromise
   let compaction = CompactionControl()
   let compactor: Compactor?

@@ -1,5 +1,5 @@
 /// A list that usually has one element. It allocates no memory for a single element. In a commit of
-/// one record, the allocation would take as much time as the record.
+/// one record, an allocation takes as much time as the record.
 struct ShortList<Element> {
   private var first: Element?
   private var others: [Element] = []

@@ -3,6 +3,9 @@
 /// Records that were kept in a rewriting usually stay live. Old records also usually stay live. The
 /// age of a segment is the number of segments written after it.
 enum ColdSegments {
+  /// Whether a segment counts as cold: it was rewritten, or at least a quarter of the segments were
+  /// written after it.
+  ///
   /// - Parameter generation: How often the segment was rewritten.
   /// - Parameter place: The number of segments of the log before it.
   /// - Parameter count: The number of all segments, without the one that is being written.

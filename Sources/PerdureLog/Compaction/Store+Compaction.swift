@@ -44,11 +44,12 @@ extension Store {
   /// short times later. Readers never wait. Segments are compacted oldest first. Each finished
   /// segment stays compacted if the run is cancelled, if it fails or if power is lost.
   ///
-  /// The last segment is closed and compacted too. There is an exception if eight or more segments
-  /// are less than half full. Then the last segment is closed only in one of three cases:
-  /// - background compaction would close it,
-  /// - garbage takes at least a quarter of its capacity, or
-  /// - the medium has no space.
+  /// The last segment is closed and compacted too, if it has garbage or
+  /// `CompressionOptions.groupsColdRecords` is set. There is an exception if eight or more other
+  /// segments are less than half full. Then the last segment is closed only in one of three cases:
+  /// - its garbage is enough for background compaction to close it,
+  /// - its garbage is at least a quarter of the capacity of a segment, or
+  /// - it has garbage, and the medium has no space.
   ///
   /// The reason is that each closed segment stays a separate file as long as it contains a record.
   /// `CompactionReport.bytesLeft` is the garbage that remains.
@@ -59,9 +60,9 @@ extension Store {
   /// On a full medium, compaction uses the reserve (`StoreOptions.reserveBytes`), and restores the
   /// reserve when it has freed enough space.
   ///
-  /// - Parameter progress: Called between segments, on this thread. If it returns false, the
-  ///   compaction stops. The closure must not close or compact the store: either call would
-  ///   deadlock.
+  /// - Parameter progress: Called on this thread, before each segment and at the end. If it returns
+  ///   false, the compaction stops. The closure must not close or compact the store: either call
+  ///   deadlocks.
   ///
   /// - Throws: `StoreError`: `.diskFull` if even the reserve is not enough; `.io` if the disk
   ///   fails; `.corruption` if a segment is damaged, which is left unchanged; `.closed`;

@@ -49,7 +49,7 @@ struct Catalog: Sendable {
   /// The indexes that were not removed.
   var presentIndexes: [IndexEntry] { indexes.filter { !$0.definition.isRemoved } }
 
-  /// The ids of all indexes.
+  /// The ids of all indexes, including the removed ones.
   var ids: Set<UInt32> { Set(indexes.map(\.index.id)) }
 
   /// The indexes that are made from an index, by the id of that index.
@@ -196,7 +196,8 @@ enum CatalogRecord {
   }
 
   /// Adds the definition in a catalog record to `catalog`.
-  /// - Throws: `FormatError` for bytes that `keyspace`, `index` and `dictionary` do not write.
+  /// - Throws: `FormatError` for bytes that `keyspace`, `index` and `dictionary` do not write, and
+  ///   for entries that do not fit the catalog.
   static func apply(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, to catalog: inout Catalog
   ) throws(FormatError) {

@@ -38,7 +38,7 @@ public enum SumTerm: Hashable, Sendable {
 /// for example to add unsaved numbers to saved numbers.
 public struct GroupSum: Equatable, Sendable {
   /// The kind of the numbers. Numbers of the other kind count as NaN, because an exact sum of
-  /// doubles and decimals could need a very large number of digits.
+  /// doubles and decimals can need a very large number of digits.
   public enum Kind: Hashable, Sendable {
     /// Whole numbers and doubles.
     case integersAndDoubles
@@ -106,8 +106,8 @@ extension IndexEntries {
 }
 
 extension Snapshot {
-  /// The sum that an index of `IndexDefinition.Source.groupSums` keeps for a group; nil if the
-  /// group has no number.
+  /// The sum that an index of `IndexDefinition.Source.groupSums` has for a group; nil if the group
+  /// has no number, or if the index is newer than the snapshot.
   ///
   /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` when the index has no sums, or
   ///   belongs to another store; `.corruption` when the index file is damaged, or the entry does

@@ -3,7 +3,7 @@ import PerdureFormat
 /// A derived index that does not match the records from which it was made.
 enum IndexMisfit: Error {
   /// The entry of a group cannot be decoded, or a commit removes numbers that were never added to
-  /// it.
+  /// the group.
   case sum(index: UInt32, group: UInt64)
   /// The index lacks entries of records that a commit replaced or removed. So it was made from
   /// other records, or its extractor is not pure.

@@ -30,7 +30,9 @@ public struct StoredValues: ~Copyable {
   /// The keyspace of this name; nil if there is none.
   public func keyspace(named name: String) -> Keyspace? { catalog.keyspace(named: name) }
 
-  /// The value of a byte-string key; nil if the key or the keyspace is absent.
+  /// The value of a byte-string key; nil if the key or the keyspace is absent, or if the keyspace
+  /// has ids as keys.
+  ///
   /// - Throws: `StoreError` with code `.corruption` or `.io`.
   public func value(key: [UInt8], inKeyspaceNamed name: String) throws -> [UInt8]? {
     guard let keyspace = catalog.keyspace(named: name), keyspace.kind == .bytes else { return nil }

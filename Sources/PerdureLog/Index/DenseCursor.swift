@@ -30,7 +30,7 @@ struct DenseCursor {
 
   /// Passes words of this leaf to `body` before a walk in one direction reaches them. It passes the
   /// words of ids that are up to `distance` ahead, and 0 for absent ids. If it is called at each
-  /// entry, it passes each word once.
+  /// entry, it passes each word after the first entry of the leaf once.
   @inline(__always)
   mutating func forEachWordAhead(_ distance: Int, descending: Bool, _ body: (UInt64) -> Void) {
     precondition(isValid, "the cursor must be on an entry")
@@ -55,17 +55,17 @@ struct DenseCursor {
 
   mutating func seekLast() -> Bool { moveTo(table.lastPlace(through: .max), else: .beforeFirst) }
 
-  /// Moves to the first entry whose id is at least `id`.
+  /// Moves to the first entry whose id is at least `id`; returns false if there is none.
   mutating func seek(lowerBound id: UInt64) -> Bool {
     moveTo(table.firstPlace(from: id), else: .afterLast)
   }
 
-  /// Moves to the first entry whose id is greater than `id`.
+  /// Moves to the first entry whose id is greater than `id`; returns false if there is none.
   mutating func seek(upperBound id: UInt64) -> Bool {
     moveTo(id == .max ? nil : table.firstPlace(from: id + 1), else: .afterLast)
   }
 
-  /// Moves to the entry that has `position` entries before it.
+  /// Moves to the entry that has `position` entries before it; returns false if there is none.
   mutating func seek(position: Int) -> Bool {
     moveTo(table.place(atPosition: position), else: position < 0 ? .beforeFirst : .afterLast)
   }

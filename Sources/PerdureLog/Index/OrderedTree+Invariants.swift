@@ -1,5 +1,5 @@
 extension OrderedTree {
-  /// Checks ON1 to ON3, OT1 to OT5 and NA1 for every node below the root; traps at the first
+  /// Checks ON1 to ON3, OT1 to OT5 and NA1 for all nodes, from the root down. Traps at the first
   /// violation.
   func checkInvariants(in arena: NodeArena) {
     guard let root else {

@@ -1,6 +1,7 @@
 import CPerdureShims
 
-/// A growing byte buffer with its own memory. The memory is kept when the buffer is emptied.
+/// A growing byte buffer with its own memory. The memory is kept when the buffer is emptied, unless
+/// it is unusually large.
 struct RawBuffer: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var count = 0

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The map of a rewritten segment. Readers find it beside the segment's mapping.
 ///
-/// The map is verified at its first use. Verification at opening would have to read the maps of all
-/// segments.
+/// The map is verified at its first use. Verification at the opening requires reading the maps of
+/// all segments.
 struct SegmentMap: ~Copyable {
   let footer: RewrittenFooter
   private let offsets: OffsetMap
@@ -38,8 +38,8 @@ struct SegmentMap: ~Copyable {
     return offsets
   }
 
-  /// The file offset to prefetch for the record at an original offset. It may be wrong, because the
-  /// map need not be verified.
+  /// The file offset to prefetch for the record at an original offset; nil if there is none. It may
+  /// be wrong, because the map need not be verified.
   @inline(__always)
   func hint(of original: Int) -> Int? {
     guard groups == nil, let physical = offsets.physicalOffset(of: original), physical < dataEnd else {

@@ -19,7 +19,7 @@ extension Engine {
   /// Notifies the compactor of the release of a pin, if the compactor waits for it.
   @inline(__always)
   func noteRelease(of pin: Pin) {
-    // Both cases use one call: otherwise the engine would be retained twice more at each release.
+    // Both cases use one call, because two calls retain the engine twice more at each release.
     if pins.isAwaited(pin) || place.isClosed { didRelease(pin) }
   }
 

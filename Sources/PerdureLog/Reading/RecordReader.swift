@@ -16,8 +16,8 @@ enum RecordChecks: UInt8 {
 
 /// Reads the record at an address word, in the state of one root.
 ///
-/// The record must be the requested one. Keyspace and key are compared, because a checksum
-/// over the record alone would accept a stale address. In a segment with bound records the checksum
+/// The record must be the requested one. Keyspace and key are compared, because a checksum over the
+/// record alone does not detect a stale address. In a segment with bound records the checksum
 /// covers the address word too, so an older version of the same key is not accepted either.
 struct RecordReader {
   let root: UnsafeMutablePointer<Root>
@@ -137,8 +137,8 @@ struct RecordReader {
     }
   }
 
-  /// Whether `checksum` is correct for the record at an address. `covered` has the record without
-  /// its first four bytes.
+  /// Whether `checksum` is correct for the record at an address; true without a check if checksums
+  /// are not verified. `covered` has the record without its first four bytes.
   @inline(__always)
   private func isRight(
     _ checksum: UInt32, _ covered: UnsafeRawBufferPointer, _ word: UInt64,

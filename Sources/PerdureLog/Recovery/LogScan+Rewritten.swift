@@ -8,9 +8,9 @@ import PerdureFormat
 // tail, so any error is damage.
 
 extension LogScan {
-  /// Verifies and visits the frames of a completely written segment, in order. For a rewritten
-  /// segment a part also has the segment's map. The bytes of a part are valid until `visit`
-  /// returns.
+  /// Verifies the frames of a completely written segment, and visits them in order. Mark frames are
+  /// verified, but not visited. For a rewritten segment a part also has the segment's map. The
+  /// bytes of a part are valid until `visit` returns.
   ///
   /// - Parameter end: The original end of the segment's frames.
   /// - Throws: `StoreError` with code `.corruption`, and the errors of `visit`.

@@ -118,11 +118,12 @@ final class PendingPromise: @unchecked Sendable {
     pending = Atomic(promise != nil)
   }
 
-  /// Whether the store was not changed since the opening.
+  /// Whether the promise must still be kept by the first change. Stays true if the store is closed
+  /// before a change.
   @inline(__always)
   var isPending: Bool { pending.load(ordering: .acquiring) }
 
-  /// Calls `body` with the promise, unless it was kept. OP4
+  /// Calls `body` with the promise, unless it was kept. Throws `.closed` after `end()`. OP4
   func keep(_ body: (OpeningPromise) throws(StoreError) -> Void) throws(StoreError) {
     try lock.withLock { () throws(StoreError) in
       if isEnded { throw .closed }
@@ -149,7 +150,7 @@ extension Engine {
   /// Called before every change of the store's files. OP3
   ///
   /// - Throws: `StoreError`: `.diskFull` or `.io` if the system refused a write (the change can be
-  ///   tried again); `.poisoned`.
+  ///   tried again); `.poisoned`; `.closed`.
   @inline(__always)
   func beginChange() throws(StoreError) {
     if promise.isPending { try keepPromise() }

@@ -10,9 +10,9 @@ import PerdureFormat
 //
 // A replaced record is older than the tail, so this opening has not verified it. It must have the
 // same keyspace and key as the record that replaced it. If another record is read at its address,
-// the index would become wrong. If checksums are not bound to addresses (D20), that other record
-// can be an earlier record of the same key. The index usually has no entry of that record, so a
-// missing entry reveals the error. If an entry to remove is missing, the checkpoint is not used.
+// the index becomes wrong. If checksums are not bound to addresses (D20), that other record can be
+// an earlier record of the same key. The index usually has no entry of that record, so a missing
+// entry reveals the error. If an entry to remove is missing, the checkpoint is not used.
 //
 // Extractors are made once, from the values at the end of the log. These values must not change the
 // entries that an extractor makes for older records (`IndexExtractorFactory`).

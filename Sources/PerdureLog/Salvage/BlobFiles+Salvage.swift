@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Salvage reads blob files with `read` and does not map them: the process would crash if a mapped
-// file became shorter.
+// Salvage reads blob files with `read` and does not map them: a mapped file that becomes shorter
+// can crash the process.
 
 extension BlobFiles {
   /// Whether the value that a record references is present and undamaged.

@@ -60,6 +60,8 @@ struct RecordSearch {
   ///
   /// - Parameters:
   ///   - place: The offset of the bytes in the segment.
+  ///   - count: The number of records, from the frame's header.
+  ///   - endIsKnown: Whether the last record must end where the bytes end.
   ///   - originalEnd: The original end of the previous record.
   init(
     inFrame bytes: UnsafeRawBufferPointer, at place: Int, count: Int, endIsKnown: Bool, _ seals: RecordSeals,

@@ -56,8 +56,9 @@ struct SalvageIndex: ~Copyable {
 
   /// Adds a record that is newer than all records before it.
   ///
-  /// - Parameter isDoubtful: Whether the record may have been moved to this offset. If true, it
-  ///   counts only if no other record of its key is known.
+  /// - Parameter isDoubtful: Whether the record may have been moved to this offset. If true, a
+  ///   value counts only if no other record of its key is known, and a tombstone only if it shadows
+  ///   the known record.
   /// - Parameter isReadable: Whether its value can be read: its blob file is intact, or the
   ///   dictionary that it was packed with is present.
   mutating func apply(_ record: Record, at word: UInt64, isDoubtful: Bool, isReadable: Bool) {

@@ -163,8 +163,9 @@ extension WriteTransaction {
 }
 
 extension Engine {
-  /// Writes the definition of an index without building it. The next opening builds the index. It
-  /// reports duplicates instead of refusing them, because restored older values may be duplicates.
+  /// Writes the definition of an index without building it. The next opening builds the index. That
+  /// opening reports duplicates instead of refusing them, because restored older values may be
+  /// duplicates.
   fileprivate func recordDefinition(_ definition: IndexDefinition) throws -> DerivedIndex {
     try inTurn { state in
       var catalog = state.catalog

@@ -3,12 +3,12 @@ import PerdureFileIO
 extension Store {
   /// Lists the damaged places of a store, even if the store cannot be opened. Changes nothing.
   ///
-  /// Reads what `salvage(from:to:options:keepsUnfinishedCommits:progress:)` would read, so one
+  /// Reads the same data as `salvage(from:to:options:keepsUnfinishedCommits:progress:)`, so one
   /// damaged segment does not hide the damage of the next one. For an intact store it reports no
   /// damage. It reads no index: `verify(progress:)` of an open store checks more.
   ///
-  /// Like a salvage, the survey locks the store. So no writer changes files between two reads,
-  /// which would look like damage. Readers are not excluded.
+  /// Like a salvage, the survey locks the store. So no writer changes files between two reads. Such
+  /// a change looks like damage. Readers are not excluded.
   ///
   /// - Parameter path: The store's directory.
   /// - Parameter options: Only `fileSystem` is used.

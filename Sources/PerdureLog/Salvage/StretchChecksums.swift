@@ -2,10 +2,11 @@ import PerdureFormat
 
 // Computes the checksum of any stretch of given bytes, in about the same time for every length.
 //
-// The method: a CRC is a polynomial remainder over one bit. So the contribution of some bytes to
-// the CRC of everything after them is a product: crc(a + b) = crc(a) * x^(8 * length of b) +
-// crc(b). The checksums of the bytes before each 64th byte are stored. With them, a stretch costs
-// one product and the reading of less than 128 bytes, instead of all its bytes.
+// The method: a CRC is the remainder of a division of polynomials whose coefficients are bits. So
+// the contribution of some bytes to the CRC of everything after them is a product: crc(a + b) =
+// crc(a) * x^(8 * length of b) + crc(b). The checksums of the bytes before each 64th byte are
+// stored. With them, a stretch costs at most three products and the reading of less than 128 bytes,
+// instead of all its bytes.
 
 /// For each 64th byte of a buffer: the checksum of all bytes before it. The buffer must not change.
 struct StretchChecksums {

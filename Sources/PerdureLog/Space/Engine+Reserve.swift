@@ -17,7 +17,7 @@ extension Engine {
       : size.nextCheck(capacity: state.birthCapacity, most: most)
   }
 
-  /// Refuses commits that would use the reserve for removals and compaction. RV1
+  /// Refuses commits that make the store larger while the reserve is incomplete. RV1
   func checkRoom(for change: borrowing UsageChange) throws(StoreError) {
     if change.shrinksStore { return }
     try checkRoom()

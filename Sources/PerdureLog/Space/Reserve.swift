@@ -5,8 +5,8 @@ import Synchronization
 // Reserves space on the medium with files whose content has no meaning.
 //
 // A log can free space only by writing. A removal appends a tombstone, and the compaction of a
-// segment writes its live records again. If the medium had no free byte, both would fail. So the
-// store keeps files that only occupy space, and removes them when it needs the space.
+// segment writes its live records again. If the medium has no free byte, both fail. So the store
+// keeps files that only occupy space, and removes them when it needs the space.
 //
 // Invariants
 //  RV1  Commits that make the store larger never use the reserve. While the reserve is incomplete
@@ -29,8 +29,8 @@ final class Reserve: @unchecked Sendable {
   private var wanted = ReserveSize()
   private var held: [Part: UInt64] = [:]
   /// Whether a compaction is using its part. The reserve is not restored before the compaction
-  /// ends. Otherwise a checkpoint that the compaction requests would restore it, and take the space
-  /// from the compaction.
+  /// ends. Otherwise a checkpoint that the compaction requests restores the reserve, and takes the
+  /// space from the compaction.
   private var isLent = false
   private let short = Atomic<Bool>(false)
   /// The system's error when the space was last found to be short.
@@ -145,8 +145,8 @@ final class Reserve: @unchecked Sendable {
   private func fill(_ part: Part) throws(FileIOError) {
     let (length, heldLength) = (UInt64(wanted[part]), held[part, default: 0])
     guard heldLength < length else { return }
-    // Does not try an allocation that is too large. The attempt could fill the medium for a moment,
-    // and writes of other programs would fail.
+    // Does not try an allocation that is too large. The attempt can fill the medium for a moment,
+    // so that writes of other programs fail.
     if let free = try? directory.availableBytes(), free < length - heldLength {
       throw FileIOError(.noSpace, operation: .allocate, path: directory.path + "/" + Self.name(part))
     }

@@ -19,8 +19,9 @@ public enum StoreLimits {
   /// The maximum number of keyspaces of a store. More are refused with `.invalidArgument`. For each
   /// keyspace, each state that a snapshot holds takes 72 bytes of memory.
   public static let keyspacesMax = 65_536
-  /// The maximum number of derived indexes of a store. More are refused with `.invalidArgument`.
-  /// For each index, each state that a snapshot holds takes 48 bytes of memory.
+  /// The maximum number of derived indexes of a store, including removed ones. More are refused
+  /// with `.invalidArgument`. For each index, each state that a snapshot holds takes 48 bytes of
+  /// memory.
   public static let indexesMax = 65_536
   /// The maximum number of snapshots that are open at the same time, including the store's own. If
   /// there are more, the program stops.

@@ -7,7 +7,7 @@ extension Store {
   ///
   /// - Parameter progress: Called with the number of bytes done and the total number of bytes. The
   ///   total includes an estimate for the records. Throw from it to cancel. Commits wait while it
-  ///   runs. The closure must not use this store, because that call would deadlock.
+  ///   runs. The closure must not use this store, because such a call deadlocks.
   /// - Throws: `StoreError` if the store is closed or poisoned, or if the files cannot be read; the
   ///   errors of `progress`. Damage of the bytes is not thrown but reported.
   /// - Complexity: Reads the log once, every live record once more, and the index file. Needs
@@ -314,7 +314,8 @@ struct Verification {
     }
   }
 
-  /// V4 and V5: derives every index again, and compares it with the current one.
+  /// V4 and V5: derives every maintained index again, and compares it with the current one. Does
+  /// nothing if a violation was found before.
   mutating func checkDerivedIndexes() throws {
     guard report.isClean else { return }
     let arena = NodeArena()

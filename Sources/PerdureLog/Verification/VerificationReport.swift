@@ -6,8 +6,8 @@ public struct VerificationReport: Sendable {
     public enum Invariant: Int, Sendable, CaseIterable {
       /// V1: every frame of the log can be read, in order, up to the log's end.
       case log = 1
-      /// V2: every address in the index is the address of a record with that keyspace and key. Its
-      /// checksum is correct, and its value can be unpacked.
+      /// V2: every address in the index is the address of a record with that keyspace and key. The
+      /// record's checksum is correct, and its value can be unpacked.
       case address = 2
       /// V3: the index equals the result of replaying the log.
       case index = 3
@@ -78,7 +78,8 @@ public struct VerificationReport: Sendable {
     findings.append(Finding(invariant: invariant, place: place, message: message))
   }
 
-  /// Adds an unreadable record. Unreadable records of one group are one finding.
+  /// Adds an unreadable record. Records with the same place and message, such as those of one
+  /// group, are one finding.
   mutating func addRecord(at place: String, _ message: String) {
     let finding = Finding(invariant: .address, place: place, message: message)
     if let known = unreadable[place], known.finding.message == message {
