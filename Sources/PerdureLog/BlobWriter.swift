@@ -41,10 +41,11 @@ public final class BlobWriter {
 
   /// Adds bytes to the end of the value.
   ///
-  /// - Throws: `StoreError`: `.invalidArgument` if the value would be longer than
+  /// - Throws: `StoreError`: `.invalidArgument` if the value becomes longer than
   ///   `StoreLimits.valueLengthMax` (nothing was added, and the writer can still be used);
-  ///   `.invalidArgument` also if the value was finished before; `.diskFull`, `.io`, `.poisoned` or
-  ///   `.closed` if the file cannot be written (the writer can no longer be used).
+  ///   `.invalidArgument` also if the value was finished before, or an earlier piece could not be
+  ///   written; `.diskFull`, `.io`, `.poisoned` or `.closed` if the file cannot be written (the
+  ///   writer can no longer be used).
   /// - Complexity: O(n) for n bytes. A sync follows each 32 MiB.
   public func append(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try append($0) } }
 
@@ -71,7 +72,8 @@ public final class BlobWriter {
   /// used after this.
   ///
   /// - Throws: `StoreError`: `.diskFull` or `.io` if the file cannot be written; `.closed`;
-  ///   `.poisoned`; `.invalidArgument` if the value was finished before.
+  ///   `.poisoned`; `.invalidArgument` if the value was finished before, or a piece could not be
+  ///   written.
   /// - Complexity: Two syncs.
   public func finish() throws -> WrittenBlob {
     try engine.checkProcess()
@@ -158,8 +160,9 @@ extension Store {
 extension WriteTransaction {
   /// Puts a value, which was written in pieces, under an id of a dense keyspace.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument` if the value was put before, or was
-  ///   written for another store.
+  /// - Throws: `StoreError` with code `.invalidArgument` if the keyspace has keys of another kind,
+  ///   if the value was put before or was written for another store, or if the commit becomes
+  ///   longer than `StoreOptions.batchBytesMax`.
   public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
     try Self.check(keyspace, .dense)
     try withUnsafeBytes(of: id.littleEndian) { try append($0, blob, keyspace) }

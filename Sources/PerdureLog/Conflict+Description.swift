@@ -2,7 +2,8 @@
 // key.
 
 extension Conflict: CustomStringConvertible {
-  /// The failed precondition, with the keyspace or index and the key. Long keys are truncated.
+  /// The failed precondition or the duplicate key, with the keyspace or index. Long keys are
+  /// truncated.
   public var description: String {
     switch self {
     case .precondition(_, let precondition): precondition.failure

@@ -92,8 +92,8 @@ struct CopyDraft {
     return nil
   }
 
-  /// Checks that `target` is not a symbolic link to an absent directory. Otherwise the rename would
-  /// fail after all files were written.
+  /// Checks that `target` is not a symbolic link to an absent directory. With such a link, the
+  /// rename fails only after all files were written.
   private static func checkLeadsSomewhere(_ target: String, _ fileSystem: any FileSystem) throws {
     guard try fileSystem.kind(of: target) == nil,
       // If the parent cannot be read, only the rename finds a link.

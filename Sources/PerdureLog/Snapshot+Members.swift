@@ -6,7 +6,7 @@ extension Snapshot {
   /// Visits the entries of a derived index with the key `group` (eight bytes, big-endian), and
   /// passes their references in order.
   ///
-  /// - Throws: `StoreError` with code `.indexUnavailable`.
+  /// - Throws: `StoreError` with code `.indexUnavailable`, `.invalidArgument` or `.corruption`.
   /// - Complexity: O(log n), then O(1) for each entry.
   package func forEachMember(
     of group: UInt64, in index: DerivedIndex, _ body: (UInt64) -> Void
@@ -28,7 +28,7 @@ extension Snapshot {
 
   /// Whether a derived index has an entry with this group and this reference.
   ///
-  /// - Throws: `StoreError` with code `.indexUnavailable`.
+  /// - Throws: `StoreError` with code `.indexUnavailable`, `.invalidArgument` or `.corruption`.
   /// - Complexity: O(log n).
   package func hasMember(_ member: UInt64, of group: UInt64, in index: DerivedIndex) throws -> Bool {
     try engine.checkAvailable(index)

@@ -4,7 +4,8 @@ extension Snapshot {
   /// Calls `body` with the entry at `position`, counted from 0 at the start of the range. If there
   /// is no such entry, does not call `body`.
   ///
-  /// - Throws: `StoreError` with code `.indexUnavailable`; the errors of `body`.
+  /// - Throws: `StoreError` with code `.indexUnavailable`, `.invalidArgument` or `.corruption`; the
+  ///   errors of `body`.
   /// - Complexity: O(log n).
   package func withEntry(
     at position: Int, of range: KeyRange, in index: DerivedIndex,

@@ -278,7 +278,8 @@ extension OrderedCursor {
     return key.count < bound.count && bound.prefix(key.count).elementsEqual(key)
   }
 
-  /// Moves to the first entry after all entries with the index key of the cursor's entry.
+  /// Moves to the first entry after all entries with the index key of the cursor's entry; returns
+  /// false if there is none.
   fileprivate mutating func seekPastIndexKey() -> Bool {
     guard let successor = KeyRange.successor(ofPrefix: Array(IndexKey.key(in: key))) else { return false }
     return successor.withUnsafeBytes { seek(lowerBound: $0) }
@@ -286,7 +287,7 @@ extension OrderedCursor {
 }
 
 extension DenseCursor {
-  /// Moves to the last entry whose id is not greater than `id`.
+  /// Moves to the last entry whose id is not greater than `id`; returns false if there is none.
   mutating func seek(notAbove id: UInt64) -> Bool {
     if id == .max { return seekLast() }
     return seek(lowerBound: id + 1) ? previous() : seekLast()
@@ -295,7 +296,7 @@ extension DenseCursor {
 
 extension OrderedCursor {
   /// Moves to the last entry whose key is less than `bound`. If `bound` is nil, moves to the last
-  /// entry.
+  /// entry. Returns false if there is no such entry.
   mutating func seek(below bound: UnsafeRawBufferPointer?) -> Bool {
     guard let bound else { return seekLast() }
     return seek(lowerBound: bound) ? previous() : seekLast()

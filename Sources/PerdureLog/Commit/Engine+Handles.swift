@@ -113,8 +113,8 @@ extension Snapshot {
     return root.pointee.indexes[Int(index.id)]
   }
 
-  /// The error for an index that was built after the snapshot was taken. If the index were still
-  /// unavailable, `Engine.checkAvailable(_:)` would already have thrown an error with the reason.
+  /// The error for an index that was built after the snapshot was taken. For an index that is still
+  /// unavailable, `Engine.checkAvailable(_:)` has already thrown an error with the reason.
   @inline(never)
   private static func unavailable(_ index: DerivedIndex) -> StoreError {
     StoreError(

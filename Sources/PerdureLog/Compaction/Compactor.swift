@@ -69,7 +69,7 @@ final class Compactor: @unchecked Sendable {
     }
   }
 
-  /// Whether there is garbage to free. The caller holds the lock.
+  /// Whether there is enough garbage for a run. The caller holds the lock.
   private func isDue(_ totals: CompactionPolicy.Totals) -> Bool {
     policy.isDue(totals.without(held: garbage.bytes), futile: counts.futileBytes)
   }
@@ -108,9 +108,9 @@ final class Compactor: @unchecked Sendable {
     return !isStopped
   }
 
-  /// Runs a compaction on this thread, if there is garbage to free.
+  /// Runs a compaction on this thread, if there is enough garbage for a run.
   ///
-  /// - Returns: Whether there was garbage to free.
+  /// - Returns: Whether there was enough garbage for a run.
   @discardableResult
   func runIfDue(_ engine: Engine) -> Bool {
     takeReleases(engine)

@@ -10,8 +10,8 @@ import PerdureFormat
 struct SegmentRewriter: ~Copyable {
   /// The approximate size of one write, in bytes.
   static let sliceLength = 1 << 20
-  /// The file is synced whenever this many bytes are unsynced. One sync of a whole segment would
-  /// delay the syncs of commits.
+  /// The file is synced whenever this many bytes are unsynced. One sync of a whole segment delays
+  /// the syncs of commits.
   private static let syncLength = 4 << 20
 
   private let header: SegmentHeader

@@ -71,7 +71,8 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
     self.reference = reference
   }
 
-  /// Makes an extractor from the result of `parameters(_:reference:)`.
+  /// Makes an extractor from the result of `parameters(_:reference:)`. Throws an error for other
+  /// bytes.
   public func makeExtractor(parameters: [UInt8], in store: borrowing StoredValues) throws
     -> any IndexExtractor
   {

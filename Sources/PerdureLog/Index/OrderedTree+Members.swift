@@ -30,8 +30,8 @@ extension OrderedTree {
     withUnsafeBytes(of: (group.bigEndian, member.bigEndian)) { get($0) != nil }
   }
 
-  /// The leaf that contains or would contain a member, the index in the leaf, and the subtree after
-  /// the leaf.
+  /// The leaf whose range of keys includes a member, the index of the first entry that is not less
+  /// than the member, and the subtree after the leaf.
   private func place(
     of group: UInt64, _ member: UInt64
   ) -> (leaf: OrderedNode?, index: Int, turn: Turn?) {

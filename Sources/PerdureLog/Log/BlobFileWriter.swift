@@ -10,8 +10,8 @@ struct BlobFileWriter: ~Copyable {
   /// Pieces up to this length are gathered in the buffer. Longer pieces are written directly. Unit:
   /// bytes.
   private static let bufferLength = 256 << 10
-  /// The file is synced whenever this many bytes are unsynced. One sync of the whole file would
-  /// delay the syncs of commits.
+  /// The file is synced whenever this many bytes are unsynced. One sync of the whole file delays
+  /// the syncs of commits.
   private static let syncLength: UInt64 = 32 << 20
 
   let number: UInt64

@@ -103,7 +103,7 @@ extension SegmentLocks {
   ///   segment cannot be locked.
   init(closedStoreIn directory: any Directory) throws {
     // A file that is not a readable segment has no writer. This holds even if a second attempt to
-    // read the file succeeds. Otherwise it would look like a segment that was created meanwhile.
+    // read the file succeeds. Otherwise the file looks like a segment that was created meanwhile.
     var unreadable: Set<UInt64> = []
     func isBorn(_ number: UInt64) throws(FileIOError) -> Bool {
       if unreadable.contains(number) { return false }

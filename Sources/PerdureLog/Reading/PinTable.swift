@@ -228,8 +228,8 @@ struct Pin: @unchecked Sendable {
   /// Settles the pin: the reader has loaded its root. PT3
   func settle(_ version: UInt64) { slot.pointee.store(version, ordering: .releasing) }
 
-  /// This write precedes the owner's later reads in the sequentially consistent order (PT4;
-  /// WriterPlace, WP1).
+  /// Releases the pin. This write precedes the owner's later reads in the sequentially consistent
+  /// order (PT4; WriterPlace, WP1).
   func release() { slot.pointee.store(0, ordering: .sequentiallyConsistent) }
 }
 
@@ -269,8 +269,8 @@ struct PinnedVersions {
     return version
   }
 
-  /// The lowest version that a reader may hold if it has not loaded its root yet. Below this
-  /// version, `exact` has all held versions.
+  /// The lowest version that a reader may hold if it has not loaded its root yet; `published` if
+  /// there is no such reader. Below this version, `exact` has all held versions.
   ///
   /// - Parameter published: The version of the newest root.
   func settledEnd(published: UInt64) -> UInt64 { min(unsettledFrom ?? published, published) }

@@ -4,7 +4,7 @@ import PerdureFormat
 extension Engine {
   /// Closes the store: runs the last sync, writes a checkpoint if it is worth its cost, and writes
   /// the superblock, which references the checkpoint. Then the writer leaves (WriterPlace). Writes
-  /// nothing if there was no change since the opening, unless a checkpoint is due.
+  /// nothing if the superblock is still that of the previous close, unless a checkpoint is due.
   func close() throws {
     try finish { state in
       guard !options.isReadOnly else { return }

@@ -294,8 +294,8 @@ extension LogOpening {
     finishIndexes(indexes, duplicates, &state, &report)
   }
 
-  /// Builds indexes from all records. A value that cannot be read makes indexes incomplete, but
-  /// does not prevent the opening.
+  /// Builds indexes from all records. A damaged record or value makes indexes incomplete, but does
+  /// not prevent the opening.
   private func fill(
     _ ids: Set<UInt32>, _ indexes: IndexSet, _ state: inout CommitterState
   ) throws -> DuplicateKeys {

@@ -4,7 +4,7 @@ import PerdureFormat
 public struct RecoveryReport: Sendable {
   /// Whether this opening created the store.
   public var created = false
-  /// Whether the store had been closed properly, and was not changed since.
+  /// Whether the store had been closed properly, and was not changed since. True for a new store.
   public var wasClosed = false
   /// The number of segments read.
   public var segments = 0

@@ -5,14 +5,14 @@ extension Store {
   /// Creates a new store from everything that can still be read of a damaged store. The damaged
   /// store is not changed.
   ///
-  /// Restores every record whose bytes are unchanged since they were written. The superblock,
-  /// headers of segments and frames, other records and blob files may be damaged or missing. For
-  /// each key the new store gets the newest intact record. If that is a removal, the key stays
-  /// removed. If the newest record is damaged, an older value is restored. If a removal is damaged,
-  /// its key reappears. The report counts and names the keys where this is possible, and lists the
-  /// damaged places. If files of several stores are present, the store of most segments is
-  /// salvaged, and the report names the files of the others. The report also names files that
-  /// cannot be read and entries that are not files.
+  /// Finds every record whose bytes are unchanged since they were written. The superblock, headers
+  /// of segments and frames, other records and blob files may be damaged or missing. For each key
+  /// the new store gets the newest intact record. If that is a removal, the key stays removed. If
+  /// the newest record is damaged, an older value is restored. If a removal is damaged, its key
+  /// reappears. The report counts and names the keys where this is possible, and lists the damaged
+  /// places. If files of several stores are present, the store of most segments is salvaged, and
+  /// the report names the files of the others. The report also names files that cannot be read and
+  /// entries that are not files.
   ///
   /// A commit that is damaged in part is restored in part. An unfinished commit, as after a power
   /// cut or on a full disk, is not restored. It may be restored in part if a copy of the superblock
@@ -21,9 +21,10 @@ extension Store {
   ///
   /// The damaged store is locked meanwhile, as far as its files allow
   /// (`SalvageReport.lockFailure`). A file without read permission is not damage: the salvage
-  /// throws before it writes anything. A moved sector can bring older versions of the keys in it.
-  /// It can also make a commit have more records than its count. In this case all records that only
-  /// their own checksum confirms are omitted, including intact ones.
+  /// throws before it writes anything. If the medium has moved a sector, older versions of the keys
+  /// in the sector can be restored. A commit can then also have more records than its count. In
+  /// this case all records that only their own checksum confirms are omitted, including intact
+  /// ones.
   ///
   /// A segment file from before its last compaction is recognized only by a readable checkpoint
   /// that was written after this compaction. Without such a checkpoint, removed keys of that file
