@@ -54,8 +54,8 @@ public struct StoreOptions: Sendable {
 
   /// The durability of commits for which none is given.
   ///
-  /// Default: `powerLoss`. Why: an acknowledged commit should be durable, unless the program
-  /// chooses speed instead.
+  /// Default: `powerLoss`. Why: most programs rely on acknowledged commits. A program that needs
+  /// speed more can choose a weaker level.
   public var durability = Durability.powerLoss
 
   /// Values longer than this get a separate file.

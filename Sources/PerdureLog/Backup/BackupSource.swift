@@ -4,7 +4,8 @@ import PerdureFormat
 /// The files of a store as they were at one commit, for a backup.
 ///
 /// The segments are kept open, so they stay readable after compaction removes their names.
-/// `snapshot` retains the blob files. Both are released when the backup ends, or earlier.
+/// `snapshot` retains the blob files. A segment is released after it was copied. The snapshot is
+/// released when the backup ends.
 struct BackupSource {
   /// A segment of the log, and the offset where the log ends in it.
   struct Part {

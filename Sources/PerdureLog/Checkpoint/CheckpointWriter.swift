@@ -231,8 +231,8 @@ struct CheckpointWriter: ~Copyable {
   /// them. FN3
   private func checkNodes() throws(FormatError) { try opened?.nodes.check() }
 
-  /// Overwrites the former root blocks, and frees the waiting units, that neither the two newest
-  /// superblocks nor the readers in other openings reach. SA2, RT4
+  /// Overwrites former root blocks and frees waiting units. Skips those that the two newest
+  /// superblocks or readers in other openings may reach. SA2, RT4
   private mutating func reuse(in file: IndexFile) throws(FileIOError) {
     let needs = readers.needs()
     let (confirmed, fileNumber) = (confirmedNumber, file.number)

@@ -35,8 +35,8 @@ extension Engine {
   /// Shorter commits are written without a check of the free space, which is a system call.
   private static let checkedLengthMin = 64 << 10
 
-  /// Refuses a long commit if there is clearly no space for it. A partly written commit would
-  /// occupy space without any use.
+  /// Refuses a long commit if there is clearly no space for it. A partly written commit occupies
+  /// space without any use.
   ///
   /// A file system that does not report its free space reports 0.
   @inline(never)
@@ -160,8 +160,8 @@ extension Engine {
   /// durable before the segment's header is written. So the synced offset in a frame's header
   /// refers only to the frame's own segment.
   ///
-  /// The gate syncs the old segment, and runs one sync at a time. If two syncs of one file ran at
-  /// the same time, some systems would report a failed write to only one of them.
+  /// The gate syncs the old segment, and runs one sync at a time. If two syncs of one file run at
+  /// the same time, some systems report a failed write to only one of them.
   private func beginSegment(
     _ number: UInt64, capacity: Int, firstSequence: UInt64, _ state: inout CommitterState
   ) throws {

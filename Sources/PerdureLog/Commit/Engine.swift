@@ -49,8 +49,8 @@ final class Engine: @unchecked Sendable {
   private let hasUnavailable = Atomic<Bool>(false)
   /// The errors of indexes that could not be built at opening, by index id.
   let indexDamage: [UInt32: StoreError]
-  // The compiler's check of exclusivity is off, because it would make each commit slower.
-  // `turn` ensures exclusive access.
+  // The compiler's check of exclusivity is off, because it makes each commit slower. `turn` ensures
+  // exclusive access.
   @exclusivity(unchecked) private var state: CommitterState
   /// The writer's lock. After closing, the slot that retains files for the remaining snapshots.
   let place: WriterPlace
@@ -235,7 +235,7 @@ final class Engine: @unchecked Sendable {
     if state.isClosed { return }
     state.isClosed = true
     defer {
-      // A blob can be written outside of the turn.
+      // The write of a blob can keep the promise outside of the turn.
       promise.end()
       let isPoisoned = gate.poison != nil
       gate.stop()

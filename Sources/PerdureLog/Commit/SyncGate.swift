@@ -15,8 +15,8 @@ import Synchronization
 ///  SG3  After a failed sync the gate stays poisoned. It does not retry and acknowledges no further
 ///       commit, because the system may have dropped the unwritten pages.
 ///  SG4  `appended` is a position in `file`. Within a segment the committer advances it without the
-///       lock, because acquiring the lock would make every commit slower. When the segment changes,
-///       the committer sets `appended` and `file` under the lock.
+///       lock, because acquiring the lock makes every commit slower. When the segment changes, the
+///       committer sets `appended` and `file` under the lock.
 // Unchecked: everything below is guarded by `lock`, or atomic.
 final class SyncGate: @unchecked Sendable {
   private let lock = Lock()

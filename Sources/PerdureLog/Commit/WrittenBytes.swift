@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Counts the bytes that compaction and blob files have caused since the store was opened, without
-/// the bytes of commits. Any thread may add to the counters.
+/// Counts the bytes that were written by compaction and to blob files since the store was opened.
+/// Bytes of commits are not included. Any thread may add to the counters.
 final class WrittenBytes: Sendable {
   private let compacted = Atomic<UInt64>(0)
   private let blobFiles = Atomic<UInt64>(0)

@@ -1,7 +1,7 @@
 /// Decides which segments contain long-lived records. It reads no file.
 ///
-/// Records that were kept in a rewriting usually stay live. Old records also usually stay live. The
-/// age of a segment is the number of segments written after it.
+/// Records that a rewrite has kept usually stay live. Old records also usually stay live. The age
+/// of a segment is the number of segments written after it.
 enum ColdSegments {
   /// Whether a segment counts as cold: it was rewritten, or at least a quarter of the segments were
   /// written after it.

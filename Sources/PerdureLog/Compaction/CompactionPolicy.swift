@@ -82,8 +82,8 @@ struct CompactionPolicy: Hashable, Sendable {
   /// The segments that a run examines. Segments with the highest scores above 0 are chosen, until
   /// the remaining dead bytes are at most half of the permitted garbage.
   func choose(_ candidates: [CompactionCandidate], _ totals: Totals) -> Set<UInt64> {
-    // Tombstones can be dropped only when all older segments are clean. So when there are many
-    // tombstones, all segments are compacted.
+    // A tombstone can be dropped only when no segment can still contain the record that it shadows.
+    // So when there are many tombstones, all segments are compacted.
     if Double(totals.tombstoneBytes) > garbageRatio / 2 * Double(totals.totalBytes) {
       return Set(candidates.map(\.number))
     }

@@ -15,7 +15,7 @@ extension OrderedTree {
 
   /// The bound for tree keys; nil if every tree key is before the bound.
   private func treeBound(_ bound: [UInt8]) -> [UInt8]? {
-    // No key is before it.
+    // No key precedes the empty bound.
     if bound.isEmpty { return bound }
     return bound.withUnsafeBytes { raw in
       var cursor = OrderedCursor(self)

@@ -57,7 +57,7 @@ final class IndexSet: Sendable {
       let index = RecordIndex(
         index: entry.index, extractor: extractor, radix: extraction.kind?.radix, dependents: made)
       // Adds the index to each keyspace once, even if a definition lists a keyspace several times.
-      // Otherwise sums would count its numbers several times.
+      // Otherwise sums count the numbers of its records several times.
       for id in Set(extraction.keyspaces.map(\.id)) { byKeyspace[Int(id)].append(index) }
     }
     self.byKeyspace = byKeyspace.enumerated().map {

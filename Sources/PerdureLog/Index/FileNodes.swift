@@ -140,8 +140,8 @@ private struct NodeChecks: ~Copyable {
   let start: UInt
   let byteCount: UInt
   private let check: NodeCheck
-  /// One bit for each unit: whether the node that begins there was checked, for a tree of this
-  /// kind.
+  /// One bit for each unit: whether the node that begins there was checked. Trees of record
+  /// addresses and trees of derived indexes have separate bits.
   private let bits: UnsafeMutablePointer<Atomic<UInt64>>
   // `unowned(unsafe)` is correct here: `MappedNodes` owns both this value and the damage.
   private unowned(unsafe) let damage: NodeDamage
@@ -269,8 +269,8 @@ final class MappedNodes: @unchecked Sendable {
     return words.indices.reduce(0) { $0 + words[$1].load(ordering: .relaxed).nonzeroBitCount }
   }
 
-  /// Records damage that no walk has found, or that another writer may own the file
-  /// (`Engine.outdated`).
+  /// Records an error that no walk has found: damage, or the fact that another writer may own the
+  /// file (`Engine.outdated`).
   func noteDamage(_ error: FormatError) {
     damage.note(error)
     damageFlag.pointee.store(true, ordering: .releasing)

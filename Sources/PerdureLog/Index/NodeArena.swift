@@ -57,8 +57,8 @@ final class NodeArena {
 
   private let slabs: UnsafeMutablePointer<SlabState>
   private var slabBases = PointerStack(capacity: 16)
-  // The compiler's check of exclusivity is off, because in a commit it would take longer than
-  // the work here. While one of these properties is changed, no function calls the arena again.
+  // The compiler's check of exclusivity is off, because in a commit it takes longer than the work
+  // here. While one of these properties is changed, no function calls the arena again.
   @exclusivity(unchecked) private var created = PointerStack(capacity: 256)
   @exclusivity(unchecked) private var retired = RetiredQueue(capacity: 256)
   /// Retired nodes that a pinned version reaches. NA3

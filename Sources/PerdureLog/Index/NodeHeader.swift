@@ -60,7 +60,7 @@ struct NodeHeader {
   /// The checksum of a node in the file.
   var fileChecksum: UInt32 { UInt32(truncatingIfNeeded: stamp) }
 
-  /// The slot of a published node in the index file. It is none until the checkpoint writer sets
+  /// The slot of a published node in the index file. It is `.none` until the checkpoint writer sets
   /// it. No other code reads it before the node is freed.
   var slot: NodeSlot {
     get { NodeSlot(number: base.load(fromByteOffset: 8, as: UInt32.self)) }

@@ -63,7 +63,7 @@ extension OrderedNode {
     return length &- otherLength
   }
 
-  /// Whether `key` is less than the key of an entry that has one.
+  /// Whether `key` is less than the key of an entry. The entry must have a key.
   @inline(__always)
   func isBefore(_ key: UnsafeRawBufferPointer, _ index: Int) -> Bool {
     let order = compareToPrefix(key)

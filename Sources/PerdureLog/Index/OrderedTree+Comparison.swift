@@ -95,7 +95,7 @@ private struct SubtreeWalk: ~Copyable {
   }
 
   /// Skips the part that both cursors share: the rest of a node, or a whole subtree. Returns false
-  /// if they share nothing.
+  /// if the cursors are not at a shared part.
   mutating func skipShared(with other: inout SubtreeWalk) -> Bool {
     guard depth > 0, other.depth > 0 else { return false }
     if top.node.base == other.top.node.base, top.index == other.top.index {
@@ -117,7 +117,7 @@ private struct SubtreeWalk: ~Copyable {
     leaveFinishedNodes()
   }
 
-  /// Whether all keys after the cursor are known to be at or above `bound`.
+  /// False if a key that is less than `bound` may follow; true at the end of the tree.
   mutating func isBehind(_ bound: UnsafeRawBufferPointer?) -> Bool {
     guard depth > 0 else { return true }
     guard let bound else { return false }

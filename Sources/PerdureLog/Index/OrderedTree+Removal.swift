@@ -1,7 +1,8 @@
 extension OrderedTree {
   /// A node that uses fewer bytes than this is merged with a neighbour if both fit in one node.
   static let sparseByteCount = OrderedNode.byteCount * 2 / 5
-  /// The maximum bytes of a merged node, so that the next insertion does not split it again.
+  /// The maximum number of bytes of a merged node, so that the next insertion does not split it
+  /// again.
   static let mergedByteCountLimit = OrderedNode.byteCount * 7 / 8
 
   /// Removes the entry of `key`.

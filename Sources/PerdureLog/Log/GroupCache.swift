@@ -11,10 +11,9 @@ import PerdureFormat
 // A reader retains the group that it reads, by a reference count, until it reads another group or
 // returns. So the cache may evict a group at any time. The lifetime of snapshots does not matter,
 // and the unpacked bytes are bounded by the cache and by the running reads. (Nodes of the index are
-// retained as long as a snapshot is pinned. If groups were also retained, one scan under one
-// snapshot would retain every group that it has passed. If bytes must stay valid for the snapshot's
-// lifetime, the read copies them, in the same way as packed values. Rows of the graph are read in
-// this way.)
+// retained as long as a snapshot is pinned. With the same rule for groups, a scan of one snapshot
+// retains every group that it has passed. If bytes must stay valid for the snapshot's lifetime, the
+// read copies them, in the same way as packed values. Rows of the graph are read in this way.)
 //
 // Invariants
 //  GC1  The bytes of an unpacked group never change, and are valid while the group is retained.
@@ -145,8 +144,8 @@ final class GroupCache: @unchecked Sendable {
 /// A record that was read with a hold is valid until the next read with the same hold, or until the
 /// hold is released. The creator of a hold releases it at the end of the call.
 struct GroupHold {
-  // Unmanaged: otherwise the compiler could release the group after its last visible use, and the
-  // bytes are used after that.
+  // Unmanaged, because the compiler may release a counted reference after its last visible use, and
+  // the bytes are used after that.
   private var held: Unmanaged<UnpackedGroup>?
 
   init() {}

@@ -70,9 +70,9 @@ final class SegmentTable {
   private var outgrown: [Memory] = []
   private(set) var segments: [UInt64: Segment] = [:]
   /// The newest segment: commits write to it without a lookup in `segments`.
-  // The compiler's check of exclusivity is off: while this property is changed, no function
-  // calls the table again. The reference is unmanaged: counting references would take longer than
-  // finding the segment, in each commit. `segments` retains the segment.
+  // The compiler's check of exclusivity is off: while this property is changed, no function calls
+  // the table again. The reference is unmanaged, because in each commit, counting references takes
+  // longer than finding the segment. `segments` retains the segment.
   @exclusivity(unchecked) private var newest: (number: UInt64, segment: Unmanaged<Segment>)?
 
   /// - Parameter number: The last known segment number, for which the table needs capacity.

@@ -43,7 +43,7 @@ struct OpeningBesideWriter {
     try SuperblockFile.open(in: directory, .read).current.durableSequence
   }
 
-  /// Checks RO3 for errors that would otherwise be attributed to the index file.
+  /// Checks RO3 before an error is attributed to the index file.
   func checkNotMoved() throws {
     if let fingerprint, fingerprint != (try StoreFingerprint(directory)) { throw Moved() }
   }

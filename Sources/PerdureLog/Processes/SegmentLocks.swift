@@ -14,12 +14,12 @@ import PerdureFormat
 //       after a rollback the log ends there again.
 //  SL3  An opening that has locked the newest known segment reads the directory again. The previous
 //       holder of the lock may have created another segment in between.
-//  SL4  A lock has its own open file. If the lock were on the file with which the segment is
-//       mapped, the mapping would keep the lock after that file is closed. A forked child, which
-//       must not unlock, could then never release it.
+//  SL4  A lock has its own open file. A lock on the file with which the segment is mapped remains
+//       after that file is closed, because the mapping keeps it. A forked child must not unlock, so
+//       it can never release such a lock.
 //  SL5  The process that acquired a lock unlocks it explicitly instead of only closing the file. A
-//       forked child, or a child before its `exec`, may share the open file, which would keep the
-//       lock.
+//       forked child, or a child before its `exec`, may share the open file. Then closing the file
+//       does not release the lock.
 //
 // On a file system without such locks, segments are not locked.
 

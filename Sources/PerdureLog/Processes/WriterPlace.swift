@@ -14,7 +14,7 @@ import Synchronization
 //  WP1  The owner of a snapshot pins or releases it before reading `isClosed`. The leaving writer
 //       sets `isClosed` before it reads the pins. All these steps are sequentially consistent. So
 //       either the leaving writer sees the pin, or the pin's owner sees that the writer has left.
-//       In the second case it calls `protect` after pinning and `end` after releasing.
+//       In the second case the owner calls `protect` after pinning and `end` after releasing.
 //  WP2  From the time the writer leaves until the last pin is released, this process has a slot or
 //       the lock. There are two exceptions: the data that snapshots read cannot change, or
 //       `protect` has returned false.

@@ -2,9 +2,9 @@
 //
 // An item that was created with version b and retired with version d belongs to the states b ..< d.
 // It is kept exactly as long as one of these states is held. States older than b do not need it.
-// Checking every item against every pin repeatedly would be too expensive. So an item is listed
-// under the newest version that holds it. It is checked again only when that version is released.
-// Then it is freed, or listed under an older version.
+// Checking every item against every pin repeatedly is too expensive. So an item is listed under the
+// newest version that holds it. It is checked again only when that version is released. Then it is
+// freed, or listed under an older version.
 //
 // Invariants
 //  HB1  An item listed under v was created with v or before, and was retired after v. Version v was

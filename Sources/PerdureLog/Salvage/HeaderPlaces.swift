@@ -12,8 +12,9 @@ import PerdureFormat
 
 /// The positions of a store where headers can be.
 struct HeaderPlaces {
-  /// The known bits of the seeds of some segments: the bits from `width` upward, and the bits of an
-  /// offset within a sector. `width` is the number of bits of these segments' greatest offset.
+  /// The bits of a segment's seed that a header determines: the bits from `width` upward, and the
+  /// low bits, which give the offset within a sector. `width` is the number of bits of the
+  /// segment's greatest offset.
   private struct Key: Hashable {
     let width: Int
     let bits: UInt32

@@ -16,7 +16,7 @@ public struct SalvageReport: Sendable {
       case truncated = "the file is too short"
       /// The medium does not return these bytes, or the entry is not a file.
       case unreadable = "the medium cannot be read"
-      /// The bytes should be frames, but they are not.
+      /// Frames are expected here, but the bytes are not valid frames.
       case frames = "the bytes are not valid frames"
       /// Records of a frame are damaged or moved.
       case records = "records are damaged"

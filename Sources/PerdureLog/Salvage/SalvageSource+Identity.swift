@@ -47,9 +47,9 @@ extension SalvageSource {
     return chosen.values.sorted { $0.number < $1.number }
   }
 
-  /// Decides about the files whose content does not match their names better than their headers.
-  /// Each file becomes the segment of its header or the segment of its name, or is reported as
-  /// foreign.
+  /// Decides about the claims: files whose content matches their names no better than their
+  /// headers. Each file becomes the segment of its header or the segment of its name, or is
+  /// reported as foreign.
   ///
   /// Files whose content matches their header are accepted first, and then the undecided files.
   /// Undecided files whose claimed segment was found precede the others, because they can only be

@@ -145,7 +145,7 @@ struct SalvageWriter {
     of fields: CatalogRecord.IndexFields, _ indexes: [UInt32: DerivedIndex]
   ) -> IndexDefinition.Source? {
     let source = try? fields.source(keyspace: { keyspaces[$0]?.keyspace }, index: { indexes[$0] })
-    // A record that an opening would refuse is damaged, even if its checksum is valid.
+    // A record that an opening refuses is damaged, even if its checksum is valid.
     return fields.isUnique && source?.canBeUnique == false ? nil : source
   }
 }

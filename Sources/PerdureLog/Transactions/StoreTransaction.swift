@@ -4,9 +4,8 @@ import PerdureFormat
 //
 // A transaction reads one snapshot, buffers its writes, and notes its reads as preconditions of its
 // commit. In the commit's turn, the preconditions are checked against all commits since the
-// snapshot (Engine+Preconditions). If they are true, the transaction would have read the same data
-// at that moment. So the order of the commits is a serial order of the transactions with the same
-// results.
+// snapshot (Engine+Preconditions). If they are true, reading at that moment gives the same data. So
+// the order of the commits is a serial order of the transactions with the same results.
 //
 // Invariants
 //  TX1  Every result about the store that `body` gets is covered by a precondition. A key is
@@ -76,10 +75,10 @@ public struct StoreTransaction: ~Copyable {
   }
 
   /// Whether the key exists, without reading its value. It exists if this transaction put it, and
-  /// is absent if this transaction removed it. Otherwise the store decides, and the commit will
-  /// require that the key's record has not changed.
+  /// is absent if this transaction removed it. Otherwise it exists if the store has it, and the
+  /// commit will require that the key's record has not changed.
   ///
-  /// - Throws: `StoreError` with code `.invalidArgument`.
+  /// - Throws: `StoreError` with code `.invalidArgument` or `.corruption`.
   public mutating func contains(_ key: Key, in keyspace: Keyspace) throws -> Bool {
     try WriteTransaction.check(keyspace, key.kind)
     let place = Place(keyspace: keyspace, key: key)

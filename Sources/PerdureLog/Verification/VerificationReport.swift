@@ -11,7 +11,7 @@ public struct VerificationReport: Sendable {
       case address = 2
       /// V3: the index equals the result of replaying the log.
       case index = 3
-      /// V4: each derived index equals what its definition gives for the records.
+      /// V4: each derived index has exactly the entries that its definition gives for the records.
       case derivedIndex = 4
       /// V5: no unique index contains a key twice.
       case unique = 5
