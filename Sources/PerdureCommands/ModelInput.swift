@@ -16,7 +16,7 @@ struct ModelInput: ParsableArguments {
   /// Reads the model. Warnings about a model file are printed to the error stream, like errors.
   ///
   /// - Throws: `ModelFileError` with all findings about a file, `NoGraph` if the store has no
-  ///   objects, and the errors of opening.
+  ///   objects, `NotInModel` if a version of a store is requested, and the errors of opening.
   func model(on console: Console) throws -> ManagedObjectModel {
     guard Self.isModelFile(path) else {
       if modelVersion != nil { throw NotInModel(description: "A store has one version of its model.") }
@@ -42,7 +42,7 @@ struct ModelInput: ParsableArguments {
     return (try? POSIXFileSystem().kind(of: path)) == .file
   }
 
-  /// Throws an error with similar names if an entity is not in the model.
+  /// Throws an error that suggests similar names if an entity is not in the model.
   static func check(_ entities: [String], in model: ManagedObjectModel) throws {
     for name in entities where model.entitiesByName[name] == nil {
       throw NotInModel.entity(name, of: model)
@@ -50,7 +50,7 @@ struct ModelInput: ParsableArguments {
   }
 }
 
-/// The model does not have the entity that the command names.
+/// The entity or the version that the command names does not exist.
 struct NotInModel: Error, CustomStringConvertible {
   let description: String
 

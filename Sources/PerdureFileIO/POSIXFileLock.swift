@@ -1,7 +1,8 @@
 // A lock that ends with the process of its holder.
 //
 // The lock is the system's `flock` on an open file. If the file is opened twice, the two locks
-// exclude each other, even in one process. The system releases a lock when its process ends. The
+// conflict unless both are shared, even in one process. The system releases a lock when its process
+// ends. The
 // text in the file is for messages only; the lock does not depend on it.
 //
 // The lock's holder may remove the file between another process's `open` and `flock`. A lock on a

@@ -101,7 +101,7 @@ public final class POSIXFileSystem: FileSystem {
     return result.value
   }
 
-  /// Throws if the path contains a zero byte, because the system would end the path there.
+  /// Throws if the path contains a zero byte, because the system ends the path there.
   /// Otherwise calls `call`, and throws if it returns an error number.
   private func check(_ operation: FileIOError.Operation, _ path: String, _ call: () -> Int32 = { 0 })
     throws(FileIOError)

@@ -156,8 +156,8 @@ extension FrameHeader {
   ///
   /// A header's checksum depends on 32 bits of information about the store, so these bits can be
   /// computed from the checksum. All valid headers of one store give the same result. Headers of
-  /// other stores, and headers at wrong positions, give other results. Salvage uses the result in
-  /// place of the store's id. The result is valid only for frames and footers.
+  /// other stores, and headers at wrong positions, almost always give other results. Salvage uses
+  /// the result in place of the store's id. The result is valid only for frames and footers.
   package static func storeImplied(by bytes: UnsafeRawBufferPointer, at position: LogPosition) -> StoreID {
     var checksum = Checksum.rewound(bytes.integer(at: 4), over: bytes.part(8, length - 8))
     withUnsafeBytes(of: (position.segment.littleEndian, position.offset.littleEndian)) {

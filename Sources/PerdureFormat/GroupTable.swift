@@ -1,4 +1,4 @@
-// The frames of a rewritten segment in groups. FORMAT.md, "Groups".
+// The table of the groups in which a rewritten segment stores its frames. FORMAT.md, "Groups".
 //
 // In a rewritten segment without groups, the *body* consists of the bytes between the header and
 // the map. With groups, the body is divided into pieces of about 64 KiB. No piece ends inside a
@@ -133,7 +133,8 @@ package struct GroupTable: Sendable {
     return max(0, low - 1)
   }
 
-  /// The end of the last group in the file. Throws unless all entries are valid and adjacent (GT1).
+  /// The end of the last group in the file. Throws unless all entries are valid and adjacent (GT1),
+  /// and the last group ends at `dataEnd` in the body.
   package func verifiedEnd(dataEnd: Int) throws(FormatError) -> Int {
     var (offset, fileOffset) = (SegmentHeader.length, SegmentHeader.length)
     for index in 0..<count {

@@ -6,8 +6,8 @@
 
 /// Dates as text for people.
 package enum DateText {
-  /// The date to the millisecond, without a fraction if that is zero. Dates outside the calendar's
-  /// range, and NaN, are shown as seconds.
+  /// The date in UTC to the millisecond, without the fraction if it is zero. A date before
+  /// `distantPast` or after `distantFuture`, or NaN, is shown as seconds since 2001-01-01.
   package static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     let first = Date.distantPast.timeIntervalSinceReferenceDate

@@ -1,7 +1,7 @@
 package import PerdurePredicates
 
-/// An entity in the form that the graph uses: inherited properties have slots, and inverses are
-/// resolved. Other entities are identified by index.
+/// An entity in the form that the graph uses. Each property has a slot, also an inherited one.
+/// Inverses are resolved, and other entities are identified by index.
 ///
 /// Invariants:
 /// 1. `properties[i].slot == i`.

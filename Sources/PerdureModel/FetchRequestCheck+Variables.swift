@@ -30,7 +30,7 @@ extension FetchRequestCheck {
     }
   }
 
-  /// Gives the free variables of an operand the type that the operand needs.
+  /// Infers the types of the free variables in an operand from the type that the operand needs.
   mutating func infer(_ expression: FetchExpression, _ type: FetchVariableType, _ bound: [String: Kind]) {
     switch expression {
     case .variable(let name): if bound[name] == nil { infer(name, type) }

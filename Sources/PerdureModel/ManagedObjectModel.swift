@@ -36,8 +36,8 @@ public final class ManagedObjectModel: Sendable {
   /// the minimum and maximum count, and whether it is ordered.
   ///
   /// It does not cover class names, defaults, delete rules, validation rules, value transformers,
-  /// indexes or renaming identifiers. It also does not cover user info, version identifiers,
-  /// configurations, or any order of declaration.
+  /// indexes or renaming identifiers. It also does not cover fetched properties, templates, user
+  /// info, version identifiers, configurations, or any order of declaration.
   public let versionHash: UInt64
   /// The version hash of each entity, including inherited properties. See ``versionHash``.
   public let entityVersionHashesByName: [String: UInt64]
@@ -137,7 +137,7 @@ public final class ManagedObjectModel: Sendable {
     indicesByName[name].map { schemas[$0] }
   }
 
-  /// The names and types of the variables of a template; nil if the model has no template with the
+  /// The names and types of the variables of a template; nil if the model has no template with this
   /// name.
   ///
   /// - Complexity: O(1).

@@ -59,11 +59,12 @@ public struct ModelDifference: Sendable, Hashable {
   public let kind: Kind
   /// The entity's name.
   public let entity: String
-  /// The property's name, or nil when the entity as a whole differs.
+  /// The name of the property or of the template, or the path of a composite's element; nil if the
+  /// entity as a whole differs.
   public let property: String?
   /// Whether a store accepts the difference without a migration.
   public let isCompatible: Bool
-  /// The old and the new state, as one sentence.
+  /// The change in words, in some cases with a remedy.
   public let message: String
 }
 
@@ -81,8 +82,8 @@ extension ModelDifference {
   /// Every difference between a store's model and another model.
   ///
   /// Entities of the stored model come first, in its order, then added entities in the order of the
-  /// new model. The result is empty if the models differ only in the order of entities, in
-  /// configurations and in version identifiers.
+  /// new model, and templates last. The result is empty if the models differ only in the order of
+  /// entities or templates, in configurations and in version identifiers.
   public static func differences(
     from stored: ManagedObjectModel, to model: ManagedObjectModel
   ) -> [ModelDifference] {
@@ -252,7 +253,7 @@ struct ModelComparison {
   private mutating func compare(
     _ old: AttributeDescription, _ new: AttributeDescription, of entity: String, _ path: String
   ) {
-    // Rows do not store computed values, and the indexes follow the new model.
+    // Rows do not store computed values, and the indexes are rebuilt for the new model.
     let areDerived = old.isComputed && new.isComputed
     if old.type != new.type {
       note(.typeChanged, entity, path, areDerived, "The type was \(old.type) and is \(new.type).")

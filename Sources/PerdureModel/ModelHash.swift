@@ -13,8 +13,8 @@
 /// destination, the inverse, the minimum and maximum count, and whether they are ordered.
 ///
 /// It does not cover class names, default values, delete rules, validation rules, value
-/// transformers, indexes or renaming identifiers. It also does not cover user info, version
-/// identifiers, configurations, or any order of declaration.
+/// transformers, indexes or renaming identifiers. It also does not cover fetched properties,
+/// templates, user info, version identifiers, configurations, or any order of declaration.
 ///
 /// Modifiers, composites, transient properties and ordered relationships are added to the text only
 /// if they exist. They follow a mark that differs from every byte count. So models without them

@@ -1,7 +1,7 @@
 // Checks fetch request templates and fetched properties.
 
 extension ModelValidation {
-  /// Whether a fetched property of the entity at `index`, declared or inherited, has a name.
+  /// Whether a fetched property of the entity at `index`, declared or inherited, has this name.
   func isFetchedProperty(_ name: String, of index: Int) -> Bool {
     var current: Int? = index
     while let entity = current {

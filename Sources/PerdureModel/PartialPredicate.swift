@@ -1,8 +1,8 @@
 // The predicates that a partial index can have.
 //
 //   PP1. The row alone determines whether its object is in the index. The predicate compares the
-//        entity's own stored attributes, or functions of their text, with constants. AND, OR and
-//        NOT can combine comparisons.
+//        entity's own stored attributes, or functions of their text, with constants, and to-one
+//        relationships with nil. AND, OR and NOT can combine comparisons.
 //   PP2. The result is the same on every system and in every version: no regular expressions, time
 //        or random numbers.
 //   PP3. The predicate can be evaluated for every row: a constant has the attribute's kind, and the
@@ -28,7 +28,7 @@ struct PartialPredicate {
   /// Returns the column with a name; nil if there is none.
   let column: (String) -> Column?
 
-  /// The first part of the predicate that is not allowed; nil if all parts are allowed.
+  /// The flaw of the first part of the predicate that is not allowed; nil if all parts are allowed.
   func flaw(in predicate: FetchPredicate) -> PartialPredicateFlaw? {
     switch predicate {
     case .true, .false: nil
@@ -110,7 +110,7 @@ struct PartialPredicate {
 }
 
 extension FetchComparison.Operator {
-  /// Whether the operands may be exchanged.
+  /// Whether the constant may be the left operand.
   fileprivate var isSymmetric: Bool {
     switch self {
     case .equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual: true

@@ -2,7 +2,7 @@ extension StoredModel {
   /// Returns the stored form of the first model of a store. All its numbers begin at 1.
   ///
   /// - Parameter sequence: The newest commit of the store.
-  /// - Throws: `ModelError` `numbersExhausted` when the model is too large for the numbers.
+  /// - Throws: `ModelError` `numbersExhausted` if the model is too large for the numbers.
   package static func initial(
     for model: ManagedObjectModel, at sequence: UInt64 = 0
   ) throws(ModelError) -> StoredModel {
@@ -49,10 +49,11 @@ extension StoredModel {
       : encode() == other.encode()
   }
 
-  /// Whether `other` can replace this model for reading rows and indexes. The models may differ
-  /// only in rules, user info, version identifiers, configurations, class names, earlier names,
-  /// defaults of new objects, value transformers and transient properties. They may also differ in
-  /// fetched properties and fetch request templates.
+  /// Whether `other` can replace this model for reading rows and indexes.
+  ///
+  /// The models may differ only in parts that do not affect rows: rules, defaults of new objects,
+  /// value transformers, class names, earlier names and user info; transient and fetched
+  /// properties; version identifiers, configurations and fetch request templates.
   package func hasSameRows(as other: StoredModel) -> Bool {
     hasSameNumbers(as: other) && origins.mapValues(\.standIn) == other.origins.mapValues(\.standIn)
       && (model === other.model
@@ -141,8 +142,8 @@ private struct Numbering {
       skippedSections: previous?.skippedSections ?? [])
   }
 
-  /// The number of the entity's layout with exactly these properties in this order. An older layout
-  /// is reused, or a new one is added.
+  /// The number of the entity's layout with exactly these properties in this order. A layout is
+  /// added if the entity has none with them.
   private mutating func layoutNumber(
     _ current: LayoutSchema?, _ entity: UInt16, _ properties: [UInt32]
   ) throws(ModelError) -> UInt16 {

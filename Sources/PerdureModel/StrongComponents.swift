@@ -7,7 +7,7 @@ struct StrongComponents {
   private(set) var steps = 0
 
   /// - Parameter edges: For each node, the end nodes of its edges.
-  /// - Complexity: O(n + e) for n nodes and e edges. The depth of the stack is constant.
+  /// - Complexity: O(n + e) for n nodes and e edges, without recursion.
   init(of edges: [[Int]]) {
     numbers = Array(repeating: -1, count: edges.count)
     var search = Search(edges)

@@ -12,7 +12,8 @@ package struct DiagramOptions: Sendable, Hashable {
 
   /// The names of the entities to begin with. If empty, the diagram shows the whole model.
   package var entities: [String]
-  /// The number of lines from `entities` to the farthest entity in the diagram. Nil means no limit.
+  /// The maximum number of lines from `entities` to another entity of the diagram; nil for no
+  /// limit.
   package var depth: Int?
   package var attributes: Attributes
 

@@ -15,8 +15,8 @@ public struct ModelCodeGenerator: Sendable {
   ///   - path: An `.xcdatamodeld` folder, an `.xcdatamodel` folder, or its file `contents`. The
   ///     model has the name of the folder.
   ///   - version: The name of a version in the folder; by default the current one.
-  ///   - options: The choices for the code; nil for those in the file beside the model, or else the
-  ///     default ones. See ``ModelCodeOptions/init(besideModelAt:)``.
+  ///   - options: The choices for the code. If it is nil, the file beside the model is read;
+  ///     without that file, the defaults apply. See ``ModelCodeOptions/init(besideModelAt:)``.
   /// - Throws: `ModelFileError`, `ModelCodeError` or `ModelCodeOptionsError`, with all problems.
   /// - Complexity: O(n) for a file of n bytes, and that of `ModelCode.file`.
   public init(
@@ -36,7 +36,7 @@ public struct ModelCodeGenerator: Sendable {
   /// the code is not written.
   ///
   /// - Returns: The path of the file, and whether it was written.
-  /// - Throws: `ModelFileError`. After an error, an existing file is unchanged.
+  /// - Throws: `ModelFileError`. After an error, an existing file has its old or its new content.
   public func write(toFolder folder: String) throws(ModelFileError) -> (path: String, isNew: Bool) {
     try ModelFolder().makeFolder(folder)
     let path = "\(folder)/\(file.name)"
@@ -46,14 +46,14 @@ public struct ModelCodeGenerator: Sendable {
   /// Writes the code to a file, unless the file has it already.
   ///
   /// - Returns: Whether it was written.
-  /// - Throws: `ModelFileError`. After an error, an existing file is unchanged.
+  /// - Throws: `ModelFileError`. After an error, an existing file has its old or its new content.
   @discardableResult
   public func write(to path: String) throws(ModelFileError) -> Bool {
     try ModelFolder().write(Array(file.text.utf8), to: path)
   }
 
-  /// An error in the format of compiler diagnostics. Each problem has one line, with the file and
-  /// the line of the affected part of the model.
+  /// An error in the format of compiler diagnostics, with one line for each problem. The line
+  /// begins with the file and the line of the affected part of the model, if they are known.
   ///
   /// - Parameter path: The path of the model, for problems of the model as a whole.
   public static func words(for error: any Error, ofModel path: String) -> String {

@@ -84,13 +84,12 @@ public struct CrashExplorer: Sendable {
   /// A deliberate mistake of the explorer, which the suite must detect; nil for no mistake.
   public var canary: CrashCanary?
 
-  /// The maximum number of checked disks; 1 or more. If the limit is reached, the report is not
-  /// complete.
+  /// The maximum number of checks; 1 or more. If the limit is reached, the report is not complete.
   public var checksMax = Int.max
 
   /// The maximum number of consecutive cuts during recoveries. 1 cuts recoveries, 2 also cuts the
-  /// recoveries after those cuts, and so on. Only `explore` and `examine` with `recover` allow a
-  /// value greater than 0. The other functions stop the program.
+  /// recoveries after those cuts, and so on. With a value greater than 0, `explore` and `examine`
+  /// need `recover`; without it, they stop the program.
   public var recoveryDepth = 0
 
   /// With the value n, cuts one of n recoveries at each depth, on average. The seed chooses them. 1
@@ -98,8 +97,8 @@ public struct CrashExplorer: Sendable {
   public var recoveriesOneIn = 1
 
   /// The approximate maximum number of disks for one recovery, distributed over its operations; 1
-  /// or more. Without this limit, a recovery with many writes would have millions of disks at a
-  /// depth of 3.
+  /// or more. Without this limit, a recovery with many writes has millions of disks at a depth of
+  /// 3.
   public var imagesPerRecoveryMax = 4096
 
   /// Makes an explorer. The default seed is `PERDURE_SEED`, or a new one if that is not set.

@@ -14,7 +14,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var acknowledgedCount = 0
   /// The number of checked disks on which acknowledged data was required.
   public internal(set) var promisingCheckCount = 0
-  /// The canary that the suite should have detected; nil if there was none.
+  /// The canary that the suite must detect; nil if there is none.
   public let canary: CrashCanary?
   /// The number of operations, of the workload and of recoveries, after which every possible disk
   /// was built, with sectors torn in every way.

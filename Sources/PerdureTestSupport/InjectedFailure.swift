@@ -2,7 +2,8 @@ public import PerdureFileIO
 
 /// A failure that a `SimulatedFileSystem` produces on purpose.
 ///
-///     fileSystem.inject(InjectedFailure(of: .sync, nth: 3, code: .mediaError, effect: .forgetsWrites))
+///     fileSystem.inject(InjectedFailure(of: .sync, nth: 3, code: .mediaError, effect:
+///     .forgetsWrites))
 ///
 /// To test every error path, make the nth call of any kind fail, for n from 1 until no call of a
 /// run fails.
@@ -28,7 +29,8 @@ public struct InjectedFailure: Sendable {
   /// The text that the path of a call must contain; nil for calls with any path.
   public let pathContains: String?
 
-  /// The number of the failing call, counted from the injection. 1 is the next call.
+  /// The number of the failing call, counted from the injection. Only calls of this kind and to
+  /// these paths count. 1 is the next one.
   public let nth: Int
 
   /// Whether later calls fail too.

@@ -15,9 +15,9 @@ uint32_t perdure_crc32c_word(uint32_t crc, const void *bytes, size_t length, uin
 /// Asks the processor to fetch the cache line at `address`; any address is allowed.
 static inline void perdure_prefetch(const void *address) { __builtin_prefetch(address, 0, 3); }
 
-/// Resizes `memory`, which is NULL or from this function, to `length` bytes, at least one. Its
-/// content stays, as far as it fits. Returns the new address, or NULL if the system has no memory
-/// left. The system moves the pages of large memory without a copy.
+/// Resizes `memory`, which is NULL or from this function, to `length` bytes, at least one. Keeps
+/// its content up to the new length. Returns the new address, or NULL if the system has no memory
+/// left; `memory` is then unchanged. The system moves the pages of large memory without a copy.
 static inline void *perdure_resize(void *memory, size_t length) { return realloc(memory, length); }
 
 /// Frees memory from `perdure_resize`; NULL is allowed.

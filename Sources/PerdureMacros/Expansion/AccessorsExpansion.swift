@@ -16,7 +16,7 @@
 /// The model determines the slots. A container finds them by the names of the accessors, once for
 /// each entity of the class.
 struct AccessorsExpansion {
-  /// Generates the parts that `@Entity` generates too. The options of `entity` are not used.
+  /// Generates the parts that `@Entity` also generates. Its options are not used.
   let entity: EntityExpansion
 
   static func members(_ request: Request.AttachedExpansion) -> Reply {

@@ -2,8 +2,8 @@
 /// properties of the entities of its subclasses.
 ///
 /// The members are those of `@Entity`, but `_addProperties` replaces the description of an entity.
-/// It adds the properties to the description of each entity below. Their slots follow those of the
-/// superclass, and the slots of the subclasses follow them.
+/// It adds the properties to the description of each entity below. The slots of these properties
+/// are after those of the superclass and before those of the subclasses.
 enum EntityBaseExpansion {
   static func members(_ request: Request.AttachedExpansion) -> Reply {
     let declaration = request.declaration

@@ -20,7 +20,8 @@ enum Expansion {
     }
   }
 
-  /// Adds `@Managed` to the variables that the context manages, and nothing to other members.
+  /// Adds `@Managed` to the stored variables that the context manages, and nothing to other
+  /// members.
   private static func memberAttribute(_ request: Request.AttachedExpansion) -> String? {
     guard let variable = DeclarationScanner.variable(request.declaration.source),
       variable.attribute("Managed") == nil,

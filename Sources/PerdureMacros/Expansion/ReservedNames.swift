@@ -17,7 +17,7 @@ enum ReservedNames {
     "Type", "Protocol", "class", "superclass", "zone", "copy", "isEqual",
   ]
 
-  /// Why no property can have a name; nil for other names.
+  /// The error message for a reserved name; nil for other names.
   static func problem(of name: String) -> String? {
     guard names.contains(name) else { return nil }
     return

@@ -143,7 +143,8 @@ extension DeclarationScanner {
     token.is("@") || introducers.contains(token.text) || usualModifiers.contains(token.text)
   }
 
-  /// Skips to the position after the next braces, or to the next token that begins a declaration.
+  /// Skips to the position after the next braces. If the member has none, skips to the token that
+  /// ends it or begins the next declaration.
   mutating func skipToBody() {
     while let token = next {
       if token.is("{") { return skipOne() }

@@ -15,7 +15,8 @@ struct TemplateFunctionSyntax: Hashable, Sendable {
 struct TemplateParameterSyntax: Hashable, Sendable {
   /// The name inside the function.
   let name: String
-  /// The source text of the type; nil for a type that only the function itself can name.
+  /// The source text of the type; nil for a type that is valid only in a parameter list, such as
+  /// `inout T`.
   let type: String?
 }
 
@@ -59,7 +60,7 @@ extension DeclarationScanner {
     }
   }
 
-  /// The text of a type that a constant outside of the function can name.
+  /// The text of a type; nil if the type is valid only in a parameter list.
   private func typeName(_ tokens: ArraySlice<Token>) -> String? {
     guard let first = tokens.first, let last = tokens.last,
       !tokens.contains(where: { ["some", "...", "@", "inout"].contains($0.text) })

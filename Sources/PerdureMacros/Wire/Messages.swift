@@ -1,9 +1,9 @@
-// The messages between the compiler and a macro plugin that attached macros need.
+// The messages between the compiler and a macro plugin: those that attached macros need.
 //
 // RISK: this protocol is part of the Swift project, but it is not documented as stable. It was
 // observed with Swift 6.3 (protocol version 7). The plugin checks the version in the first message.
 // If the compiler's version is newer, the plugin answers every expansion with an error message at
-// the attribute. So a user never gets an obscure failure. Reading is tolerant: unneeded members are
+// the attribute. So a user never gets an obscure failure. Members that the plugin does not need are
 // ignored.
 //
 //     compiler                                   plugin

@@ -145,7 +145,7 @@ struct CodePlanner {
       return PlannedProperty(
         description: property,
         // The type is optional even if the relationship is required. A new object has no partner
-        // yet, and a property that is not optional would stop the program when it is read.
+        // yet, and reading a property that is not optional then stops the program.
         type: relationship.isToMany ? "\(collection)<\(destination)>" : "\(destination)?", form: .plain,
         slot: slot, destination: destination)
     }

@@ -81,8 +81,8 @@ struct MacroClassWriter {
     }
   }
 
-  /// The option of an optional composite whose elements have defaults. Without it, the variable
-  /// would begin as nil.
+  /// The option of an optional composite whose elements have defaults; nil for other composites.
+  /// Without the option, the variable is nil in a new object.
   private static func beginning(of composite: CompositeAttributeDescription) -> String? {
     let hasDefault = PropertyDescription.composite(composite).leaves.contains { leaf in
       if case .attribute(let attribute) = leaf { attribute.defaultValue != nil } else { false }

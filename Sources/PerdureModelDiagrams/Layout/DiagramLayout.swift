@@ -11,12 +11,12 @@ package struct DiagramLayout: Sendable, Hashable {
   /// The shapes and the places of the boxes.
   package let shapes: [BoxShape]
   package private(set) var frames: [Rectangle]
-  /// The corners of the lines, from the end `from` to the end `to`. All parts are horizontal or
-  /// vertical.
+  /// The corners of each line, from its end `from` to its end `to`. Between two corners, a line is
+  /// horizontal or vertical.
   package private(set) var paths: [[Point]]
   package private(set) var width = 0
   package private(set) var height = 0
-  /// The steps that the layout took.
+  /// The number of steps that the layout took.
   package private(set) var stepCount = 0
 
   /// Computes the layout of a diagram.

@@ -1,7 +1,7 @@
 /// A graph in layers, whose lines are chains of links between adjacent layers.
 ///
-/// If a line passes through a layer, a *bend* reserves its place among the boxes of the layer.
-/// Nodes are the boxes, at the same positions as in the graph, followed by the bends.
+/// If a line passes through a layer, a *bend* reserves space for the line among the boxes of the
+/// layer. The nodes are the boxes, in the order of the graph, followed by the bends.
 struct LayeredGraph {
   struct Node {
     let layer: Int

@@ -15,7 +15,7 @@ struct Packing {
     let areas =
       sizes.map { ($0.x + Self.gap) * ($0.y + Self.gap) }
       + single.map { ($0.width + Self.boxGap) * ($0.height + Self.boxGap) }
-    // The picture should be about one and a half times as wide as it is high.
+    // The ideal picture is about one and a half times as wide as it is high.
     let ideal = (areas.reduce(0, +) * 3 / 2).squareRoot
     let width = max(ideal, sizes.map(\.x).max() ?? 0, single.map(\.width).max() ?? 0)
     placeParts(sizes, width)

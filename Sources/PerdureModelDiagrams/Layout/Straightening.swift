@@ -1,4 +1,4 @@
-/// Removes small steps from lines, and places where two lines cover each other.
+/// Removes small steps from lines, and moves boxes so that fewer lines cover each other.
 ///
 /// `VerticalPositions` minimizes distances on average, so a long line may have a small step in
 /// every gutter. `Straightening` gives the bends of a line the same height, as far as their
@@ -68,8 +68,8 @@ struct Straightening {
     }
   }
 
-  /// Moves a box a little if two of its lines would exchange their heights in a gutter. Otherwise
-  /// their horizontal parts would cover each other, whatever their tracks are.
+  /// Moves a box a little if two of its lines exchange their heights in a gutter. The horizontal
+  /// parts of such lines cover each other, whatever their tracks are.
   private mutating func separate(_ box: Int, _ work: inout LayoutWork) {
     let links = [graph.leftLinks[box], graph.rightLinks[box]]
     let range = range(of: box)

@@ -43,7 +43,7 @@ enum SVGLine {
     return text + "L\(last.x) \(last.y)"
   }
 
-  /// One or two filled arrow heads at the end of the path.
+  /// The filled arrow heads at the end of the path: none, one or two.
   private static func arrows(_ head: ModelDiagram.Head, _ path: some BidirectionalCollection<Point>) -> String
   {
     guard let tip = path.last, let before = path.dropLast().last else { return "" }

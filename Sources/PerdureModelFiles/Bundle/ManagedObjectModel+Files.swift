@@ -40,7 +40,8 @@ extension ManagedObjectModel {
   ///   - version: The name of the version to write; by default the current one, or the name of the
   ///     folder for a new one. A new version of a folder does not become the current one; see
   ///     ``ModelBundle/setCurrentVersion(_:)``.
-  /// - Throws: `ModelFileError`. The files are then unchanged, but new empty folders may exist.
+  /// - Throws: `ModelFileError`. An existing file then has its old or its new content, and new
+  ///   empty folders may exist.
   public func write(to path: String, version: String? = nil) throws(ModelFileError) {
     try write(to: path, version: version, in: POSIXFileSystem())
   }

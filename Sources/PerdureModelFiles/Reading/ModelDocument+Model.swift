@@ -6,10 +6,10 @@ extension ModelDocument {
   /// Entities and properties are in the order of the file. Defaults and bounds have the form of the
   /// attribute's type: the text `0` is a `Double` for an attribute of doubles. An entity without a
   /// class has the class name `ManagedObject`. A stored transformable attribute without a
-  /// transformer has ``AttributeDescription/secureArchiveTransformerName``, as in Core Data.
-  /// Attributes that older files mark as indexed, and compound indexes, are ordinary indexes. The
-  /// document also has settings that are specific to Core Data, such as scalar types, code
-  /// generation and diagrams. The model does not have them.
+  /// transformer has ``AttributeDescription/secureArchiveTransformerName``, as in Core Data. An
+  /// attribute that an older file marks as indexed has an ordinary index in the model. A compound
+  /// index is an ordinary index too. The model has no settings that are specific to Core Data, such
+  /// as scalar types, code generation and diagrams; the document has them.
   ///
   /// - Throws: `ModelFileError` with all problems and their lines, if one of them is an error.
   /// - Complexity: O(n) for a file of n bytes, and that of `ManagedObjectModel.init`.

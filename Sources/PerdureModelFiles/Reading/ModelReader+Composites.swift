@@ -1,7 +1,8 @@
-// Composites are declared once in a file and used by any number of attributes. A description of a
-// composite attribute contains the elements. They are expanded as follows:
+// Composites are declared once in a file and used by any number of attributes. The description of
+// each such attribute contains the elements. Composites are expanded as follows:
 //
-//   CO1. Each composite is read once. Its uses share the elements, so problems occur once.
+//   CO1. Each composite is read once. Its uses share the elements, so each problem is reported
+//        once.
 //   CO2. A use of a composite is an error if the composite is absent, too large or contains itself.
 //        A substitute replaces its elements, so that the rules of models report no second problem.
 //   CO3. The number of elements is limited for each composite and for the file. The nesting is

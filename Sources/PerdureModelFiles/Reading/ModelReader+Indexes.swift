@@ -1,9 +1,9 @@
 // The indexes of an entity: `fetchIndex` elements, `compoundIndexes` of older files, and `indexed`
 // attributes of the oldest ones.
 //
-// Names of indexes are unique in a hierarchy of entities in Perdure, but not in files. The name of
-// the entity is appended to a repeated name. Relationships are found without an index, so `indexed`
-// relationships get no index.
+// In Perdure, an entity and its ancestor cannot have indexes with the same name. In files they can:
+// the name of the entity is then appended to the name of its index. Relationships are found without
+// an index, so `indexed` relationships get no index.
 
 import PerdureModel
 import PerdurePredicates
@@ -53,7 +53,7 @@ extension ModelReader {
       warning(
         .unused, at: element, in: place, "The index has no element.", "Remove it: it is not used.")
     }
-    // Omit the whole index: without one of its elements, it would be useful for other fetches.
+    // Omit the whole index: without one of its elements, it is an index for other fetches.
     guard !elements.isEmpty, elements.count == children.count else { return nil }
     if let predicate = text("partialIndexPredicate", of: element) {
       return FetchIndexDescription(name, elements, where: predicate)
@@ -99,7 +99,7 @@ extension ModelReader {
     }
   }
 
-  /// Appends the name of the entity to names of indexes that its superentity also has.
+  /// Appends the name of the entity to names of indexes that an ancestor of it also has.
   mutating func makeIndexNamesUnique() {
     let parents = Dictionary(
       content.entities.map { ($0.name, $0.superentityName) }, uniquingKeysWith: { first, _ in first })

@@ -162,7 +162,8 @@ extension ModelReader {
     element[attribute].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// The text of a required attribute. Reports an error if the attribute is absent.
+  /// The text of a required attribute. If the attribute is absent or empty, reports an error and
+  /// returns nil.
   mutating func required(_ attribute: String, of element: ModelElement, _ place: String?) -> String? {
     if let text = text(attribute, of: element) { return text }
     error(
@@ -171,7 +172,8 @@ extension ModelReader {
     return nil
   }
 
-  /// A truth value, which is false if the attribute is absent.
+  /// A truth value; false if the attribute is absent or empty. Other texts are reported as errors,
+  /// and count as false.
   mutating func bool(_ attribute: String, of element: ModelElement, _ place: String) -> Bool {
     guard let text = text(attribute, of: element) else { return false }
     if let value = ModelText.bool(text) { return value }

@@ -28,8 +28,8 @@
 
 /// A predicate that is prepared for evaluation on many objects.
 ///
-/// It caches data between evaluations, such as parsed regular expressions, and the time of `now()`.
-/// It is not `Sendable`: make one for each task.
+/// It caches parsed regular expressions between evaluations, and `now()` has the same value in all
+/// of them. It is not `Sendable`: make one for each task.
 public final class PredicateEvaluator {
   private let predicate: FetchPredicate
   let now: Date
@@ -53,9 +53,9 @@ public final class PredicateEvaluator {
 
   /// Whether the predicate is true for an object.
   ///
-  /// - Throws: An error if the predicate uses an unknown property or a variable without a value. An
-  ///   error if an operator or a function cannot use an operand, or the function is not supported.
-  ///   An error if a regular expression is invalid or takes too many steps, or the source fails.
+  /// - Throws: `PredicateEvaluationError` in these cases: The predicate uses an unknown property, a
+  ///   variable without a value or an unsupported function. An operator or a function cannot use an
+  ///   operand. A regular expression is invalid or takes too many steps. The source fails.
   public func evaluate(with source: some PropertySource) throws(PredicateEvaluationError) -> Bool {
     try evaluate(predicate, in: Scope(root: .object(source), variables: variables))
   }

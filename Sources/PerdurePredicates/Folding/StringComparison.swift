@@ -1,8 +1,8 @@
 // Compares two texts as UTF-8 bytes. Neither text is constant.
 
 extension StringFolding {
-  /// Whether two texts are canonically equivalent. If there are options, the folded texts are
-  /// compared.
+  /// Whether two texts are canonically equivalent. With `c` or `d`, the folded texts are compared.
+  /// With `n`, the original bytes are compared.
   @inlinable
   package static func equal(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ options: StringOptions
@@ -23,8 +23,8 @@ extension StringFolding {
   }
 
   /// The order of the bytes of two folded texts. Without options, the folded form is the canonical
-  /// decomposition. With `n`, the original bytes are compared. Stored indexes have this order, so
-  /// it does not depend on the platform's Unicode version.
+  /// decomposition. With `n`, the original bytes are compared. The order does not depend on the
+  /// platform's Unicode version, because stored indexes have this order.
   @inlinable
   package static func order(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ options: StringOptions

@@ -62,8 +62,9 @@ extension FetchPredicate {
   /// `CAST` accepts the types `NSDate`, `NSNumber`, `NSDecimalNumber`, `NSString`, `NSUUID` and
   /// `NSURL`, and their Swift names `Date`, `Double`, `Decimal`, `String`, `UUID` and `URL`.
   ///
-  /// - Throws: An error with the column, the expected text and the remedy. Any text either gives a
-  ///   predicate or throws. Nesting beyond 50 levels throws.
+  /// - Throws: `PredicateSyntaxError` with the column, the expected text and the remedy, if the
+  ///   text is not a predicate, is nested more than 50 levels deep, or does not match the
+  ///   arguments.
   /// - Complexity: linear in the length of the text.
   public init(
     format: String, _ arguments: (any PredicateArgument)?...

@@ -1,5 +1,5 @@
-// Quoted text and its escapes. An unknown escape is an error: `"\d"` was probably meant for a
-// regular expression, and its meaning would change without the backslash.
+// Quoted text and its escapes. An unknown escape is an error: `"\d"` is probably a part of a
+// regular expression, and without the backslash it means something else.
 
 extension PredicateLexer {
   /// Reads text in single or double quotes. The position must be at the opening quote.

@@ -7,8 +7,8 @@ extension PredicateParser {
     var token: Token
   }
 
-  /// Reads the word in `token` and an opening parenthesis after it. Returns nil, and reads nothing,
-  /// if there is no parenthesis.
+  /// Reads the name of a call, which begins with the word in `token`, and the opening parenthesis
+  /// after it. Returns nil, and reads nothing, if there is no parenthesis.
   mutating func acceptCall(_ word: String) throws(PredicateSyntaxError) -> CallName? {
     let start = token
     let spelling = word + (lexer.readSelectorRest() ?? "")

@@ -1,4 +1,4 @@
-// Reading tokens and arguments, limiting the height of the tree, and reporting errors.
+// Reads tokens and arguments, limits the height of the tree, and makes errors.
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -57,7 +57,7 @@ extension PredicateParser {
     guard depth <= Self.depthLimit else { throw tooDeep() }
   }
 
-  /// A node above parts of the given heights.
+  /// A node whose parts have the given heights. Throws if the tree is then too high.
   func grow<Node>(_ node: Node, over heights: [Int]) throws(PredicateSyntaxError) -> Grown<Node> {
     let height = (heights.max() ?? 0) + 1
     guard height <= Self.depthLimit else { throw tooDeep() }

@@ -12,8 +12,8 @@
 //        returns the form that it found (`Part`). Only single tokens are read again (`acceptCall`),
 //        so reading is linear in the length of the text.
 //   PR2. Neither the recursion nor the height of the tree exceeds `depthLimit`. So no text
-//        overflows the stack in the parser or in code that traverses the tree. Loops (`1+1+1+…`)
-//        count too, because they grow trees to the left.
+//        overflows the stack in the parser or in code that traverses the tree. Chains of operators
+//        (`1+1+1+…`) count too: the parser reads them in a loop, but each one adds a level.
 
 /// A tree and its height.
 struct Grown<Node> {

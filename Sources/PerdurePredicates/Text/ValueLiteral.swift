@@ -49,7 +49,7 @@ extension Value: CustomStringConvertible {
     return result + "\""
   }
 
-  /// The value of a typed literal; nil if the type cannot represent the text.
+  /// The value of a typed literal; nil if the type is unknown, or if the text is not a value of it.
   init?(literalType: String, text: String) {
     switch literalType {
     case "DATE":
@@ -78,8 +78,9 @@ extension Value: CustomStringConvertible {
     }
   }
 
-  /// The value of a number in a text: an integer in one of four radices, or a real number. Nil if
-  /// the text is neither, or if the number is too large.
+  /// The value of a number in a text without a sign: an integer in one of four radices, or a real
+  /// number. An integer that does not fit in 64 bits becomes a decimal. Nil if the text is not a
+  /// number, or if the number is too large.
   init?(number text: String, isNegative: Bool) {
     let (digits, radix) = Self.splitRadix(text)
     if let magnitude = UInt64(digits, radix: radix), digits.first != "+" {

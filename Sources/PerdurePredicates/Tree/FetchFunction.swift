@@ -58,7 +58,7 @@ public enum FetchFunction: String, Hashable, Sendable, CaseIterable {
   case canonical = "canonical:"
   /// Number of characters of text, of bytes of data, or of elements of a collection.
   case length = "length:"
-  /// The time of evaluation.
+  /// The current time: the same for all objects that one evaluator evaluates.
   case now = "now"
   /// A random number. It can be parsed but not evaluated.
   case random = "random"
@@ -132,8 +132,8 @@ extension FetchFunction {
     self = function
   }
 
-  /// The names to compare with a misspelt name: selectors if it contains a colon, otherwise names
-  /// without a colon.
+  /// The names to compare with a misspelt name: all selectors if it contains a colon, otherwise the
+  /// selectors of one part, without their colon.
   static func spellings(comparableWith spelling: String) -> [String] {
     let selectors = allCases.filter { $0 != .call }.map(\.rawValue)
     if spelling.contains(":") { return selectors }

@@ -26,8 +26,8 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   /// Whether the operator gives one value for a collection.
   package var givesOneValue: Bool { self != .unionOfObjects && self != .distinctUnionOfObjects }
 
-  /// The operator spelt `@name`, or nil. Unions of arrays and of sets are read as unions of
-  /// objects, because a path gives one flat collection.
+  /// The operator with this name, which has no `@`; nil if there is none. Unions of arrays and of
+  /// sets are read as unions of objects, because a path gives one flat collection.
   package init?(spelling: String) {
     switch spelling {
     case "unionOfArrays", "unionOfSets": self = .unionOfObjects

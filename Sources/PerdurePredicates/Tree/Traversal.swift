@@ -1,8 +1,8 @@
-// Traversing and rebuilding trees. All code that reads or changes a tree uses these functions.
+// Functions that traverse and rebuild trees.
 
 extension FetchPredicate {
-  /// Calls a function for each direct child: each expression of this predicate, and each predicate
-  /// below it.
+  /// Calls a function for each direct child: for the expressions of a comparison, or for the
+  /// predicates that AND, OR or NOT combines.
   package func forEachChild(
     predicate: (FetchPredicate) -> Void, expression: (FetchExpression) -> Void
   ) {
