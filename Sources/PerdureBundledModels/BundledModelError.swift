@@ -3,7 +3,7 @@ public import PerdureModelFiles
 
 /// Why a container cannot be made from the model file of a bundle. No file changed.
 public enum BundledModelError: Error, Sendable, Hashable {
-  /// The bundle has no model file of the name.
+  /// The bundle has no model file with the requested name.
   ///
   /// - Parameters:
   ///   - name: The name of the model.

@@ -3,7 +3,7 @@ enum CSVText {
   /// Returns one line, without the line feed. A missing value is an empty field, and an empty
   /// string is `""`.
   static func line(_ fields: [String?]) -> String {
-    // Quote a single missing value, because an empty line would not be a record.
+    // Quote a single missing value, because an empty line is not a record.
     if fields == [nil] { return "\"\"" }
     return fields.map { $0.map(field) ?? "" }.joined(separator: ",")
   }

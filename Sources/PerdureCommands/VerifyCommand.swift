@@ -58,8 +58,8 @@ struct VerifyCommand: ConsoleCommand {
       try Store.survey(at: path, progress: $0)
     }
     var found = report.damages.map { ShownFinding($0) }
-    // If the survey found nothing, the damage is in an index, or in a record that is read only when
-    // the store opens.
+    // If the survey found nothing, the damage is in an index, or in a record that only the opening
+    // of a store reads.
     if found.isEmpty {
       found = [ShownFinding(invariant: "V1", place: failure.place ?? path, message: failure.message)]
     }

@@ -4,8 +4,8 @@ import PerdureFileIO
 enum WholeFile {
   /// Writes a complete file. If that fails, an existing file is unchanged.
   ///
-  /// The text is written to a new file beside `path`, which then replaces it. Its name has a random
-  /// part: a file that was left by a crash is in the way of no later call.
+  /// The text is written to a new file beside `path`, which then replaces it. The name of the new
+  /// file has a random part, so a file that a crash left does not disturb a later call.
   ///
   /// - Throws: `FileIOError`. The file at `path` is then unchanged, and the new file is removed if
   ///   possible.

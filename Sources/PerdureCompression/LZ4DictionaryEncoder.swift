@@ -5,7 +5,7 @@
 // serves millions of values, so the cost of preparing it does not matter.
 //
 // The encoder sorts all positions of the dictionary by the hash of the four bytes there. It
-// compares each position of a value with several of these positions and takes the longest match.
+// compares a position of a value with several of these positions and takes the longest match.
 // (liblz4 indexes a third of the positions, keeps one for each hash, and copies its 16 KiB of state
 // for each value.)
 //
@@ -124,7 +124,7 @@ private struct Matcher {
   private static let lastMatchDistance = 12
   private static let lastLiterals = 5
   private static let offsetMax = 0xFFFF
-  /// The number of dictionary positions that are compared with each position of the value.
+  /// The maximum number of dictionary positions that are compared with a position of the value.
   private static let candidatesMax = 16
   /// A match of this length is used without a search for a longer one.
   private static let longEnough = 32

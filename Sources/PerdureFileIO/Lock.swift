@@ -40,7 +40,7 @@ package final class Lock: @unchecked Sendable {
     precondition(result == 0, "This thread must hold the lock")
   }
 
-  /// Acquires the lock if no thread holds it. Never waits.
+  /// Acquires the lock if no thread holds it, and returns whether it did. Never waits.
   package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
 
   /// Runs `body` while the lock is held.
@@ -76,7 +76,7 @@ package final class Condition: @unchecked Sendable {
   }
 
   deinit {
-    // A forked child does not have its parent's waiting threads, so destroying the condition would
+    // A forked child does not have its parent's waiting threads, so destroying the condition can
     // wait for them forever.
     guard mark?.isOwn ?? true else { return }
     pthread_cond_destroy(condition)

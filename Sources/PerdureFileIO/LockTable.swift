@@ -16,6 +16,7 @@ package struct LockTable: Sendable {
   /// Acquires the lock of `node`.
   ///
   /// - Returns: A number that identifies the lock when it is released.
+  /// - Throws: `.locked` if the lock has a holder, unless both locks are shared.
   package mutating func take(_ node: NameTree.NodeID, _ kind: LockKind, holder: String, path: String)
     throws(FileIOError) -> UInt64
   {

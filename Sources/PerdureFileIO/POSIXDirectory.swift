@@ -91,7 +91,7 @@ extension POSIXPlace {
     return try POSIXFileLock(self, kind, holder: holder)
   }
 
-  /// Throws if the name contains a zero byte: the system would use only the part before it.
+  /// Throws if the name contains a zero byte, because the system uses only the part before it.
   func check(_ operation: FileIOError.Operation) throws(FileIOError) {
     if name.utf8.contains(0) { throw failure(KnownErrno.invalidArgument, operation) }
   }

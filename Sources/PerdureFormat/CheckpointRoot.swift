@@ -71,7 +71,7 @@ package struct CheckpointRoot: Hashable, Sendable {
   package var keyspaces: [Keyspace]
   /// The derived indexes, by index id.
   package var indexes: [Index]
-  /// The numbers of the blob files that live records reference, ascending.
+  /// The numbers of the blob files that live records reference, in ascending order.
   package var blobs: [UInt64]
   /// Counters of live and dead bytes of the segments that have records. They are empty only if no
   /// segment has records.
@@ -175,8 +175,8 @@ extension CheckpointRoot {
     segmentUsage = Array(bytes[blobsEnd...])
   }
 
-  /// Checks that each complete entry begins with a number, that the numbers ascend, and that the
-  /// first is at least 1.
+  /// Checks the numbers at the starts of the complete entries: they must ascend, and the first must
+  /// be at least 1.
   private static func checkAscending(
     _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, stride: Int
   ) throws(FormatError) {

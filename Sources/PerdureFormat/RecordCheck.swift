@@ -1,8 +1,8 @@
 /// How a record's checksum is verified. FORMAT.md, "Record".
 ///
-/// If the checksum covers only the record, it does not detect that an older record of the key was
-/// copied over a newer one. The checksum of a *bound* record continues over its address word, so
-/// the record is valid at only one address.
+/// A checksum that covers only the record does not show that an older record of the key was copied
+/// over a newer one. The checksum of a *bound* record continues over its address word, so the
+/// record is valid at only one address.
 @usableFromInline package enum RecordCheck: Sendable {
   /// The checksum is not verified, because the caller has verified or written these bytes.
   case none

@@ -80,7 +80,7 @@ struct ModelValidation {
   }
 
   /// The end of a remedy: a question that suggests similar known names. It is empty for stored
-  /// models: their names can be any bytes, and a search among very many names would be slow.
+  /// models, because they can have so many names that a search is slow.
   func question(_ name: String, in known: some Sequence<String>) -> String {
     isStored ? "" : NearMisses.question(name, in: known)
   }
@@ -96,8 +96,8 @@ struct ModelValidation {
 // MARK: - Names
 
 extension ModelValidation {
-  /// Whether `name` is valid in Swift and in a key path. Leading underscores are reserved for
-  /// generated code.
+  /// Whether `name` is valid in Swift and in a key path, and is short enough. A leading underscore
+  /// is not valid: such names are reserved for generated code.
   static func isIdentifier(_ name: String) -> Bool {
     guard let first = name.unicodeScalars.first, name.utf8.count <= ModelLimits.nameLengthBytes else {
       return false

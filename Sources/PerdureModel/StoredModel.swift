@@ -122,10 +122,11 @@ extension StoredModel {
     positionsByLayout[number].map { layouts[$0] }
   }
 
-  /// For each slot of the layout's entity, the position in rows of `layout`. Nil if such rows are
-  /// older than the property; the value is then its stand-in.
+  /// For each slot of the layout's entity, the position in rows of `layout`. Nil if these rows do
+  /// not contain the property: it is transient, or newer than the layout and has its stand-in. The
+  /// result is empty if the model does not have the entity.
   ///
-  /// - Complexity: O(p) for p properties. Callers should cache the result.
+  /// - Complexity: O(p) for p properties. The caller caches the result.
   package func rowPositions(bySlotIn layout: LayoutSchema) -> [Int?] {
     guard let index = indicesByNumber[layout.entityNumber] else { return [] }
     let positions = Dictionary(

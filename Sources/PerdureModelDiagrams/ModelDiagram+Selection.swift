@@ -3,8 +3,8 @@
 package import PerdureModel
 
 extension ModelDiagram {
-  /// Selects the part of `model` that `options` name. Names that the model does not have are
-  /// skipped.
+  /// Makes the diagram of the part of `model` that `options` select. Names that the model does not
+  /// have are skipped.
   ///
   /// The result does not depend on the order in which the model declares its entities.
   package init(of model: ManagedObjectModel, _ options: DiagramOptions = DiagramOptions()) {

@@ -29,8 +29,9 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
 }
 
 extension CrashLoss {
-  /// The losses of `fates` among `pending`. If both are empty, the result is `nothing`. Zeros,
-  /// garbage and stale bytes are only known after the bytes are built (`DiskCutter`).
+  /// The losses that `fates` cause to the `pending` changes. If both are empty, the result is
+  /// `nothing`. Zeros, garbage and stale bytes are not included: `DiskCutter` finds them when it
+  /// builds the bytes.
   static func kinds(_ pending: [PendingChange], _ fates: [Fate]) -> Set<CrashLoss> {
     var found: Set<CrashLoss> = []
     if fates.allSatisfy({ $0 == .kept }) { found.insert(.nothing) }

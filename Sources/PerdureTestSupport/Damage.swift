@@ -117,8 +117,8 @@ extension Damage {
   ///
   /// - Parameters:
   ///   - count: The file's length.
-  ///   - sector: The length of a sector: 512 or 4,096.
-  ///   - others: The source of other bytes. If empty, this kind is omitted.
+  ///   - sector: The length of a sector, such as 512 or 4,096.
+  ///   - others: The source of other bytes. If it is shorter than a sector, this kind is omitted.
   ///   - random: The source of all random choices.
   public static func sectors(
     of count: Int, sector: Int, others: [UInt8] = [], using random: inout SeededGenerator

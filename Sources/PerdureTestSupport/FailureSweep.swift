@@ -65,8 +65,7 @@ public struct FailureSweep: Sendable {
   package var onRun: @Sendable (_ kind: FailureKind, _ nth: Int, _ repeats: Bool) -> Void = { _, _, _ in }
 
   /// The maximum number of failed calls in one run. After this number, calls succeed, and the run
-  /// is a violation. Without the limit, a program that repeats a call until it succeeds would not
-  /// end.
+  /// is a violation. Without the limit, a program that repeats a call until it succeeds never ends.
   ///
   /// Unit: calls. Range: 2 or more. Default: 10,000. Why: a small program makes far fewer calls.
   public var failedCallsMax = 10_000

@@ -9,14 +9,15 @@ package enum LongRun {
   /// Whether `PERDURE_STEPS` is set. If true, tests also run their long cases.
   package static var isLong: Bool { steps != nil }
 
-  // A debug build runs one of so many cases.
+  // A debug build runs one of `divisor` cases.
   #if DEBUG
     private static let divisor = 4
   #else
     private static let divisor = 1
   #endif
 
-  /// Whether the tested code is optimised. If false, tests that take a minute otherwise are skipped.
+  /// Whether the tested code is optimised. If false, tests that take a minute otherwise are
+  /// skipped.
   package static var isOptimized: Bool { divisor == 1 }
 
   /// Returns `usual`, or `long` in a long run.

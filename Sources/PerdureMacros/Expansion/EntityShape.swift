@@ -40,7 +40,7 @@ extension TypeSyntax {
     return nil
   }
 
-  /// The problem of an initializer that would make an object without a context.
+  /// The problem of an initializer that makes objects without a context; nil if there is none.
   var initializerProblem: Problem? {
     let own = initializers.first { !$0.modifiers.contains("convenience") && $0.firstLabel != "_" }
     return own.map {
@@ -92,7 +92,7 @@ extension Request.AttachedExpansion {
     return .expansion(nil, [Diagnostic(message: message, fileName: attribute.fileName, offset: offset)])
   }
 
-  /// Why a marker or `@Managed` has no effect at its position.
+  /// Why a marker or `@Managed` has no effect at its position; nil if it has an effect.
   var placeProblem: String? {
     guard let name = attributeSyntax?.name else { return nil }
     guard DeclarationScanner.variable(declaration.source) != nil else {

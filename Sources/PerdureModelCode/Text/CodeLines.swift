@@ -8,7 +8,7 @@ struct CodeLines {
     lines.append(line.isEmpty ? "" : String(repeating: "  ", count: depth) + line)
   }
 
-  /// Adds lines that have relative indentation.
+  /// Adds lines, indented further by the current indentation.
   mutating func add(_ other: CodeLines) {
     for line in other.lines { add(line) }
   }

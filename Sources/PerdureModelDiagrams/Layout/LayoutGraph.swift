@@ -35,7 +35,8 @@ extension LayoutGraph {
   /// Reverses lines until no lines form a cycle from left to right.
   ///
   /// Lines are added by rank. Lines of the same rank are added in the order of `lines`. A line that
-  /// would close a cycle is reversed. So less important lines are reversed first.
+  /// closes a cycle with the lines before it is reversed. So a line of high priority is reversed
+  /// only if lines of at least this priority form a cycle with it.
   ///
   /// - Complexity: O(l · (b + l)) for b boxes and l lines.
   mutating func breakCycles(_ work: inout LayoutWork) {

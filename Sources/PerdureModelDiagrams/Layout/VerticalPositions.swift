@@ -1,12 +1,12 @@
 /// Chooses the y coordinates of the nodes so that links are as horizontal as possible.
 ///
-/// Sweeps over the layers compute a target for each node: the y coordinate at which its links would
-/// be horizontal on average. Then the nodes of the layer get the coordinates that keep the order
-/// and the gaps, with the least squared distance from the targets.
+/// Sweeps over the layers compute a target for each node: the y coordinate at which its links are
+/// horizontal on average. Then the nodes of the layer get the coordinates that keep the order and
+/// the gaps, with the least squared distance from the targets.
 struct VerticalPositions {
   private static let sweepCount = 16
   private static let bendGap = 14
-  /// A link between two bends is part of a long line, which should be straight.
+  /// The weight of a link between two bends. It is high, so that long lines are straight.
   private static let bendWeight = 6
 
   /// The sides of a node whose links a sweep makes horizontal.

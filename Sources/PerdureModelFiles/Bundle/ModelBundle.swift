@@ -194,8 +194,8 @@ extension ModelBundle {
 
   /// Makes a version the current one. The change is durable when the call returns.
   ///
-  /// - Throws: `ModelFileError`, if there is no such version, or the file cannot be written. The
-  ///   current version is then unchanged.
+  /// - Throws: `ModelFileError`, if there is no such version, or the file cannot be written.
+  ///   ``currentVersionName`` is then unchanged. The file has its old or its new content.
   public mutating func setCurrentVersion(_ version: String) throws(ModelFileError) {
     let name = try name(ofVersion: version)
     if name == currentVersionName { return }

@@ -1,7 +1,7 @@
 // Fetch request templates and fetched properties.
 //
-// An absent setting has the default of fetch requests. Settings that the format does not have are
-// attributes whose names begin with `perdure.`.
+// A setting that the file lacks has the default of fetch requests. Settings that the format of Core
+// Data does not have are attributes whose names begin with `perdure.`.
 
 import PerdureModel
 

@@ -7,10 +7,10 @@
 //        real, the result is real. Otherwise it is whole.
 //   AR3. A whole result that does not fit in 64 bits is a decimal (exact up to 38 digits), or a
 //        real number if it is a power. Nothing overflows or traps.
-//   AR4. Products and quotients of decimals with exponents beyond 40 are computed as reals:
-//        Foundation's Decimal traps if the exponent of a result leaves its range. Their sums are
-//        exact (Sums.swift). Calculations with real numbers that no Decimal can represent use reals
-//        too. So do powers and remainders of decimals.
+//   AR4. Products and quotients of decimals with exponents beyond ±40 are computed as reals:
+//        Foundation's Decimal traps if the exponent of a result leaves its range. The sums and
+//        differences of such decimals are exact (Sums.swift). Calculations with real numbers that
+//        no Decimal can represent use reals too. So do powers and remainders of decimals.
 //   AR5. A division by zero gives null, for the quotient and for the remainder. A whole number
 //        divided by a whole number is whole if there is no remainder.
 

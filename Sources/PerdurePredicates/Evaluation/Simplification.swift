@@ -80,8 +80,8 @@ extension FetchExpression {
   public func simplified() -> FetchExpression {
     if isLeaf { return self }
     if case .member(let base, let path) = self, case .conditional = base {
-      // Keep the path separate from the condition. A path joined with the condition would treat
-      // missing objects differently (EV3 in PredicateEvaluator.swift).
+      // Keep the path separate from the condition. A path that is joined with a path inside the
+      // condition treats missing objects differently (EV3 in PredicateEvaluator.swift).
       let parts = base.mapChildren(predicate: { $0.simplified() }, expression: { $0.simplified() })
       return .member(of: parts, path)
     }

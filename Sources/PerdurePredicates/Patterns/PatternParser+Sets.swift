@@ -66,8 +66,8 @@ extension PatternParser {
   /// Parses a character that may begin or end a range, and the scalars that are joined to it. For a
   /// class such as `\d`, reads the backslash and returns nil.
   ///
-  /// If diacritics between scalars are removed, the scalars may be one character: 🇪, an accent and
-  /// 🇪 are one flag.
+  /// If a fold removes a diacritic between two scalars, they may become one character: 🇪, an accent
+  /// and 🇪 become one flag.
   private mutating func parseEnd() throws(PatternError) -> Character? {
     guard let first = try parseEndScalar() else { return nil }
     var text = String(Character(first))

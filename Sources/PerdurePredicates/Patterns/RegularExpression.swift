@@ -25,7 +25,8 @@ package struct RegularExpression: Sendable {
   ///
   /// - Parameter options: `c` and `d` apply; other options are ignored.
   /// - Throws: `PredicateEvaluationError` with the code `invalidPattern` if the pattern is longer
-  ///   than 10,000 bytes, is malformed, or contains an unsupported construct.
+  ///   than 10,000 bytes, expands to too many instructions, is malformed, or contains an
+  ///   unsupported construct.
   /// - Complexity: O(n) for a pattern of n characters, with counted repetitions expanded.
   package init(_ pattern: String, options: StringOptions) throws(PredicateEvaluationError) {
     foldsDiacritics = options.contains(.diacriticInsensitive)

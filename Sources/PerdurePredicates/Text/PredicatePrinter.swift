@@ -106,8 +106,8 @@ extension FetchExpression: CustomStringConvertible {
     }
   }
 
-  /// The text as the base of a path. Without parentheses, the path would belong only to the last
-  /// operand.
+  /// The text as the base of a path, in parentheses if the path otherwise applies only to a part of
+  /// the base.
   private var printedAsBase: String {
     switch self {
     case .keyPath(let path) where path.aggregate != nil: "(\(printed))"
@@ -141,8 +141,8 @@ extension FetchExpression: CustomStringConvertible {
     }
   }
 
-  /// The text after a sign. A negated number is in parentheses; otherwise the sign would become
-  /// part of the number.
+  /// The text after a sign. A negated number is in parentheses: without them, the sign is a part of
+  /// the number.
   private var printedUnderSign: String {
     if case .constant(let value) = self, value.isSignedOrNumber { return "(\(printed))" }
     return printed(atLeast: 5)

@@ -1,7 +1,8 @@
 // Limits the depth of a tree that is evaluated. Every traversal of a predicate is recursive, so a
-// fetch rejects a tree that could overflow the stack. PredicateParts.swift limits all trees. AND in
-// AND, OR in OR and NOT of NOT do not count: a loop flattens them before the depth is measured.
-// Traversals of paths are recursive too, so the number of names in a path has the same limit.
+// fetch rejects a tree that could overflow the stack. (The limit in PredicateParts.swift is for all
+// trees.) AND in AND, OR in OR and NOT of NOT do not count: a loop flattens them before the depth
+// is measured. Traversals of paths are recursive too, so the number of names in a path has the same
+// limit.
 
 /// A part of a predicate: a predicate or an expression.
 private protocol PredicateNode {

@@ -35,11 +35,11 @@ public indirect enum FetchExpression: Hashable, Sendable {
 
   /// An element of a collection, or its size.
   public indirect enum ElementIndex: Hashable, Sendable {
-    /// The element at a position counted from 0; null when there is none.
+    /// The element at a position counted from 0; null if there is none.
     case at(FetchExpression)
-    /// The first element, or null.
+    /// The first element; null if there is none.
     case first
-    /// The last element, or null.
+    /// The last element; null if there is none.
     case last
     /// The number of elements.
     case size

@@ -93,8 +93,8 @@ struct ScaledNumber {
     }
   }
 
-  /// The digits with which a number is printed, and its exponent. "0.25" is 25, -2; "5e-324" is 5,
-  /// -324.
+  /// The digits with which a number is printed, and the power of 10: 25 and -2 for 0.25, 5 and -324
+  /// for 5e-324.
   private static func shortest(_ magnitude: Double) -> (digits: UInt128, powerOf10: Int) {
     var (digits, power, isFraction) = (UInt128(0), 0, false)
     var text = Substring(magnitude.description)
