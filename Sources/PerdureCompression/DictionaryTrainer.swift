@@ -52,8 +52,8 @@ package enum DictionaryTrainer {
   /// A dictionary and its measured effect.
   package struct Trained: Sendable {
     package var bytes: [UInt8]
-    /// The compressed size per 1,000 original bytes, at most 1,000. It was measured on samples that
-    /// were not used for training.
+    /// The compressed size per 1,000 original bytes, at most 1,000. It was measured on one half of
+    /// the samples, with a dictionary of the other half.
     package var perMille: Int
   }
 
@@ -171,7 +171,7 @@ private struct Covering {
   }
 
   /// Returns the piece with the greatest worth in a part of the samples, and sets the worth of its
-  /// runs to zero.
+  /// runs to zero. Returns nil if no run has a worth.
   private mutating func take(from part: Range<Int>) -> Range<Int>? {
     var best = (worth: UInt64(0), piece: 0..<0)
     for index in part {

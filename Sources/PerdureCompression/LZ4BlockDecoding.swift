@@ -48,8 +48,8 @@ extension LZ4BlockDecoding {
 
   /// Decompresses one block whose decompressed size the caller knows.
   ///
-  /// - Throws: `CompressionError`. The code is `.damaged` also if the block contains more or fewer
-  ///   bytes.
+  /// - Throws: `CompressionError`. If the block contains fewer bytes, the code is `.damaged`. If it
+  ///   contains more, the code is `.damaged` or `.outputTooSmall`.
   package static func decompress(
     _ block: UnsafeRawBufferPointer, size: Int
   ) throws(CompressionError) -> [UInt8] {

@@ -87,7 +87,7 @@ extension FileIOError {
     public static let noSpace = Code(.noSpace)
     /// The user's quota on the volume is used up.
     public static let quotaExceeded = Code(.quotaExceeded)
-    /// The file would be longer than the system allows.
+    /// The call requires a longer file than the system allows.
     public static let fileTooLarge = Code(.fileTooLarge)
     /// The process or the system has too many files open.
     public static let tooManyOpenFiles = Code(.tooManyOpenFiles)

@@ -41,7 +41,7 @@ enum SystemCall {
 
 // Files.
 extension SystemCall {
-  /// Opens a file without blocking. Otherwise, opening a pipe would wait for its other end.
+  /// Opens a file without blocking: opening a pipe does not wait for its other end.
   static func open(_ path: String, in directory: Int32, _ mode: FileMode) -> SystemResult<Int32> {
     let flags =
       switch mode {
@@ -167,8 +167,8 @@ extension SystemCall {
   }
 
   /// Acquires the advisory lock of an open file without waiting. The lock belongs to the open file.
-  /// So if one process opens the file twice, the two locks exclude each other. Closing the
-  /// descriptor releases the lock.
+  /// So if one process opens the file twice, the two locks conflict unless both are shared. Closing
+  /// the descriptor releases the lock.
   static func lock(_ descriptor: Int32, _ kind: LockKind) -> Int32 {
     repeating { flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) }.errno
   }

@@ -10,9 +10,9 @@ public import PerdurePredicates
 /// | `canonical:(name)` | `name ==[cd] 'x'`, `name BEGINSWITH[cd] 'x'`, and comparisons of `canonical:(name)` |
 /// | `lowercase:(name)`, `uppercase:(name)` | comparisons of the same function of the text |
 ///
-/// A request may use only the first elements of an index. An index of `town` and `name` finds all
-/// objects of a town, or those with a name in a town. It also returns the objects of a town in the
-/// order of their names, ascending or descending.
+/// A request can use the first elements of an index without the others. An index of `town` and
+/// `name` finds all objects of a town, or those with a name in a town. It also returns the objects
+/// of a town in the order of their names, ascending or descending.
 ///
 /// An array literal of elements makes an index that is named after them. A string literal makes an
 /// ascending element:

@@ -77,7 +77,7 @@ public struct ModelProblem: Sendable, Hashable {
     case noInverse
     /// Deletes can cascade from an entity through other entities back to it.
     case cascadeCycle
-    /// Deleting an object would leave a required relationship empty, so the save would fail.
+    /// Deleting an object leaves a required relationship empty, so the save fails.
     case nullifiedRequired
     /// An abstract entity has no subentity that can have objects.
     case abstractWithoutConcrete
@@ -99,13 +99,14 @@ public struct ModelProblem: Sendable, Hashable {
 
   /// The broken rule.
   public let rule: Rule
-  /// The entity's name. If the problem is not about an entity, the name of the configuration.
+  /// The entity's name, or the name of the configuration; empty if the problem is about neither.
   public let entity: String
-  /// The property, index or constraint; nil if the problem is about the entity as a whole.
+  /// The property, index, constraint or template; nil if the problem is about the entity as a
+  /// whole.
   public let property: String?
-  /// The problem, in one sentence.
+  /// The description of the problem.
   public let message: String
-  /// The remedy, in one sentence.
+  /// The remedy.
   public let remedy: String
 }
 

@@ -58,7 +58,7 @@ extension ModelValidation {
   }
 
   /// - Returns: The attribute at the end of the derivation and the number of names in the path; nil
-  ///   if the path cannot be followed.
+  ///   if the derivation does not end at an attribute, or its path cannot be followed.
   private mutating func checkDerivation(
     of attribute: AttributeDescription, in index: Int
   ) -> (place: Place, length: Int)? {

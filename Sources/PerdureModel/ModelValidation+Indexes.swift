@@ -99,7 +99,7 @@ extension ModelValidation {
     return summed.type.isSummed && !summed.isComputed && !summed.isTransient
   }
 
-  /// Whether stores maintain an index on the attribute. True for attributes that are not derived.
+  /// Whether stores maintain an index on the property. True for properties that are not derived.
   private func isKept(_ property: PropertyDescription?, in index: Int) -> Bool {
     guard case .attribute(let attribute)? = property,
       let derivation = attribute.derivation.flatMap({ try? Derivation($0) })

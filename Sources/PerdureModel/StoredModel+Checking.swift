@@ -1,5 +1,5 @@
 extension StoredModel {
-  /// The invariant of `StoredModel` that the decoded numbers violate, or nil.
+  /// The violation of invariant 1, 2, 3 or 4 of `StoredModel`, or nil.
   static func flaw(
     _ model: ManagedObjectModel, _ entries: [Entry], _ layouts: [LayoutSchema], _ last: LastNumbers
   ) -> String? {

@@ -70,9 +70,9 @@ public struct ModelFileProblem: Sendable, Hashable {
   public let line: Int?
   /// The entity, property or other part of the model, such as `Person.name`; nil if there is none.
   public let place: String?
-  /// The finding, in one sentence.
+  /// The description of the finding.
   public let message: String
-  /// The remedy, in one sentence.
+  /// The remedy.
   public let remedy: String
 }
 

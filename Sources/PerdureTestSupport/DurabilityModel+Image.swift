@@ -15,8 +15,7 @@ extension DurabilityModel {
   }
 }
 
-/// Applies one operation after another to a disk, and builds the disks that a power cut would
-/// leave.
+/// Applies one operation after another to a disk, and builds the disks that a power cut can leave.
 ///
 /// Equal files are built once and shared by all disks, because building the bytes of files is most
 /// of the work.

@@ -16,7 +16,7 @@ package enum LongRun {
     private static let divisor = 1
   #endif
 
-  /// Whether the tested code is optimised. If false, tests that take a minute otherwise are
+  /// Whether the tested code is optimised. If not, tests that take a minute without are
   /// skipped.
   package static var isOptimized: Bool { divisor == 1 }
 

@@ -5,7 +5,7 @@
 extension ManagedProperty {
   typealias Problem = (message: String, offset: Int)
 
-  /// A marker inside `#if`, which only some builds contain.
+  /// The problem of a marker inside `#if`, which only some builds contain.
   static func conditionalMarker(of variable: VariableSyntax) -> Problem? {
     let markers: Set<String> = ["Attribute", "Relationship", "Transient", "Managed", "Fetched"]
     guard let marker = variable.attributes.first(where: { $0.isConditional && markers.contains($0.name) })
@@ -19,7 +19,7 @@ extension ManagedProperty {
     )
   }
 
-  /// The problem of a marker that is written twice. One of the two would be ignored.
+  /// The problem of a marker that is written twice: one of the two has no effect.
   static func repeatedMarker(of variable: VariableSyntax) -> Problem? {
     for name in ["Attribute", "Relationship"] {
       let markers = variable.attributes.filter { $0.name == name }
@@ -31,7 +31,7 @@ extension ManagedProperty {
     return nil
   }
 
-  /// A name that no property can have.
+  /// The problem of a name that no property can have.
   static func nameProblem(of variable: VariableSyntax) -> Problem? {
     guard let binding = variable.bindings.first, let name = binding.name else { return nil }
     if name.hasPrefix("_") {
@@ -47,7 +47,7 @@ extension ManagedProperty {
       : ("\"\(name)\" is not a name of a property: use letters, digits and underscores.", binding.offset)
   }
 
-  /// Options that contradict each other, the type or the initial value.
+  /// The problem of options that contradict each other, the type or the initial value.
   static func optionProblem(of variable: VariableSyntax) -> Problem? {
     guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
       return nil
@@ -154,7 +154,7 @@ extension ManagedProperty {
     return names.first(where: options.has(option:)).map { ".\($0)" }
   }
 
-  /// A marker on a variable that only Swift manages. It would be ignored.
+  /// The problem of a marker on a variable that only Swift manages: the marker has no effect.
   static func uselessMarker(of variable: VariableSyntax) -> Problem? {
     guard let marker = variable.attribute("Attribute") ?? variable.attribute("Relationship")
     else { return nil }
@@ -170,7 +170,8 @@ extension ManagedProperty {
     )
   }
 
-  /// A type that a property cannot have, or markers that contradict the type or each other.
+  /// The problem of a type that a property cannot have, or of markers that contradict the type or
+  /// each other.
   static func markerProblem(of variable: VariableSyntax) -> Problem? {
     guard let binding = variable.bindings.first, let name = binding.name, let type = binding.type else {
       return nil

@@ -55,7 +55,7 @@ struct MarkerArguments {
   /// Whether an argument is this case of `AttributeOption`, with or without the type before it.
   func has(option: String) -> Bool { arguments.contains { Self.option($0) == option } }
 
-  /// The first argument that is none of these options, as text; nil if there is none.
+  /// The first argument that is not one of these options, as text; nil if there is none.
   func other(than options: Set<String>) -> String? {
     for argument in arguments where !argument.isEmpty {
       let option = Self.option(argument)

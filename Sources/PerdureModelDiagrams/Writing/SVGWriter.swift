@@ -3,7 +3,7 @@ import PerdureText
 /// Writes a diagram as SVG: one file that needs no other file. It has a style for light backgrounds
 /// and one for dark backgrounds.
 ///
-/// Each relationship is one line together with its inverse. As in Core Data's editor, an end with
+/// A relationship and its inverse are one line. As in Core Data's editor, an end with
 /// one arrow head has one object, and an end with two arrow heads has many. A line with a triangle
 /// at its end refers to a superentity. A line begins and ends at the rows of its relationships, so
 /// it needs no label.

@@ -163,8 +163,9 @@ extension ModelBundle {
   /// file that already has these bytes is not written.
   ///
   /// - Parameter version: The name of the version. A single file has only its own version.
-  /// - Throws: `ModelFileError`, if the name cannot be that of a version, or a file cannot be
-  ///   written. The files are then unchanged, but an empty folder of the version may exist.
+  /// - Throws: `ModelFileError`, if the name cannot be that of a version, the document has a value
+  ///   that XML cannot contain, or a file cannot be written. An existing file then has its old or
+  ///   its new content, and an empty folder of the version may exist.
   public mutating func write(_ document: ModelDocument, version: String) throws(ModelFileError) {
     let bytes = try document.bytes()
     let name = Self.withoutSuffix(version)
@@ -178,7 +179,7 @@ extension ModelBundle {
         .version, file: path, "A single model has no version \"\(name)\".",
         "Write an .xcdatamodeld folder, or the version \"\(versionNames[0])\".")
     }
-    // Write the name of the current version first: otherwise a bundle of two versions would have no
+    // Write the name of the current version first: without it, a bundle of two versions has no
     // current one.
     if isNew, layout == .versions, versionNames.count == 1, let currentVersionName {
       try writeMarker(currentVersionName)

@@ -3,9 +3,10 @@
 extension FetchPredicate {
   /// Whether the predicate is true for an object, with values for variables.
   ///
-  /// - Throws: An error if a property or variable is unknown, or a function is not supported or
-  ///   cannot use its operands. An error if a regular expression cannot be parsed, the predicate
-  ///   has more than 200 levels, or the source fails.
+  /// - Throws: `PredicateEvaluationError` in these cases: A property or variable is unknown. A
+  ///   function is not supported, or an operator or a function cannot use its operands. A regular
+  ///   expression is invalid or takes too many steps. The predicate has more than 200 levels. The
+  ///   source fails.
   public func evaluate(
     with source: some PropertySource, variables: [String: any PredicateArgument] = [:]
   ) throws(PredicateEvaluationError) -> Bool {

@@ -44,7 +44,7 @@ public struct PredicateSyntaxError: Error, Hashable, Sendable {
 }
 
 extension PredicateSyntaxError: CustomStringConvertible {
-  /// One sentence for display.
+  /// The column, the expected text, the text found and the remedy, on one line.
   public var description: String {
     "Predicate, column \(column): expected \(expected), found \(found). \(remedy)"
   }
