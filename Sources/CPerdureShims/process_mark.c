@@ -31,9 +31,9 @@ int perdure_process_mark_by_handler(void) { return 1; }
 
 // The word of this process. In a child, before its first call: the parent's word, which is zero.
 static _Atomic(uint64_t *) newest;
-// Whether this process has the handler. A child inherits both.
+// Whether this process has the handler. A child inherits the handler and this flag.
 static atomic_int has_handler;
-// Whether the kernel is not asked, as on systems that cannot clear a page in a child.
+// Whether only the handler is used, as on systems whose kernel cannot clear a page in a child.
 static atomic_int is_handler_only;
 
 // Runs in a child, which has one thread.
@@ -42,8 +42,8 @@ static void clear_newest(void) {
   if (word) *word = 0;
 }
 
-// Adds the handler. Two threads may both add it: clearing twice is harmless. Returns 0 if the system
-// has no memory left.
+// Adds the handler. Two threads may both add it: clearing twice is harmless. Returns 0 if the
+// system has no memory left.
 static int add_handler(void) {
   if (atomic_load(&has_handler)) return 1;
   if (pthread_atfork(NULL, NULL, clear_newest) != 0) return 0;

@@ -49,7 +49,8 @@ struct BackupCommand: ConsoleCommand {
     let store = try open()
     var options = BackupOptions()
     options.bytesPerSecond = bytesPerSecond == 0 ? nil : bytesPerSecond
-    // The report of a stream is written to standard error. Lines of progress would be between JSON.
+    // The report of a stream is written to standard error. Progress must not be mixed with its
+    // JSON.
     let report = try console.withProgress("backing up", isShown: !isStream || !json) { show in
       if isStream {
         return try store.backup(options: options, progress: { show($0.bytesDone, $0.bytesTotal) }) { bytes in

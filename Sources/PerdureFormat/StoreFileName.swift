@@ -40,7 +40,7 @@ package enum StoreFileName: Hashable, Sendable {
 
   /// The meaning of a name in the directory; nil for a file that does not belong to the store.
   package init?(_ string: String) {
-    // Compare bytes. Swift's == would treat a Kelvin sign as the K of LOCK.
+    // Compare bytes, because Swift's == treats a Kelvin sign as the K of LOCK.
     func isExactly(_ name: StoreFileName) -> Bool { string.utf8.elementsEqual(name.string.utf8) }
     if isExactly(.lock) {
       self = .lock

@@ -1,5 +1,5 @@
-/// A fetch request with a name, which is a part of the model. Its predicate may contain variables.
-/// They get their values when the program makes a request from the template.
+/// A fetch request with a name, which is a part of the model. Its predicate may contain variables,
+/// which get their values when the program makes a request from the template.
 ///
 ///     let model = try ManagedObjectModel(entities, templates: [
 ///       FetchRequestTemplate("rich", "Worker", "salary > $least", fetchLimit: 10)

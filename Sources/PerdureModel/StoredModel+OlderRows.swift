@@ -4,8 +4,8 @@
 // such a default.
 //
 //   OR1. A required property that a layout lacks has a default that is the same for all rows.
-//   OR2. An element that is added to an optional composite has no default. Otherwise older rows
-//        would contain only a part of the composite. If a whole composite is added, its elements
+//   OR2. An element that is added to an optional composite has no default. With a default, older
+//        rows without the composite read a part of it. If a whole composite is added, its elements
 //        may have defaults, provided that all of its required elements have one.
 
 extension StoredModel {

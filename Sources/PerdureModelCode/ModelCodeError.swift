@@ -21,9 +21,9 @@ public struct ModelCodeProblem: Sendable, Hashable {
   /// The kind of the problem.
   public let kind: Kind
   let part: CodePart
-  /// The problem, in one sentence.
+  /// The description of the problem.
   public let message: String
-  /// The remedy, in one sentence.
+  /// The remedy.
   public let remedy: String
   /// The path of the model file; nil if ``ModelCodeHints/source`` has no line for the problem.
   public private(set) var file: String?
@@ -96,7 +96,7 @@ extension ModelCodeProblem: CustomStringConvertible {
 
 /// Why no code can be generated. No file was made.
 public struct ModelCodeError: Error, Sendable, Hashable {
-  /// All problems, in the order of entities and properties; at least one.
+  /// All problems; at least one.
   public let problems: [ModelCodeProblem]
 }
 

@@ -65,7 +65,7 @@ public struct ModelCodeOptions: Sendable, Hashable {
 ///
 /// Properties are named by their entity and their name: `Person.photo`.
 public struct ModelCodeHints: Sendable, Hashable {
-  /// The code for an entity, by name. Other entities have the class.
+  /// The code for an entity, by name. For other entities, the whole class is generated.
   public var entityCode: [String: EntityCode] = [:]
   /// The Swift types of transformable and undefined attributes, by property.
   public var attributeTypes: [String: String] = [:]

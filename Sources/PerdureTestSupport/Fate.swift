@@ -17,8 +17,7 @@ enum Fate: Sendable, Hashable {
     case zeros
     /// The new length, with noise at the offsets at which `zeros` has zeros.
     case garbage
-    /// The new length, with the bytes of a removed file at the same offsets, whose blocks were
-    /// reused.
+    /// The new length, with the bytes at these offsets of a removed file whose blocks were reused.
     case stale
   }
 }

@@ -16,8 +16,8 @@ package enum LongRun {
     private static let divisor = 1
   #endif
 
-  /// Whether the tested code is optimised. If not, tests that take a minute without are
-  /// skipped.
+  /// Whether the tested code is optimised. If not, tests that take a minute without optimisation
+  /// are skipped.
   package static var isOptimized: Bool { divisor == 1 }
 
   /// Returns `usual`, or `long` in a long run.

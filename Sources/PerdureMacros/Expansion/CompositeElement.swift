@@ -4,7 +4,7 @@ struct CompositeElement: Hashable, Sendable {
   /// The name as Swift source, with backticks where it needs them.
   let spelling: String
   let type: String
-  /// The initial value; nil also if it is written as `nil`.
+  /// The initial value; nil if there is none, or if it is written as `nil`.
   let defaultValue: String?
   /// The source text in the parentheses of `@Attribute`.
   let options: String?

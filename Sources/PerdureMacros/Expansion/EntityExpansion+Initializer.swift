@@ -15,7 +15,7 @@
 //       are as visible as the class, because the types of other properties may be less visible.
 
 extension EntityExpansion {
-  /// The initializer; nil if it would have no parameters, or if the class declares an initializer
+  /// The initializer; nil if no property is a parameter, or if the class declares an initializer
   /// whose first label is `context`.
   var initializer: String? {
     if type.initializers.contains(where: { $0.firstLabel == "context" }) { return nil }
@@ -24,8 +24,8 @@ extension EntityExpansion {
     let parameters =
       ["context: Perdure.ManagedObjectContext"] + properties.map { "\($0.spelling): \($0.parameter)" }
     return """
-      /// Inserts a new object and sets its properties. An omitted parameter keeps the value of its property; an
-      /// optional property with an initial value gets that value.
+      /// Inserts a new object and sets its properties. An omitted parameter keeps the value of its
+      /// property; an optional property with an initial value gets that value.
       \(initializerAccess)convenience init(
         \(parameters.joined(separator: ",\n  "))
       ) {

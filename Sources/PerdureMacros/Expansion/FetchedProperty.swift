@@ -17,7 +17,7 @@ struct FetchedProperty: Hashable, Sendable {
       name: name, type: type, options: marker.arguments.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 })
   }
 
-  /// The problem of a variable with `@Fetched`; nil for other variables.
+  /// The problem of a variable with `@Fetched`; nil if there is none, and for other variables.
   static func problem(of variable: VariableSyntax) -> Problem? {
     guard let marker = variable.attribute("Fetched") else { return nil }
     if let problem = ManagedProperty.conditionalMarker(of: variable) { return problem }

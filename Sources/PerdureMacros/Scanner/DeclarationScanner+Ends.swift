@@ -88,7 +88,7 @@ extension DeclarationScanner {
   }
 
   /// Skips an `#if` block if it contains members of the expression before it. Returns whether it
-  /// did.
+  /// skipped the block.
   private mutating func skipPostfixConditions() -> Bool {
     let isPostfix = lookAhead { ahead in
       repeat { ahead.skipDirective() } while ahead.isNext("#if")

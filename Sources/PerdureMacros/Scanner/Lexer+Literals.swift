@@ -118,8 +118,8 @@ extension Lexer {
 
   /// Whether a `/` begins a regular expression.
   ///
-  /// It does if an expression can begin here, and no space follows the `/`. Also, the next `/` of
-  /// the line has no space before it, and no unmatched `)` is between the two.
+  /// It does if all of this is true: An expression can begin here. No space follows the `/`. The
+  /// next `/` of the line has no space before it. No unmatched `)` is between the two.
   mutating func startsRegex() -> Bool {
     guard byte(1) != 0x20, byte(1) != 0x09, byte(1) != UInt8(ascii: "/"), byte(1) != UInt8(ascii: "*") else {
       return false

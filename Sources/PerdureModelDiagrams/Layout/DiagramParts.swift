@@ -64,8 +64,9 @@ extension LayoutGraph {
     }
   }
 
-  /// Whether the end `to` should be at the left. Superentities are at the left of subentities, and
-  /// owners at the left of their parts. In the graph, the line then begins at the end `to`.
+  /// Whether the end `to` is at the left, if possible. Superentities are at the left of
+  /// subentities, and owners at the left of their parts. In the graph, the line then begins at the
+  /// end `to`.
   static func startsAtTo(_ edge: ModelDiagram.Edge, _ diagram: ModelDiagram) -> Bool {
     switch edge.kind {
     case .inheritance: return true

@@ -1,7 +1,7 @@
 // The parts of AND, OR and NOT, which are the edges in the tree of a predicate. Every traversal of
 // a tree is recursive, and so are its deallocation, comparison and hashing. So no tree may be
-// deeper than `levelMax`. A part that would exceed this depth is replaced by a fixed predicate,
-// which every fetch rejects.
+// deeper than `levelMax`. If parts make a tree deeper, a fixed predicate replaces them. Every fetch
+// rejects this predicate.
 //
 //   PJ1. Parts and comparisons store the number of their levels. So joining costs O(1) for each
 //        part.
