@@ -132,8 +132,8 @@ extension POSIXFile {
   /// After an allowed write, the limit is not checked again for this number of bytes.
   private static let limitStep: UInt64 = 1 << 20
 
-  /// Throws if the file would exceed the file size limit of the process (RLIMIT_FSIZE). Without the
-  /// check, the system would send SIGXFSZ, which ends a process that has no handler.
+  /// Throws if `end` exceeds the file size limit of the process (RLIMIT_FSIZE). Without this check,
+  /// the system sends SIGXFSZ, which ends a process that has no handler.
   ///
   /// The limit is checked once per mebibyte, because the check costs as much as a small write. A
   /// lowered limit takes effect at the next check.

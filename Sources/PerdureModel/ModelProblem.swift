@@ -38,9 +38,10 @@ public struct ModelProblem: Sendable, Hashable {
     case defaultType
     /// A derivation is not supported.
     case derivation
-    /// An index has no name or no element, or a name or an element is repeated.
+    /// An index has an invalid name or no element, or a name or an element is repeated.
     case indexShape
-    /// An index names an element that is not an attribute or to-one relationship of the entity.
+    /// An element of an index is not a stored attribute or a to-one relationship of the entity. Or
+    /// it is a function of a property that is not text.
     case indexProperty
     /// The predicate of a partial index depends on more than an object's own stored attributes.
     case indexPredicate

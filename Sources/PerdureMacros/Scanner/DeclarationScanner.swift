@@ -135,7 +135,7 @@ struct DeclarationScanner {
   }
 
   /// Reads the attributes inside `#if` up to its `#endif`. Returns nil, and restores `position`, if
-  /// it contains anything else.
+  /// the block contains anything else or no attribute, has no `#endif`, or is nested too deeply.
   private mutating func conditionalAttributes() -> [AttributeSyntax]? {
     let start = position
     var result: [AttributeSyntax] = []

@@ -32,7 +32,8 @@ extension ModelReader {
     return indexes
   }
 
-  /// Adds an index of an older file, which has no name.
+  /// Adds an index from an element of an older file. The file contains no name for it. Adds nothing
+  /// if `indexes` has an index of the same elements.
   private mutating func appendOlder(
     _ names: [String], from element: ModelElement, _ entity: String, _ indexes: inout [FetchIndexDescription]
   ) {
@@ -99,7 +100,8 @@ extension ModelReader {
     }
   }
 
-  /// Appends the name of the entity to names of indexes that an ancestor of it also has.
+  /// Appends the name of the entity to the name of each of its indexes that has the same name as an
+  /// index of an ancestor.
   mutating func makeIndexNamesUnique() {
     let parents = Dictionary(
       content.entities.map { ($0.name, $0.superentityName) }, uniquingKeysWith: { first, _ in first })

@@ -28,7 +28,8 @@ struct SourceLines {
     note(line: lines[Key(kind: kind, entity: entity, part: part)], kind, entity, other)
   }
 
-  /// The line of a problem: of the part, of the property that contains it, or of the entity.
+  /// The line of a problem: of the part, of the property that contains it, or of the entity or
+  /// configuration. Nil if none of these lines is known.
   func line(of problem: ModelProblem) -> Int? {
     let part = problem.property ?? ""
     let kind = Kind(of: problem.rule)

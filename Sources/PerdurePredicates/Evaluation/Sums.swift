@@ -47,15 +47,15 @@ extension ExactSum.Term {
 }
 
 extension ExactSum {
-  /// The sum as a value. It is real if it has binary base (SM3). Otherwise it is whole if possible,
-  /// or a decimal (SM1, SM2).
+  /// The sum as a value. It is real if its base is binary (SM3), or if it is beyond the range of
+  /// decimals (SM4). Otherwise it is whole if possible, or a decimal (SM1, SM2).
   package var value: Value {
     if radix == .binary { return .double(double) }
     if !isFinite { return .decimal(.nan) }
     return int64.map(Value.integer) ?? decimalValue
   }
 
-  /// The sum as a decimal, even if it is whole.
+  /// The sum as a decimal, even if it is whole; real beyond the range of decimals (SM4).
   fileprivate var decimalValue: Value {
     if !isFinite { return .decimal(.nan) }
     var (isNegative, coefficient, exponent) = coefficientAndExponent
@@ -78,7 +78,8 @@ extension ExactSum {
 extension Aggregation {
   /// The exact sum of numbers (SM1 to SM4); 0 without numbers, and null if one of them is null.
   ///
-  /// - Throws: `PredicateEvaluationError` for a value that is not a number.
+  /// - Throws: `PredicateEvaluationError` for a value that is not a number, unless a null precedes
+  ///   it.
   package static func sum(_ values: [Value]) throws(PredicateEvaluationError) -> Value {
     var (hasDecimal, hasReal) = (false, false)
     for value in values {

@@ -47,7 +47,7 @@ package enum LikePattern {
   }
 
   /// Advances over one character or byte of the text and of the pattern. Returns nil if they
-  /// differ.
+  /// differ, if the text or the pattern is at its end, or if the pattern is at a star.
   private static func step(
     _ text: UnsafeRawBufferPointer, _ position: Int, _ pattern: UnsafeRawBufferPointer, _ mark: Int,
     lowers: Bool

@@ -11,7 +11,7 @@ enum PatternAtom {
 }
 
 struct PatternParser {
-  /// The scalars of the pattern. An array of characters would join a combining mark to an escape.
+  /// The scalars of the pattern. In characters, a combining mark is joined to an escape.
   let text: [Unicode.Scalar]
   /// The index of the next scalar; at most `text.count`.
   var position = 0

@@ -50,7 +50,7 @@ enum NumberOrder {
     left == right ? .same : left ? .ascending : .descending
   }
 
-  /// Two numbers that are neither NaN nor infinite.
+  /// The order of two finite numbers.
   static func order(_ left: ScaledNumber, _ right: ScaledNumber) -> ValueOrder {
     if left.sign != right.sign { return left.sign < right.sign ? .ascending : .descending }
     if left.sign == 0 { return .same }
@@ -161,9 +161,9 @@ private struct BigMagnitude {
 }
 
 extension Decimal {
-  /// The decimal number that represents a real number in comparisons with decimals. It is the
-  /// number itself if it is whole and large, otherwise the shortest decimal that converts to it.
-  /// Nil if a Decimal cannot represent it.
+  /// The decimal number that represents a real number in comparisons with decimals. From 2^53 on,
+  /// it is the number itself. Below, it is the shortest decimal that converts to the number. Nil if
+  /// the magnitude is 2^127 or more, or is not 0 but at most 1e-100, and for NaN.
   package init?(counting double: Double) {
     guard double.isFinite, double.magnitude < 0x1p127, double == 0 || double.magnitude > 1e-100 else {
       return nil
