@@ -2,8 +2,7 @@
 //
 // The lock is the system's `flock` on an open file. If the file is opened twice, the two locks
 // conflict unless both are shared, even in one process. The system releases a lock when its process
-// ends. The
-// text in the file is for messages only; the lock does not depend on it.
+// ends. The text in the file is for messages only; the lock does not depend on it.
 //
 // The lock's holder may remove the file between another process's `open` and `flock`. A lock on a
 // removed file excludes no process. So the new holder checks the name after it has acquired the

@@ -9,6 +9,7 @@ extension ManagedObjectModel {
   /// in several models contains the entities of all of them. A template in several models must be
   /// the same in all of them, and is in the result once. Each model must be valid alone, so no
   /// relationship can have its destination in another model.
+  ///
   /// - Throws: `ModelError` `invalidModel`. The error lists every difference if two models describe
   ///   an entity differently. It lists every broken rule if the result is not a valid model.
   /// - Complexity: O(p) for p properties of all models.

@@ -35,8 +35,8 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// Whether the program orders the objects at the other end. Only a to-many relationship can be
   /// ordered. In a many-to-many relationship, each end may be ordered.
   public var isOrdered = false
-  /// Whether the links are not stored. They exist only in the context that made them. The
-  /// save of a child context passes them to its parent.
+  /// Whether the links are not stored. They exist only in the context that made them. The save
+  /// of a child context passes them to its parent.
   ///
   /// The links are discarded with the context. A link is also discarded when an object at either
   /// end is deleted, or refreshed without merging. A save keeps the links and writes nothing. The

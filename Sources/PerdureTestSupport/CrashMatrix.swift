@@ -13,8 +13,8 @@ public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
   /// A matrix of zeros.
   public init() {}
 
-  /// The number of disks after an operation of this kind, with a loss of that kind. Nil means that
-  /// the cut was before the first operation.
+  /// The number of disks after an operation of this kind, with a loss of that kind. If `operation`
+  /// is nil, the number of disks after a cut before the first operation.
   public subscript(operation: FileOperation?, loss: CrashLoss) -> Int {
     counts[Cell(operation: operation, loss: loss)] ?? 0
   }

@@ -60,7 +60,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
   /// The seed for all requests without `PERDURE_SEED`.
   private static let seedOfProcess = UInt64.random(in: 0 ... .max)
 
-  /// Parses a value of `PERDURE_SEED`.
+  /// Parses a value of `PERDURE_SEED`; nil if the text is not a number.
   package static func seed(from text: String) -> UInt64? {
     let isHexadecimal = text.hasPrefix("0x")
     return UInt64(isHexadecimal ? text.dropFirst(2) : Substring(text), radix: isHexadecimal ? 16 : 10)

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/// CRC32C (Castagnoli, reflected, initial value and final xor 0xFFFFFFFF) of `length` bytes,
-/// continuing from `crc`, the value returned for the bytes before them (0 to begin).
+/// The CRC32C of `length` bytes (Castagnoli, reflected, initial value and final xor 0xFFFFFFFF). It
+/// continues from `crc`: the result for the bytes before them, or 0 if there are none.
 uint32_t perdure_crc32c(uint32_t crc, const void *bytes, size_t length);
 
 /// CRC32C of `length` bytes, continued over the eight little-endian bytes of `word`.

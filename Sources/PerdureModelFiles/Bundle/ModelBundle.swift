@@ -163,9 +163,9 @@ extension ModelBundle {
   /// file that already has these bytes is not written.
   ///
   /// - Parameter version: The name of the version. A single file has only its own version.
-  /// - Throws: `ModelFileError`, if the name cannot be that of a version, the document has a value
-  ///   that XML cannot contain, or a file cannot be written. An existing file then has its old or
-  ///   its new content, and an empty folder of the version may exist.
+  /// - Throws: `ModelFileError`, if no version can have this name, if the document has a value that
+  ///   XML cannot contain, or if a file cannot be written. An existing file then has its old or its
+  ///   new content, and an empty folder of the version may exist.
   public mutating func write(_ document: ModelDocument, version: String) throws(ModelFileError) {
     let bytes = try document.bytes()
     let name = Self.withoutSuffix(version)

@@ -78,7 +78,8 @@ extension ModelReader {
     (text(attribute, of: element) ?? "").split(separator: ",").map(String.init)
   }
 
-  /// Reads a setting that is true if it is absent.
+  /// Reads a truth value, from the first of its spellings that the element has. True if there is
+  /// none.
   private mutating func flag(_ spellings: [String], of element: ModelElement, _ place: String) -> Bool {
     guard let attribute = spellings.first(where: { element[$0]?.isEmpty == false }) else { return true }
     return bool(attribute, of: element, place)

@@ -63,8 +63,8 @@ extension PredicateEvaluator {
     }
   }
 
-  /// The element at a position of a collection, or the property with a name of an object. The
-  /// result is null for a number that is not a position (NV1 in Functions.swift).
+  /// The element at a position of a collection; null for a number that is not a position (NV1 in
+  /// Functions.swift). If `position` is a text, the property with this name.
   static func element(_ position: Value, of base: Operand) throws(PredicateEvaluationError) -> Operand {
     if case .string(let name) = position { return try follow(PropertyPath(name), from: base) }
     if base.isNull || position.isNull { return .null }

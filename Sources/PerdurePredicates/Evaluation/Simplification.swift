@@ -1,7 +1,7 @@
 // Simplifies predicates: the results are the same, and the evaluation needs less work.
 //
-//   SI1. If the predicate has a result, the simplified one has the same result. Simplification may
-//        remove a part that would throw an error, but never adds an error.
+//   SI1. If the predicate has a result, the simplified one has the same result. Simplification can
+//        remove a part whose evaluation throws an error, but never adds such a part.
 //   SI2. The evaluator itself computes constants, so they have the same meaning as at run time. A
 //        constant expression whose evaluation fails stays unchanged.
 //   SI3. NOT is merged only into == and !=. With null, both < and >= are false, so neither is the

@@ -11,7 +11,8 @@ enum PatternAtom {
 }
 
 struct PatternParser {
-  /// The scalars of the pattern. In characters, a combining mark is joined to an escape.
+  /// The scalars of the pattern. They are not joined to characters, because a combining mark after
+  /// an escape is then joined to the escape's last letter.
   let text: [Unicode.Scalar]
   /// The index of the next scalar; at most `text.count`.
   var position = 0
