@@ -21,7 +21,7 @@ extension ModelCodeOptions {
   /// | member | values |
   /// |---|---|
   /// | `style` | `accessors` (default), `macros` |
-  /// | `entities` | `class`, `extension`, `manual`, `file` (default): the choice in the model file |
+  /// | `entities` | `class`, `extension`, `manual`, `file` (default): as in the model file |
   /// | `access` | `internal` (default), `package`, `public` |
   /// | `scalars` | `exact` (default), `file`; see ``ModelCodeScalars`` |
   /// | `module` | the module of the code |

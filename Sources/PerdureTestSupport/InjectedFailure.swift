@@ -2,8 +2,7 @@ public import PerdureFileIO
 
 /// A failure that a `SimulatedFileSystem` produces on purpose.
 ///
-///     fileSystem.inject(InjectedFailure(of: .sync, nth: 3, code: .mediaError, effect:
-///     .forgetsWrites))
+///     fileSystem.inject(InjectedFailure(of: .sync, nth: 3, code: .mediaError, effect: .forgetsWrites))
 ///
 /// To test every error path, make the nth call of any kind fail, for n from 1 until no call of a
 /// run fails.

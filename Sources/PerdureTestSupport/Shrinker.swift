@@ -4,8 +4,10 @@
 /// remove the whole list, then halves, then shorter runs. Then it replaces the remaining elements
 /// by simpler ones:
 ///
-///     let reason = whatGoesWrong(operations) let small = Shrinker<Operation>().shrink(operations,
-///     simplifying: { $0.simpler }) { candidate in whatGoesWrong(candidate) == reason }
+///     let reason = whatGoesWrong(operations)
+///     let small = Shrinker<Operation>().shrink(operations, simplifying: { $0.simpler }) { candidate in
+///       whatGoesWrong(candidate) == reason
+///     }
 ///
 /// Compare the reasons: a list that fails for another reason shows a different failure.
 ///

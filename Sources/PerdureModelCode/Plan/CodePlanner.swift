@@ -172,8 +172,8 @@ struct CodePlanner {
     return (Self.optional(programType ?? "Data", if: mayBeNil(attribute)), .plain)
   }
 
-  /// Whether the property has an optional type. Xcode makes all types optional except scalar
-  /// ones, because new objects have no values.
+  /// Whether the property has an optional type. Xcode makes all types optional except scalar ones,
+  /// because new objects have no values.
   private func mayBeNil(_ attribute: AttributeDescription) -> Bool {
     attribute.isOptional || options.scalars == .file
   }
