@@ -32,7 +32,8 @@ enum DefaultDirectory {
   /// - Parameters:
   ///   - environment: The variables of the process. Empty values count as absent, and so do
   ///     relative paths, as the XDG specification says.
-  ///   - home: The home folder of the user, if the environment does not name one.
+  ///   - home: The home folder of the user. Other platforms than Apple's use it only if the
+  ///     environment does not name one.
   ///   - process: The name of the program.
   static func path(
     on platform: Platform, environment: [String: String], home: String, process: String
@@ -76,7 +77,7 @@ enum DefaultDirectory {
     do throws(FileIOError) {
       try fileSystem.createDirectory(folder)
     } catch {
-      // Another process may have created it meanwhile.
+      // Another process may have created the folder in the meantime.
       if error.code != .alreadyExists { throw error }
     }
     try fileSystem.syncDirectory(parent(of: folder) ?? ".")

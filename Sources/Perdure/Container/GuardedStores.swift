@@ -12,7 +12,7 @@ final class GuardedStores: @unchecked Sendable {
   private let mark = ProcessMark.currentIfAny()
   private var stores: OpenStores?
 
-  /// Calls `body` with the stores while the lock is held; nil if none is open.
+  /// Calls `body` while the lock is held, with the open stores, or with nil if none is open.
   func withLock<Result, Failure: Error>(
     _ body: (inout OpenStores?) throws(Failure) -> Result
   ) throws(Failure) -> Result {

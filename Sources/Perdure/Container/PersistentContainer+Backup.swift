@@ -4,7 +4,7 @@ internal import PerdureFileIO
 public import PerdureLog
 
 extension PersistentContainer {
-  /// Makes a backup of an open store in a folder, while contexts read and save.
+  /// Makes a backup of an open store in a folder. Contexts can read and save at the same time.
   ///
   /// The backup contains every save that had returned before the call. It contains only whole
   /// saves, and no pending changes of contexts. It is a store with the identity of the original, so
@@ -41,8 +41,8 @@ extension PersistentContainer {
     return try backingUp("to \(target)") { try engine.backUp(to: target, since: earlier, options, progress) }
   }
 
-  /// Makes a backup of an open store as a stream of bytes, to send or to compress, while contexts
-  /// read and save.
+  /// Makes a backup of an open store as a stream of bytes, to send or to compress. Contexts can
+  /// read and save at the same time.
   ///
   ///     try container.backup { bytes in
   ///       try bytes.withUnsafeBytes { try fileHandle.write(contentsOf: Data($0)) }

@@ -20,23 +20,24 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   public var location: Location
   /// Whether the store may only be read. Saving then fails.
   ///
-  /// Another process may write it meanwhile. Its saves are visible in new contexts. An existing
-  /// context advances to the newest state at the start of each `perform`, and in `rollback()`,
-  /// `reset()`, `refreshAllObjects()` and `refresh(_:mergeChanges:)`. Each advance reads a few
-  /// files. If the store has newer saves, the advance costs as much as loading the store. If the
-  /// context cannot read the newest state, its next fetch from this store throws an error with the
-  /// reason as `cause`. Error 134100 says that the writer has changed the model, and that a
-  /// container with that model can read the store. While the newest state cannot be read, the first
-  /// fetch of every `perform` and of every new context throws. Later fetches read the earlier
-  /// state. The context tries again each time it is to advance.
+  /// Another process may write to the store at the same time. New contexts show its saves. An
+  /// existing context advances to the newest state at the start of each `perform`, and in
+  /// `rollback()`, `reset()`, `refreshAllObjects()` and `refresh(_:mergeChanges:)`. Each advance
+  /// reads a few files. If the store has newer saves, the advance costs as much as loading the
+  /// store. If the context cannot read the newest state, its next fetch from this store throws an
+  /// error with the reason as `cause`. Error 134100 says that the writer has changed the model, and
+  /// that a container with that model can read the store. While the newest state cannot be read,
+  /// the first fetch of every `perform` and of every new context throws. Later fetches read the
+  /// earlier state. The context tries again at each later advance.
   public var isReadOnly: Bool
   /// The durability of a save when it returns.
   public var durability: Durability
   /// The configuration of the model whose entities the store contains; nil for all entities.
   ///
   /// Objects of other entities cannot be inserted or fetched, unless another store of the container
-  /// has them. The destination of each relationship must be in the configuration too. A store that
-  /// was created with a configuration accepts a larger one, or all entities, but no smaller one.
+  /// contains these entities. The destination of each relationship must be in the configuration
+  /// too. A store that was created with a configuration accepts a larger one, or all entities, but
+  /// no smaller one.
   public var configuration: String?
   /// Whether loading the store creates missing folders above it. They are durable before the store
   /// is created. False by default, because a missing folder is often a wrong path.
@@ -92,7 +93,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// A store in memory, for tests and scratch work.
   public static let inMemory = PersistentStoreDescription(location: .memory)
 
-  /// The store `name.perdure` in the program's default directory. Loading it creates the folder.
+  /// The store `name.perdure` in the program's default directory. Loading the store creates missing
+  /// folders.
   ///
   /// - Parameters:
   ///   - name: A name without slashes.

@@ -7,7 +7,7 @@ final class JoinedView: StoreView {
   let places: JoinedPlaces
   /// The joined schema of the views.
   let schema: StoreSchema
-  /// The sum of the sequences of the stores.
+  /// The sum of the sequence numbers of the stores.
   let sequence: UInt64
   var countsCommits: Bool { false }
 
@@ -24,7 +24,8 @@ final class JoinedView: StoreView {
     for view in views { try view.checkIsOpen() }
   }
 
-  /// The view that contains an object, and the object's reference in that view.
+  /// The view that contains an object, and the object's reference in that view; nil if no store has
+  /// the entity.
   private func part(_ reference: ObjectReference) -> (view: any StoreView, reference: ObjectReference)? {
     places.storeOrdinal(ofEntity: reference.entityNumber).map { place in
       (views[place], reference.lowered(by: places.offsets[place].entity))
@@ -180,7 +181,7 @@ final class JoinedView: StoreView {
       under: owner.lowered(by: offset.entity), in: index.lowered(by: offset), to: &found)
   }
 
-  /// Makes one request if all owners are in the store of the index.
+  /// Makes one request if all owners are in the store of the index; otherwise one for each owner.
   func appendReferences(
     _ request: RelationshipRequest, to found: inout [ObjectReference], ends: inout [Int],
     rows: (ObjectReference, StoredRow) throws -> Void

@@ -17,15 +17,15 @@ extension LogPersistentStore {
 
   /// Whether a commit that failed may be in the log.
   ///
-  /// `.poisoned` has two causes: an earlier failure, after which the store refuses commits before
-  /// it writes, or a failed sync of this commit. If the sequence number is unchanged, this commit
-  /// was not written.
+  /// `.poisoned` has two causes: a failed sync of this commit, or an earlier failure. After an
+  /// earlier failure, the store refuses each commit before it writes anything. If the sequence
+  /// number is unchanged, this commit was not written.
   private func isUncertain(_ error: StoreError, _ change: StoreChange) -> Bool {
     error.code == .io || error.code == .poisoned && view().sequence != change.view.sequence
   }
 
   /// Commits only the preconditions of a change. So the engine checks them, and also that the store
-  /// is open and writable.
+  /// is open and writable. Then checks the uniqueness of the change's rows in the newest view.
   package func check(_ change: StoreChange) throws {
     if !uncheckableConstraints.isEmpty { try checkUniquenessIsCheckable(change) }
     var conditions = StoreChange(view: change.view, schema: schema, durability: .relaxed)
@@ -60,7 +60,7 @@ extension LogPersistentStore {
     }
   }
 
-  /// Throws if the uniqueness of a row cannot be checked (LS3).
+  /// Throws if the uniqueness of a row in the change cannot be checked (LS3).
   private func checkUniquenessIsCheckable(_ change: StoreChange) throws(StoreError) {
     for reference in change.puts.references {
       guard let constraint = uncheckableConstraints[reference.entityNumber] else { continue }
@@ -122,7 +122,8 @@ extension StoreLink {
 }
 
 extension KeyRange {
-  /// Converts a range of sources to link keys. A link key is the source followed by the target.
+  /// Converts a range of link sources to a range of link keys. A link key is the source followed by
+  /// the target.
   fileprivate var inLinks: PerdureLog.KeyRange {
     if upper == lower + [0] { return .prefix(lower) }
     return inLog

@@ -1,8 +1,9 @@
 // Reads a row in place.
 //
-// Making a view checks the row once. After that, fields are read without checks of bounds, because
-// RL2 (RowLayout.swift) holds and every offset of the field table is inside the fixed parts. A view
-// is a few words on the stack. It borrows the bytes and the layouts, and must not outlive them.
+// The creation of a view checks the row once. After that, fields are read without checks of bounds,
+// because RL2 (RowLayout.swift) holds and every offset of the field table is inside the fixed
+// parts. A view is three machine words. It borrows the bytes and the layouts, and must not outlive
+// them.
 
 package import PerdurePredicates
 
@@ -155,7 +156,7 @@ extension RowError: CustomStringConvertible {
     DecimalParts(stored: base + Int(field.offset))
   }
 
-  /// The bytes of a string, URL or data; empty when it is not present.
+  /// The bytes of a string, URL or data; empty if there is no value.
   @inlinable @inline(__always)
   package func bytes(_ field: RowField) -> UnsafeRawBufferPointer {
     let end = UInt32(littleEndian: load(field, UInt32.self))
@@ -171,12 +172,12 @@ extension RowError: CustomStringConvertible {
   /// A present string.
   package func text(_ field: RowField) -> String { String(decoding: bytes(field), as: UTF8.self) }
 
-  // This function calls no code of the program, so an inlined read needs no retain around it. It
-  // takes two pointers instead of a view, because this needs less code at each call.
+  // This function releases no object, so an inlined read needs no retain around the call. It takes
+  // two pointers instead of a view, because each call then needs less code.
   /// The present string of a field of a checked row.
   @_effects(releasenone) @usableFromInline @inline(never)
   static func text(of row: UnsafeRawPointer, _ field: UnsafePointer<RowField>) -> String {
-    // Only copying a row uses its length.
+    // A length is needed only to copy a row, so 0 is enough here.
     RowView(base: row, count: 0, fields: field).text(field.pointee)
   }
 
@@ -194,7 +195,8 @@ extension RowError: CustomStringConvertible {
     return prefix.load(as: UnsafePointer<Value>.self)[slot]
   }
 
-  /// The value of a slot; `.null` if it has none.
+  /// The value of a slot; `.null` if the row has no value. If the layout of the row does not have
+  /// the slot, returns the stand-in.
   package func value(_ slot: Int) -> Value {
     let field = fields[slot]
     if field.kind == .absent { return standIn(slot) }

@@ -12,7 +12,8 @@ package import PerdurePredicates
 package enum RowInput {
   /// A value of the property's type, or `.null`.
   case value(Value)
-  /// The same property of an older row; its stand-in if the layout of that row does not have it.
+  /// The same property of an older row; the property's stand-in if the layout of that row does not
+  /// have the property.
   case copied
 }
 
@@ -202,11 +203,11 @@ private struct RowDraft {
 }
 
 extension Value {
-  /// Converts this value to the form of a field kind; nil if the kind cannot represent it exactly.
+  /// Converts this value to the form of a field kind; nil if the value cannot be converted.
   ///
-  /// Whole numbers and truth values are converted into each other if nothing is lost. Between
-  /// decimals and doubles or floats, other numbers are not converted. Exception: a double that
-  /// becomes a float may lose precision.
+  /// A value of the same kind is not changed. A double is rounded to a float. A string becomes a
+  /// URL if it is one. Of all other values, only whole numbers and truth values are converted, and
+  /// only exactly.
   package func stored(as kind: FieldKind) -> Value? {
     switch (kind, self) {
     case (_, .null), (.bool, .bool), (.int64, .integer), (.double, .double), (.date, .date), (.uuid, .uuid),

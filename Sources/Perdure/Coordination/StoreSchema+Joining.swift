@@ -1,5 +1,5 @@
-// Joins the schemas of several stores. The numbers of each store begin after those of the previous
-// one.
+// Joins the schemas of several stores. The numbers of the entities, properties and indexes of each
+// store begin after those of the previous store.
 
 internal import PerdureFileIO
 internal import PerdurePredicates
@@ -10,7 +10,7 @@ struct StoreOffset: Hashable, Sendable {
   var property: UInt32 = 0
   var index = 0
 
-  /// The offset of the store after one with this schema; nil if the numbers would overflow.
+  /// The offset of the store after one with this schema; nil if a number overflows.
   func after(_ schema: StoreSchema) -> StoreOffset? {
     guard let count = UInt16(exactly: schema.entities.count) else { return nil }
     let entities = entity.addingReportingOverflow(count)
@@ -25,8 +25,8 @@ struct StoreOffset: Hashable, Sendable {
 extension StoreSchema {
   /// Joins the schemas of several stores.
   ///
-  /// - Parameter order: The positions of the stores. If several entities have the same name, the
-  ///   name refers to the first of them in this order.
+  /// - Parameter order: The positions of the stores in `parts`. If several entities have the same
+  ///   name, the name refers to the first of them in this order.
   static func joined(_ parts: [StoreSchema], _ offsets: [StoreOffset], order: [Int]) -> StoreSchema {
     StoreSchema(
       entities: order.flatMap { place in

@@ -1,8 +1,8 @@
 // The schema of a store: the columns of each entity, and the indexes.
 //
 // A store schema is a pure function of the stored model (`StoreSchema+Model.swift`). Code that
-// reads or writes rows depends only on it: properties are slots, entities are numbers,
-// relationships are columns or index ranges.
+// reads or writes rows depends only on the store schema: properties are slots, entities are
+// numbers, relationships are columns or index ranges.
 //
 // All relationships that are not columns are read in the same way: by the entries of an index whose
 // key is the owner's reference. The references of these entries are the objects at the other end.
@@ -77,13 +77,13 @@ package struct IndexDefinition: Hashable, Sendable {
   /// The concrete entities of the rows, link sources or owners from which the index is made,
   /// ascending.
   package let entities: [UInt16]
-  /// The condition that rows with entries satisfy; nil if all rows have entries.
+  /// The condition that a row must satisfy to have an entry; nil if the index is not partial.
   package let condition: IndexCondition?
   /// Whether its keys contain references that only the store can decode. No fetch uses such an
   /// index.
   package let isHidden: Bool
-  /// The values that reads of older rows return for properties of the keys that were added later,
-  /// as text: "p7 = 5".
+  /// For properties of the keys that were added after some rows were written: the values that reads
+  /// of these rows return, as text: "p7 = 5".
   package let standIns: [String]
 
   package init(
@@ -98,11 +98,11 @@ package struct IndexDefinition: Hashable, Sendable {
     self.standIns = standIns
   }
 
-  /// Whether the index has all objects of these entities, and can be used by fetches.
+  /// Whether fetches can use the index, and the entities of the index include these entities.
   func serves(_ concrete: [UInt16]) -> Bool { !isHidden && concrete.allSatisfy(entities.contains) }
 
-  /// Stores may cut keys to this length. Values that differ only after it are equal in a unique
-  /// index, and have no particular order.
+  /// Stores may cut keys to this length. Values that differ only after this length are equal in a
+  /// unique index, and have no particular order.
   package static let keyLengthMax = 65_000
 
   /// The components of the key, for indexes of attributes.

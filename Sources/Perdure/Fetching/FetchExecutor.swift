@@ -3,11 +3,12 @@
 //   1. The access path produces candidates, with rows if it reads them anyway. The rows of index
 //      candidates are read in batches, in the fastest order, and passed on in the order of the
 //      index.
-//   2. The program filters candidates. If candidates are in order, the executor stops at the end of
-//      the window.
+//   2. The compiled predicate (`program`) filters candidates. If candidates are in order, the
+//      executor stops at the end of the window.
 //   3. Other results are sorted, and then the window is cut.
 //
-// The view may be a `LayeredView` with unsaved changes. The executor does not distinguish it.
+// The view may be a `LayeredView` with unsaved changes. The executor reads both kinds of view in
+// the same way.
 
 package import PerdurePredicates
 
@@ -48,7 +49,7 @@ package struct FetchExecutor {
       plan.residual, schema: fetch.schema, entity: fetch.entity, now: fetch.now)
   }
 
-  /// Passes the objects to `body` in order, with their rows, until it returns false.
+  /// Passes the objects to `body` in order, with their rows, until `body` returns false.
   ///
   /// - Parameter needsRows: Whether rows are also passed if they are not needed to find the
   ///   objects.
@@ -74,7 +75,8 @@ package struct FetchExecutor {
     return references
   }
 
-  /// The number of objects. Reads no rows if counts of rows or index entries give the number.
+  /// The number of objects in the window. Reads no rows if counts of rows or index entries give the
+  /// number.
   package func count() throws -> Int {
     var total = 0
     if program.acceptsAll, !plan.filtersEntities, !plan.mayRepeat, let known = try knownCount() {
@@ -163,7 +165,8 @@ package struct FetchExecutor {
     let isComplete = try visitMatches(needsRows: true, candidatesMax: candidatesMax) { found in
       guard let stored = found.row else { return true }
       let row = try graph.check(stored, found.reference)
-      // In a large result, most objects sort after all kept objects. These need no complete key.
+      // In a large result, most objects sort after all objects in a full buffer. These need no
+      // complete key.
       if let front = keys.front(row), end == .max, buffer.isBehindAll(front) { return !leadsOrder }
       key.bytes.removeAll(keepingCapacity: true)
       let firstLength = try keys.append(row, found.reference, &key)
@@ -177,7 +180,8 @@ package struct FetchExecutor {
     return isComplete
   }
 
-  /// Index keys have a maximum length, but always contain this many bytes of their first component.
+  /// An index key has a maximum length. It always contains at least this many bytes of its first
+  /// component, or the whole component.
   private static let leadLengthMax = 256
 
   private func window(_ all: [KeptObject]) -> ArraySlice<KeptObject> {

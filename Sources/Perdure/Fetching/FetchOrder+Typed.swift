@@ -25,7 +25,8 @@ extension FetchOrder {
   ///   - isAscending: Whether the least values come first.
   ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
-  ///   - value: Runs once, on a stand-in for the object.
+  ///   - value: Runs once, on a stand-in for the object. An expression that is not a path of
+  ///     properties stops the program.
   public init<Root: QueryableObject, V>(
     _ root: Root.Type, ascending isAscending: Bool = true, file: StaticString = #fileID, line: UInt = #line,
     by value: (EntityRef<Root>) -> PropertyRef<V>

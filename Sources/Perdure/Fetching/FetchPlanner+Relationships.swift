@@ -91,8 +91,8 @@ extension FetchPlanner {
       words: { "count index on \(name): \(counted(ranges.count, "range"))" })
   }
 
-  /// Bounds of a whole number as ranges of keys in a count index; nil if they include zero, which
-  /// has no entry.
+  /// Bounds of a whole number as ranges of keys in a count index; nil if a range begins below 1: a
+  /// count of zero has no entry.
   private static func countRanges(_ bounds: SearchBounds) -> [KeyRange]? {
     var one = OrderedKey()
     one.append(.integer(1), as: .int64)

@@ -25,7 +25,8 @@ extension EntityStorage {
   }
 
   /// The column of a property. If the property is derived as a function of a text of the object,
-  /// the column is that function of the text.
+  /// the column is that function of the text. Nil for any other derived attribute except a count,
+  /// and for a relationship outside of the row.
   func column(ofSlot slot: Int) -> (column: IndexColumn, kind: FieldKind)? {
     switch properties[slot].form {
     case .attribute(let kind): return (IndexColumn(slot: slot), kind)

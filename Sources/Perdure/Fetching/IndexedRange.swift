@@ -1,16 +1,16 @@
 // Finds objects by one range of one index, for example by `email == "ann@acme.com"`, `salary >= 10
 // AND salary < 20` or `name BEGINSWITH "an"`. Most fetches of programs have this form, and making a
-// plan would cost more than the fetch. So the range is derived from the request without a plan.
+// plan costs more than such a fetch. So the range is derived from the request without a plan.
 //
-//   U1. The range is the one that the planner would choose: the same index and bounds, no order and
-//       no residual. The residual of a prefix is the exception: keys suffice to check it
-//       (TextPrefix.swift). So the objects and their order are the same, and `explain` describes
+//   U1. The range is the one that the planner chooses for this request: the same index and bounds,
+//       no order and no residual. The residual of a prefix is the exception: keys suffice to check
+//       it (TextPrefix.swift). So the objects and their order are the same, and `explain` describes
 //       them correctly.
 //   U2. Any other request, including an invalid one, is planned as usual.
 //   U3. The planner counts the entries of a range, and uses the range if a scan costs more.
-//       `IndexedRange` reads the entries without counting them first. If it finds more than the
-//       planner would accept, or more than `entriesMax`, the planner runs after all. A key of a
-//       unique index has no limit.
+//       `IndexedRange` reads the entries without counting them first. If it finds more entries than
+//       the planner accepts, or more than `entriesMax`, the planner runs after all. For a key of a
+//       unique index, there is no limit.
 
 internal import PerdurePredicates
 

@@ -1,10 +1,10 @@
 // Ids in predicates. A predicate is independent of stores, so it contains ids and objects as text.
 // A fetch replaces the text by references before the planner runs.
 //
-// An id of another store equals no object. As a single operand it is an error, because the
-// comparison could never hold. In a list it is allowed, because lists often come from data. It is
-// also allowed as an operand of `!=`, which then holds for every object. In both cases it becomes a
-// reference that no object has.
+// An id of another store equals no object. As a single operand, such an id is an error, because the
+// comparison is false for every object. A list may contain such ids, because lists often come from
+// data. An operand of `!=` may also be such an id, and is then true for every object. In both cases
+// the id becomes a reference that no object has.
 
 internal import PerdurePredicates
 
@@ -12,8 +12,8 @@ extension GraphSchema {
   /// The predicate with references of this store instead of ids.
   ///
   /// - Parameter asked: The entity that is fetched.
-  /// - Throws: `FetchError` for an id of another store, unless it is in a list or an operand of
-  ///   `!=`.
+  /// - Throws: `FetchError` for a text that is not an id. Also for an id of another store, unless
+  ///   it is in a list or an operand of `!=`.
   func resolvingObjectIDs(
     in predicate: FetchPredicate, asked: UInt16
   ) throws(FetchError) -> FetchPredicate {
@@ -26,9 +26,9 @@ extension GraphSchema {
     return resolved
   }
 
-  /// The reference to compare with in a fetch of one store. No object of this store can refer to an
-  /// object of another store. For such an object, the result has the same entity in this store, and
-  /// an id that no object has.
+  /// The reference to compare with in a fetch of one store. No object of the fetched store can
+  /// refer to an object of another store. For an object of another store, the result has the same
+  /// entity in the fetched store and the id 0, which no object has.
   private func meant(_ reference: ObjectReference, place asked: Int) -> ObjectReference {
     guard place(ofEntity: reference.entityNumber) != asked,
       let same = shapes(named: shape(of: reference).name)
@@ -93,7 +93,7 @@ private struct ObjectIDResolution {
 }
 
 extension FetchPredicate {
-  /// The predicate with other references.
+  /// The predicate after `map` has replaced every reference.
   fileprivate func mapReferences(_ map: (ObjectReference) -> ObjectReference) -> FetchPredicate {
     mapChildren(predicate: { $0.mapReferences(map) }, expression: { $0.mapReferences(map) })
   }

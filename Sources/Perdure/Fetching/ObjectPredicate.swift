@@ -1,12 +1,12 @@
 // Evaluates predicates for objects that a program has. The predicate gets the same checks and
-// transformations as in a fetch. It reads the values that the object's context shows. So the
-// predicate holds for an object exactly if a fetch would return the object.
+// transformations as in a fetch. The evaluation reads the values that the object's context shows.
+// So the predicate is true for an object exactly if a fetch returns the object.
 
 public import PerdurePredicates
 
 extension FetchPredicate {
   /// Whether the predicate holds for an object, including its unsaved changes. It holds exactly if
-  /// a fetch of the object's entity with this predicate would return the object.
+  /// a fetch of the object's entity with this predicate returns the object.
   ///
   ///     let predicate = try FetchPredicate(format: "salary > 1000")
   ///     let isRich = try predicate.evaluate(with: worker)
@@ -30,8 +30,9 @@ extension FetchPredicate {
 }
 
 extension Sequence where Element: ManagedObject {
-  /// The objects for which a predicate holds, in the same order. Objects that the next save deletes
-  /// are left out. The objects may be of several entities and contexts.
+  /// The objects for which a predicate holds, in the same order. Objects that the next save
+  /// deletes, or that another context has removed, are left out. The objects may be of several
+  /// entities and contexts.
   ///
   ///     let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
   ///

@@ -1,5 +1,6 @@
 // Rejects order comparisons of values without an order: the bytes of transformable attributes. Such
-// values can be tested only for equality and for nil, also at the end of a path.
+// values can be tested only for equality and for nil. This also applies to values at the end of a
+// path.
 
 internal import PerdurePredicates
 
@@ -65,7 +66,8 @@ extension PredicateCheck {
     return false
   }
 
-  /// Checks the predicate of a subquery. Its variable has the elements of a collection as values.
+  /// Checks the predicate of a subquery. The values of its variable are the elements of
+  /// `collection`.
   mutating func check(
     _ predicate: FetchPredicate, where variable: String, isIn collection: FetchExpression, _ type: PathType,
     _ variables: [String: PathType]

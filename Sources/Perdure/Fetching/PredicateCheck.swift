@@ -1,6 +1,6 @@
-// Checks whether a predicate fits an entity before it runs. Every key must exist, every variable
-// must be bound, and every operator must accept its operands. No comparison may be false for every
-// row because of the types of its operands.
+// Checks whether a predicate fits an entity before the predicate is evaluated. Every key must
+// exist, every variable must be bound, and every operator must accept its operands. No comparison
+// may be false for every row because of the types of its operands.
 
 internal import PerdurePredicates
 
@@ -90,8 +90,8 @@ struct PredicateCheck {
       key: "$\(name)")
   }
 
-  /// The error of a path from a constant. The constant replaced a variable. It is an object that
-  /// lacks the property, or is not an object of the context.
+  /// The error of a path from a constant. The constant replaced a variable. It is an object without
+  /// the property, or a value that is not an object of the context.
   private func noProperties(_ value: Value, _ path: PropertyPath) -> FetchError {
     let name = path.names[0]
     if case .reference(let reference) = value, Int(reference.entityNumber) < schema.entities.count,

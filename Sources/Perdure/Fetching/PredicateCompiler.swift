@@ -37,8 +37,8 @@ struct PredicateCompiler {
     return compiler.builder.program(start: start)
   }
 
-  /// Adds the clauses of a predicate, and returns the first of them. They continue at `whenTrue` or
-  /// at `whenFalse`.
+  /// Adds the clauses of a predicate. They continue at `whenTrue` or at `whenFalse`. Returns the
+  /// position of the clause at which the evaluation begins.
   mutating func emit(_ predicate: FetchPredicate, _ whenTrue: Int32, _ whenFalse: Int32) -> Int32 {
     switch predicate {
     case .true: return whenTrue
@@ -136,15 +136,15 @@ struct Question {
       .comparison(FetchComparison(.evaluatedObject, op, .constant(value), options: options)), now: now)
   }
 
-  /// The answer for a value; false if the comparison is an error.
+  /// Whether the comparison is true for a value on its left side; false if the evaluation throws.
   func holds(_ value: Value) -> Bool {
     (try? evaluator().evaluate(with: value)) ?? false
   }
 }
 
 extension FetchPredicate {
-  /// The predicate of a subquery, with the evaluated object instead of its variable; nil if it
-  /// refers to anything else.
+  /// The predicate of a subquery, with the evaluated object instead of its variable; nil if one of
+  /// its expressions cannot be converted.
   func replacingVariable(_ variable: String) -> FetchPredicate? {
     switch self {
     case .true, .false: return self
@@ -167,8 +167,9 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// The expression with the evaluated object instead of the variable. Nil unless it consists of
-  /// constants and paths from the variable.
+  /// The expression with the evaluated object instead of the variable. Nil if the expression is not
+  /// a constant, the variable, a path from the variable, or a path from a nested subquery whose
+  /// predicate uses only its own variable.
   func replacingVariable(_ variable: String) -> FetchExpression? {
     switch self {
     case .constant: self

@@ -1,4 +1,4 @@
-// Comparisons of decimals with floating-point numbers. Without them, Swift would convert the
+// Comparisons of decimals with floating-point numbers. Without these operators, Swift converts the
 // literal in `$0.price == 3.133` to a Double and then to a Decimal. The result is another number.
 // In a predicate, a Double represents the shortest decimal that converts to it. This decimal has
 // the digits of the literal.

@@ -1,10 +1,10 @@
 // A predicate, compiled to run on rows.
 //
-// A program is an array of clauses in raw memory. Each clause tests the row and has one next clause
-// for each result. AND, OR and NOT are expressed only by these targets, so evaluation stops at the
-// first clause that decides the result. Clauses contain no references. So a run retains no objects,
-// allocates no memory and makes no dynamic calls. Clauses that read other rows, count entries or
-// call the reference evaluator (`PredicateEvaluator`) are exceptions.
+// A program is an array of clauses in raw memory. Each clause tests the row and has a target for
+// each result: the next clause, or the end. AND, OR and NOT are expressed only by these targets, so
+// evaluation stops at the first clause that decides the result. Clauses contain no references. So a
+// run retains no objects, allocates no memory and makes no dynamic calls. Clauses that read other
+// rows, count entries or call the reference evaluator (`PredicateEvaluator`) are exceptions.
 //
 // Invariants:
 //   PG1. Targets of a clause are `accept`, `reject` or clauses with smaller positions, so every run
@@ -19,14 +19,14 @@ internal import PerdurePredicates
 
 struct Clause {
   enum Op: UInt8 {
-    /// Whether the word of a fixed-size field is in low...low + span.
+    /// Whether the word of a fixed-size field (`WordDomain`) is in low...low + span.
     case word
     /// Whether the word of a fixed-size field is in a sorted list.
     case wordList
     /// Whether the field has a value.
     case present
     /// Whether a text field has this relation to a constant. If both are ASCII, their bytes are
-    /// compared.
+    /// compared, except for `textLike`.
     case textEqual, textPrefix, textSuffix, textPart, textLike
     /// Whether the object's reference is in low...low + span.
     case selfWord

@@ -10,36 +10,38 @@ public import PerdureModel
 ///       @Relationship(inverse: "members") var projects: ToMany<Project>
 ///     }
 ///
-/// The type of a variable decides its kind. A type of `AttributeValue`, optional or not, is an
-/// attribute. An optional managed object is a to-one relationship. `ToMany` is a to-many
-/// relationship, for which functions `addToX` and `removeFromX` are generated as well. An initial
-/// value is the attribute's default. It is computed once, when the model is made. Exceptions are
-/// `Date()` and `UUID()` (`DefaultValue.now`, `.newUUID`). They are made for each inserted object;
-/// in transient attributes, when they are first read. An attribute that is not optional and has no
-/// default must be set before the object is saved. Until then, it reads as the `zeroValue` of its
-/// type. Computed, static, lazy and `@Transient` variables are ignored.
+/// The type of a variable decides its kind. A variable whose type conforms to `AttributeValue`,
+/// optional or not, is an attribute. A variable whose type is an optional managed object is a
+/// to-one relationship. A `ToMany` variable is a to-many relationship; the macro also generates the
+/// functions `addToX` and `removeFromX` for it. An initial value is the attribute's default. It is
+/// computed once, when the model is made. Exceptions are `Date()` and `UUID()` (`DefaultValue.now`,
+/// `.newUUID`). They are made for each inserted object; in transient attributes, when they are
+/// first read. An attribute that is not optional and has no default must be set before the object
+/// is saved. Until then, it reads as the `zeroValue` of its type. Computed, static, lazy and
+/// `@Transient` variables are ignored.
 ///
 /// `init(context:)` inserts an object. A second initializer also has a parameter for each property
-/// that its body declares, in the order of the declarations: `Worker(context: c, email: "a")`. Only
-/// required properties without an initial value must be given. Derived, transient and inherited
-/// properties are not parameters, and neither are properties that are less visible than the class.
-/// A class with its own initializer whose first label is `context` gets no second one.
+/// that the body of the class declares, in the order of the declarations: `Worker(context: c,
+/// email: "a")`. Only required properties without an initial value must be given. Derived,
+/// transient and inherited properties are not parameters, and neither are properties that are less
+/// visible than the class. A class with its own initializer whose first label is `context` gets no
+/// second one.
 ///
 /// Examples of an object's hooks are `awakeFromInsert()`, `willSave()` and `validateForInsert()`.
-/// They are called only if the class or one of its superclasses overrides them in its body. Other
-/// hooks cost nothing. `validateValue(_:forKey:)` is also a hook. A function in the body that is
-/// named after a property, such as `func validateAge(_ age: Int) throws`, validates it at a save;
-/// see `ManagedObject.validateValue(_:forKey:)`.
+/// They are called only if the class or one of its superclasses overrides them in its body. A hook
+/// that is not overridden costs nothing. `validateValue(_:forKey:)` is also a hook. A function in
+/// the body that is named after a property, such as `func validateAge(_ age: Int) throws`,
+/// validates it at a save; see `ManagedObject.validateValue(_:forKey:)`.
 ///
 /// The macro warns about properties whose names are words of the predicate language, such as `no`
 /// or `null`. In format strings they are written with a `#`, as in `#no`.
 ///
 /// A to-one relationship may be declared without a question mark (`var order: Order`). Then a save
-/// without an object throws 1570. Before it is set, and after a delete rule of this context has
-/// cleared it, the variable reads as a deleted object without values. If another context has
-/// removed the object, the variable reads as that object with its last values, or as a deleted
-/// object without values. If either end can be deleted, declare the variable optional. Add
-/// `@Relationship(optional: false)` if a save must require an object.
+/// throws error 1570 if the relationship has no object. Before the variable is set, and after a
+/// delete rule of this context has cleared it, the variable reads as a deleted object without
+/// values. If another context has removed the object, the variable reads as that object with its
+/// last values, or as a deleted object without values. If either end can be deleted, declare the
+/// variable optional. Add `@Relationship(optional: false)` if a save must still require an object.
 ///
 /// - Parameters:
 ///   - name: The entity's name; by default the class's name.
@@ -82,8 +84,8 @@ public macro Managed() = #externalMacro(module: "PerdureMacroPlugin", type: "Man
 ///       @Attribute(.indexed, derived: "members.@count") private(set) var memberCount: Int
 ///     }
 ///
-/// On a computed variable with a getter and a setter, the marker makes these the accessors of the
-/// attribute. They reach the stored value by a generated variable, here `primitiveTitle`:
+/// On a computed variable, `@Attribute` makes the getter and the setter the accessors of the
+/// attribute. They access the stored value through a generated variable, here `primitiveTitle`:
 ///
 ///     @Attribute(.length(1...80)) var title: String? {
 ///       get { primitiveTitle }
@@ -94,17 +96,18 @@ public macro Managed() = #externalMacro(module: "PerdureMacroPlugin", type: "Man
 ///       }
 ///     }
 ///
-/// Without the two calls, a change of the stored value is not saved by itself; see
-/// `ManagedObject.setPrimitiveValue(_:forKey:)`. `value(forKey:)` and `setValue(_:forKey:)` call
-/// the accessors. Fetches, rules and saves use the stored value.
+/// Without the two calls, a save writes a changed stored value only together with another change of
+/// the object; see `ManagedObject.setPrimitiveValue(_:forKey:)`. `value(forKey:)` and
+/// `setValue(_:forKey:)` call the accessors. Fetches, rules and saves use the stored value.
 ///
-/// With an index, comparisons, ranges, prefixes of text and sorting by the attribute take O(log n)
-/// instead of reading every object. Each saved object needs an index entry. A unique attribute has
-/// an additional index.
+/// With an index, a fetch finds values, ranges and prefixes of text in O(log n), and sorts by the
+/// attribute without reading every object. Each saved object needs an index entry. A unique
+/// attribute has an additional index.
 ///
 /// - Parameters:
-///   - options: Whether the attribute is unique or indexed, and the rules that a save checks (see
-///     `ValidationRule`). Objects without a value never violate uniqueness or a rule.
+///   - options: The options of the attribute, for example `.unique`, `.indexed` and the rules that
+///     a save checks (see `ValidationRule`). Objects without a value never violate uniqueness or a
+///     rule.
 ///   - derived: The derivation of the value from other properties, for example `"packages.@count"`.
 ///     The variable cannot be set.
 ///   - originalName: The attribute's name in an earlier version of the model. It is stored for
@@ -133,7 +136,7 @@ public macro Attribute(_ options: AttributeOption..., derived: String? = nil, or
 ///   - deleteRule: The effect on the objects at the other end when an object is deleted.
 ///   - optional: Whether an object may be saved without an object at the other end.
 ///   - minCount: The minimum number of objects at the other end of a to-many relationship that is
-///     not empty. For a to-one relationship it is 0 or 1. Model files contain it, but validation
+///     not empty. For a to-one relationship, it is 0 or 1: model files contain it, but validation
 ///     ignores it.
 ///   - maxCount: The maximum number; 0 means no limit. It cannot be 1: declare a to-one
 ///     relationship instead.
@@ -152,9 +155,9 @@ public macro Relationship(
   versionHashModifier: String? = nil
 ) = #externalMacro(module: "PerdureMacroPlugin", type: "MarkerMacro")
 
-/// Excludes a variable of an `@Entity` class from the entity. Swift stores it, and no save writes
-/// it. The context does not track it. Use `@Attribute(.transient)` for values that are not stored
-/// but take part in validation and rollback.
+/// Excludes a variable of an `@Entity` class from the entity. It is an ordinary stored variable: no
+/// save writes it, and the context does not track it. Use `@Attribute(.transient)` for values that
+/// are not stored but take part in validation and rollback.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "PerdureMacroPlugin", type: "MarkerMacro")
 
@@ -163,9 +166,9 @@ public macro Transient() = #externalMacro(module: "PerdureMacroPlugin", type: "M
 ///
 /// An initial value is the element's default. `Date()` and `UUID()` are made for each inserted
 /// object. Any other value is computed whenever the elements are requested. It must be the same
-/// each time, or the model would differ at each start. The same applies to initial values of whole
-/// composites. In `var stay: Stay = Stay()`, the macro cannot see the result of `Stay()`. So a
-/// variable whose struct contains `Date()` or `UUID()` is declared without an initial value.
+/// each time. Otherwise, the model differs at each start. The same applies to initial values of
+/// whole composites. In `var stay: Stay = Stay()`, the macro cannot see the result of `Stay()`. So
+/// a variable whose struct contains `Date()` or `UUID()` is declared without an initial value.
 ///
 /// Rules belong to the elements (`@Attribute(.length(1...80)) var street: String?`). The entity
 /// declares uniqueness and indexes with the path (`@Entity(indexes: [["address.street"]])`).
@@ -187,7 +190,7 @@ public enum AttributeOption: Sendable, Hashable {
   /// the value. In the comparisons of a fetch, an absent value is not equal to zero.
   case optional
   /// An object without a value cannot be saved, although the variable is optional: `var name:
-  /// String?`. The variable reads as nil until it is set. A save without a value throws 1570.
+  /// String?`. The variable reads as nil until it is set. A save without a value throws error 1570.
   case required
   /// Values are not stored: they exist with the object in its context. The variable may have any
   /// type. A type that is not an `AttributeValue` must be optional or have an initial value, which
@@ -201,15 +204,15 @@ public enum AttributeOption: Sendable, Hashable {
   /// object that outlives its context has the defaults.
   case transient
   /// The variable has a `CompositeAttributeValue` type, optional or not. Its initial value supplies
-  /// the initial values of all its elements. Without an initial value, it begins as nil, or with
-  /// the elements' own values if it is not optional. A variable that begins as nil has no defaults.
-  /// Setting one element by name then leaves the others without a value, even those with an initial
-  /// value in the struct. Rules belong to the elements.
+  /// the initial values of all its elements. Without an initial value, an optional variable begins
+  /// as nil, and any other variable begins with the initial values of its elements. A variable that
+  /// begins as nil has no defaults. Setting one element by name then leaves the others without a
+  /// value, even those with an initial value in the struct. Rules belong to the elements.
   case composite
   /// An optional composite begins with the initial values of its elements, instead of as nil. An
   /// element without an initial value has no value. Unlike an initial value, such as `= Address()`,
   /// the option works with every struct, and makes `Date()` and `UUID()` for each object. An
-  /// optional composite that is an element of another one can have it too:
+  /// optional composite that is an element of another composite can have this option too:
   /// `@Attribute(.elementDefaults) var place: Place?`.
   case elementDefaults
   /// A `ValueTransformer` that is registered under this name converts the values to bytes and back.

@@ -13,12 +13,12 @@ public import PerdurePredicates
 ///     let rich = try context.fetch(Worker.rich(least: 1000))
 ///
 /// Each parameter of the function is a variable of the predicate, with the name that the parameter
-/// has inside the function. The compiler checks the types of values. The type of each parameter
-/// must match the operand that the predicate compares with the variable. A container rejects other
-/// types with error 134080 when it loads its stores. An optional parameter may be nil:
-/// `name == $name` then selects the objects without a name. The template has the name of the
-/// function. A container for classes adds it to its model, which checks the predicate; for a model
-/// in code, see `FetchRequestTemplate.templates(of:)`.
+/// has inside the function. The compiler checks the types of the passed values. The type of each
+/// parameter must match the operand that the predicate compares with the variable. A container
+/// rejects other types with error 134080 when it loads its stores. An optional parameter may be
+/// nil: `name == $name` then selects the objects without a name. The template has the name of the
+/// function. A container that is made from classes adds the template to its model, which checks the
+/// predicate. For a model in code, see `FetchRequestTemplate.templates(of:)`.
 ///
 /// If the variables of the predicate differ from the parameters, the program stops when the
 /// container is made.

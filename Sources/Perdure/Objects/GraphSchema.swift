@@ -37,7 +37,7 @@ final class GraphSchema: Sendable {
   let model: ManagedObjectModel
 
   /// - Parameter classes: The classes of the objects, by entity name. An entity without a class
-  ///   uses its parent's, and a root entity uses `ManagedObject`.
+  ///   uses its parent's, and a root entity without a class uses `ManagedObject`.
   /// - Parameter givenClasses: The classes that the container was given, for messages.
   /// - Throws: `PredicateEvaluationError` if the pattern of a validation rule cannot be read.
   init(
@@ -172,7 +172,7 @@ final class GraphSchema: Sendable {
     number == other || shape(numbered: number).schema.isKind(of: shape(numbered: other).schema.index)
   }
 
-  /// An entity and its subentities.
+  /// An entity and its subentities, in every store that has them.
   func kinds(of shape: EntityShape) -> [EntityShape] {
     shapes.compactMap { other in other.flatMap { $0.schema.isKind(of: shape.schema.index) ? $0 : nil } }
   }
@@ -333,7 +333,7 @@ private struct GraphSchemaBuilder {
     return all
   }
 
-  /// Finds the relationships to objects of an entity, and the indexes that guard deletions.
+  /// Finds the relationships to objects of an entity, and the indexes for `deletionGuards`.
   private func connect(_ entity: inout EntityShapeParts, _ declared: [RelationshipShape]) {
     let kinds = Set(entity.schema.lineage.map { storages[model.entities[$0].name]?.number ?? 0 })
     let arriving = declared.filter { kinds.contains($0.destination) }

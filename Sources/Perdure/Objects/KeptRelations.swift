@@ -1,9 +1,9 @@
 // Cached relationships, stored with their object.
 //
-// Without a cache, each step of a walk over a graph in memory would read the store, the unsaved
-// changes and the identity map. The result would be the same each time. So a relationship that was
-// read twice is cached. For a to-one relationship, the cache has the instance at the other end. For
-// a to-many relationship, it has the references and instances at the other end. The cache does not
+// Without a cache, each step of a walk over a graph in memory reads the store, the unsaved changes
+// and the identity map. The result is usually the same each time. So a relationship that was read
+// twice is cached. For a to-one relationship, the cache has the instance at the other end. For a
+// to-many relationship, it has the references and instances at the other end. The cache does not
 // retain the instances.
 //
 // One number decides whether all cached relationships of a context are valid:
@@ -74,7 +74,7 @@ extension UnsafeMutablePointer<ObjectHeader> {
     return kept.find(slot)
   }
 
-  /// The cached object of a to-one relationship; nil if it is not cached. Contains nil if the
+  /// The cached object of a to-one relationship; nil if it is not cached, and `.some(nil)` if the
   /// relationship has no object.
   @inlinable @inline(__always)
   func keptTarget(_ slot: Int) -> Unmanaged<ManagedObject>?? {
@@ -82,8 +82,8 @@ extension UnsafeMutablePointer<ObjectHeader> {
     return .some(entry.target.map { .fromOpaque($0) })
   }
 
-  /// The cached objects of a to-many relationship; nil if they are not cached. Contains nil if the
-  /// relationship has no objects.
+  /// The cached objects of a to-many relationship; nil if they are not cached, and `.some(nil)` if
+  /// the relationship has no objects.
   @inlinable @inline(__always)
   func keptTargets(_ slot: Int) -> Unmanaged<KeptTargets>?? {
     guard let entry = kept(slot), entry.isToMany else { return nil }

@@ -17,7 +17,8 @@ internal import PerdurePredicates
 #endif
 
 enum KeyedValue {
-  /// The value itself; nil for nil, for an empty optional in an `Any`, and for `NSNull`.
+  /// The value, unwrapped if it is an optional in an `Any`; nil for nil, for an empty optional, and
+  /// for `NSNull`.
   static func present(_ value: Any?) -> Any? {
     guard let value else { return nil }
     if let optional = value as? any AnyOptional { return present(optional.unwrapped) }
@@ -47,7 +48,7 @@ enum KeyedValue {
   }
 
   /// Casts to the Swift types of Foundation's classes. The first successful cast is used. Whole
-  /// numbers come before Double, because a Double would round them.
+  /// numbers come before Double, because a Double can round them.
   private static let swiftForms: [@Sendable (Any) -> (any PredicateArgument)?] = [
     { $0 as? Decimal }, { $0 as? Int64 }, { $0 as? UInt64 }, { $0 as? Double }, { $0 as? String },
     { $0 as? Date }, { $0 as? Data }, { $0 as? UUID }, { $0 as? URL },

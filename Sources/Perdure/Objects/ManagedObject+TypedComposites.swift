@@ -5,8 +5,8 @@
 //        for it before and after. For example, `value.part = …` changes no leaf outside of `part`.
 //        A leaf is removed with the whole composite, and with a removed composite around it.
 //        Setting a composite to equal values marks the object as updated, as for any attribute.
-//   TC2. If a type's content names an element that does not exist, the program stops. Otherwise
-//        the value would be lost silently.
+//   TC2. If a type's content names an element that does not exist, the program stops. Otherwise the
+//        value is lost without a message.
 
 internal import PerdureModel
 internal import PerdurePredicates
@@ -98,7 +98,7 @@ extension ManagedObject {
 
 extension ManagedObject {
   /// The value of a leaf from the class's variable for the composite; nil if there is no variable
-  /// for the leaf. Contains nil if the leaf has no value.
+  /// for the leaf. `.some(nil)` if the leaf has no value.
   func typedLeaf(_ slot: Int) -> Any?? {
     guard let composite = shape.schema.composites.first(where: { $0.slots.contains(slot) })
     else { return nil }

@@ -14,8 +14,8 @@ public import PerdurePredicates
 public struct ManagedObjectID: Sendable {
   let entity: EntityIdentity
   let number: UInt64
-  /// Whether the object had no row in the store when this id was requested. It is not part of the
-  /// identity: ids that differ only in this property are equal.
+  /// Whether the object had no row in the store when this id was requested. This property is not
+  /// part of the identity: ids that differ only in this property are equal.
   public let isTemporaryID: Bool
 
   init(_ entity: EntityIdentity, number: UInt64, isTemporary: Bool = false) {
@@ -74,8 +74,8 @@ public struct ManagedObjectID: Sendable {
     self.init(parts: names)
   }
 
-  /// A part of a URL, escaped. A percent sign is escaped too. Otherwise a name with a percent sign
-  /// would be read as another name.
+  /// A part of a URL, escaped. A percent sign is escaped too. Otherwise, `init(uriRepresentation:)`
+  /// reads a name with a percent sign as another name.
   private static func escaped(_ text: String) -> String {
     var escaped = ""
     for byte in text.utf8 {
@@ -130,7 +130,7 @@ extension ManagedObjectID: CustomStringConvertible {
 
 extension ManagedObjectID: Codable {
   /// Reads the text form.
-  /// - Throws: `DecodingError` for any other text.
+  /// - Throws: `DecodingError` for any other text or value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
@@ -157,10 +157,12 @@ extension ManagedObjectID: AttributeValue {
   /// save accepts it.
   public static var zeroValue: ManagedObjectID { absent }
 
-  /// The id of no object. The identifier of a store is a UUID, so no store has this one.
+  /// The id of no object. The identifier of a store is a UUID, so no store has the identifier
+  /// "none".
   static let absent = ManagedObjectID(
     EntityIdentity(storeIdentifier: "none", entityName: "none", number: 0), number: 1)
-  /// The stored value; nil for a value of another kind.
+  /// Reads the id from a stored value; nil if the value is of another kind, or if its text is not
+  /// an id.
   public init?(attributeValue: Value) {
     guard case .objectID(let text) = attributeValue else { return nil }
     self.init(uri: text)
@@ -168,6 +170,7 @@ extension ManagedObjectID: AttributeValue {
 }
 
 extension ManagedObjectID: PredicateArgument {
-  /// The identity as a value. A fetch rejects an id of another store.
+  /// The identity as a value. A fetch rejects an id of another store, except in a list and as an
+  /// operand of `!=`.
   public var predicateValue: Value { .objectID(uri) }
 }

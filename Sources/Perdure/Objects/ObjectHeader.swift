@@ -42,7 +42,7 @@ struct ObjectHeader {
   @usableFromInline var kept: UnsafeMutablePointer<KeptRelations>?
   var groupNumber: UInt32 = 0
   var groupPosition: UInt32 = 0
-  /// One less than the length of the row, which is 1 to 2³² bytes (`FormatLimits.blobLengthMax`).
+  /// The length of the row minus 1. A row has 1 to 2³² bytes (`FormatLimits.blobLengthMax`).
   @usableFromInline var lastRowOffset: UInt32 = 0
   @usableFromInline let slotCount: UInt16
   /// The state of the hooks that depend on the row (OH1 in ObjectHooks.swift).

@@ -84,7 +84,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var layerGap = LayerGap.all
   /// The members that were edited since the layer last had all changes. A member may be repeated.
   @exclusivity(unchecked) private(set) var editedMembers: [EditedMember] = []
-  /// Whether the object was noted as edited in the current event. If not, it is unchanged in it.
+  /// Whether the object was noted as edited in the current event. If not, the object is unchanged
+  /// in this event.
   @exclusivity(unchecked) private var isInEvent = false
   /// The interval of the last report to the undo recorder, and the reported slots: one bit for each
   /// slot below 63. The highest bit means all slots (ER1 in EditRecorder.swift).
@@ -143,8 +144,8 @@ final class ObjectOverlay {
       UnsafeBufferPointer(start: marks(behind: values), count: slotCount))
   }
 
-  /// Copies the changes before they change, if an operation that may be reverted is running. Called
-  /// before each change of them.
+  /// If an operation that may be reverted is running, copies the content of the overlay. Called
+  /// before each change of the content.
   @inline(__always)
   func willChange() {
     memory.pointee.copies?._withUnsafeGuaranteedRef { $0.willChange(self) }
@@ -295,7 +296,8 @@ final class ObjectOverlay {
 
   /// Changes the difference between a relationship and the links in the store.
   ///
-  /// - Parameter member: The only object at the other end that the change concerns; nil for any.
+  /// - Parameter member: The only object at the other end that the change concerns; nil if it may
+  ///   concern any of them.
   func changeDelta(
     _ slot: Int, of member: ObjectReference? = nil, _ change: (inout LinkDelta) -> Void
   ) {
@@ -339,7 +341,8 @@ final class ObjectOverlay {
     reportedState = state
   }
 
-  /// Forgets the reported state. The last report says that the object is gone, but it was restored.
+  /// Forgets the reported state. The last report says that the object is gone, but the object was
+  /// restored.
   func clearReportedState() { reportedState = nil }
 
   /// Sets the changes at the beginning of the event. An earlier overlay of the object had them.

@@ -31,7 +31,8 @@ internal import PerdurePredicates
 final class TransientValues {
   /// A value that was set.
   enum Held {
-    /// The value of an attribute with a type; null also for an attribute of undefined type.
+    /// The value of an attribute with a type. For an attribute of undefined type, always `.null`:
+    /// the attribute has no value.
     case value(Value)
     /// The value of an attribute of undefined type.
     case object(HeldObject)
@@ -103,7 +104,7 @@ extension ManagedObject {
 }
 
 extension TransientValues.Held {
-  /// The value of an attribute with a type; null for a value of any type.
+  /// The value of an attribute with a type; `.null` for an attribute of undefined type.
   var typedValue: Value {
     if case .value(let value) = self { value } else { .null }
   }
