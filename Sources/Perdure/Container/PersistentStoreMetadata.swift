@@ -11,7 +11,7 @@ public struct PersistentStoreMetadata: Sendable {
   /// The program's own data about the store; see
   /// ``PersistentContainer/setMetadata(_:forPersistentStoreAt:)``.
   public let userInfo: [String: String]
-  /// The model that the rows follow.
+  /// The stored model, with the numbers that the store has assigned.
   let stored: StoredModel
 
   init(storeIdentifier: String, stored: StoredModel, userInfo: [String: String]) {
@@ -31,7 +31,8 @@ public struct PersistentStoreMetadata: Sendable {
 }
 
 extension ManagedObjectModel {
-  /// Whether a container with this model can open a store without a migration.
+  /// Whether a container with this model can open a store without a migration. False if the model
+  /// has no such configuration.
   ///
   /// - Parameters:
   ///   - configuration: The configuration that the container opens the store with; nil for all

@@ -1,6 +1,6 @@
 // Decimal numbers as sign, mantissa and exponent. Rows and keys are encoded from this form.
 //
-// Foundation provides the parts of a decimal only through arithmetic and text. The digits are read
+// Foundation provides the digits of a decimal only through arithmetic and text. The digits are read
 // from the text of the significand, which does not depend on Foundation's private layout. This is
 // slow, but decimals are rare in keys.
 //

@@ -45,7 +45,8 @@ enum GraphRecognition {
 
   /// Checks that an open store contains a graph.
   ///
-  /// - Throws: `StoreError` with code `.notAStore` if it contains no graph; errors of reading.
+  /// - Throws: `StoreError` with code `.notAStore` if the store contains no graph. Also the errors
+  ///   of reading.
   static func check(_ store: Store) throws {
     let isGraph = try isGraph(store.keyspaces) { meta in
       try store.snapshot().value(key: StoredModelRecord.key, in: meta)

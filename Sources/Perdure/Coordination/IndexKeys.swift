@@ -75,8 +75,8 @@ package struct IndexKeys: Sendable {
     return append(keyOf: row, to: &key) ? key.bytes : nil
   }
 
-  /// Appends the key of a row. Returns false if the row has no entry; a part of a key may be
-  /// appended then.
+  /// Appends the key of a row. Returns false if the row has no entry. In that case, a part of a key
+  /// may have been appended.
   func append(keyOf row: RowView, to key: inout OrderedKey) -> Bool {
     switch shape {
     case .sums: return false

@@ -59,7 +59,7 @@ package protocol PersistentStore: AnyObject, Sendable {
   ///   `UncertainCommit` if a write or a sync failed, and the change may be visible, now or later.
   func commit(_ change: StoreChange) throws -> any StoreView
 
-  /// Checks a change as `commit` would, but does not apply it. The commit can still fail later,
+  /// Checks a change as `commit` does, but does not apply it. The commit can still fail later,
   /// because of a full disk or a commit in between.
   ///
   /// - Throws: As `commit`.

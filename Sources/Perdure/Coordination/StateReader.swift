@@ -7,8 +7,8 @@ package import PerdurePredicates
 
 /// Reads one state of a store, or of a store with unsaved changes over it.
 ///
-/// A method that throws reports the error of a damaged, closed or unreachable store, or
-/// `StoreViewExpired`. If a body throws, the method stops and throws the same error.
+/// Methods throw the error of a damaged, closed or unreachable store, or `StoreViewExpired`. If a
+/// body throws, the method stops and throws the same error.
 package protocol StateReader: AnyObject {
   /// The schema with which the rows of this state are decoded. Callers read it once for each
   /// request.
@@ -29,7 +29,7 @@ package protocol StateReader: AnyObject {
   /// The number of rows of one concrete entity.
   func rowCount(entity: UInt16) throws -> Int
 
-  /// Passes the rows of one concrete entity to `body` in order of their ids, until it returns
+  /// Passes the rows of one concrete entity to `body` in order of their ids, until `body` returns
   /// false.
   func visitRows(
     entity: UInt16, descending: Bool, _ body: (ObjectReference, StoredRow) throws -> Bool) throws
@@ -37,16 +37,16 @@ package protocol StateReader: AnyObject {
   /// The number of entries in a range of an index.
   func entryCount(_ index: StoreIndex, _ range: KeyRange) throws -> Int
 
-  /// Passes the entries in a range of an index to `body` in order (PS5), until it returns false.
-  /// The key lacks the reference that a store may append to it. Its bytes are valid during the
-  /// call.
+  /// Passes the entries in a range of an index to `body` in order (PS5), until `body` returns
+  /// false. The passed key does not contain the reference that a store may append to its keys. The
+  /// bytes of the key are valid during the call.
   func visitEntries(
     _ index: StoreIndex, _ range: KeyRange, descending: Bool,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Bool) throws
 
   /// Appends the references at the other end of a relationship, owner by owner. For each owner,
-  /// `ends` gets the end of its references in `found`. Stops after the owner with which the number
-  /// of references exceeds `request.countMax`. Later owners get no element in `ends`.
+  /// `ends` gets the end of its references in `found`. Stops if the number of references exceeds
+  /// `request.countMax` after an owner. Later owners get no element in `ends`.
   ///
   /// - Parameter rows: Receives the rows of none, some or all of these references, in any order, if
   ///   the store can return them with the same request.
@@ -78,8 +78,8 @@ package protocol StateReader: AnyObject {
     of references: [ObjectReference], _ body: (Int, RowVersion?) throws -> Void) throws
 
   /// Passes the objects of one concrete entity to `body` in order of their ids, beginning with an
-  /// id, until it returns false. If possible, a store reads no rows for this, so that damaged rows
-  /// do not matter.
+  /// id, until `body` returns false. If possible, a store reads no rows for this, so that damaged
+  /// rows cause no error.
   func visitReferences(entity: UInt16, from first: UInt64, _ body: (ObjectReference) throws -> Bool) throws
 
   /// Appends the references at the other end of a relationship of one owner, in the order of PS5.
@@ -111,8 +111,8 @@ package protocol StateReader: AnyObject {
     at position: Int, of range: KeyRange, in index: StoreIndex,
     _ body: (UnsafeRawBufferPointer, ObjectReference) throws -> Void) throws
 
-  /// The sum of an owner in an index of sums; empty if it has no entry. Default: nil, and the
-  /// caller adds up the members.
+  /// The sum of an owner in an index of sums; empty if the owner has no entry. Nil if the reader
+  /// has no such sum: the caller then adds up the members. Default: nil.
   func sum(_ index: StoreIndex, of owner: ObjectReference) throws -> StoredSum?
 
   /// Passes rows that will probably be needed soon to `body`, with the positions of their
@@ -122,8 +122,8 @@ package protocol StateReader: AnyObject {
     _ references: UnsafeBufferPointer<ObjectReference>, bytesMax: Int,
     _ body: (Int, StoredRow) throws -> Void) throws
 
-  /// Passes the objects of a fetch to `body` in order, until it returns false. Rows are passed if
-  /// they are available or needed. With `needsRows`, objects without a row are skipped. Default:
+  /// Passes the objects of a fetch to `body` in order, until `body` returns false. Rows are passed
+  /// if they are available or needed. With `needsRows`, objects without a row are skipped. Default:
   /// runs the plan of FetchPlanner.
   func visit(
     _ fetch: CompiledFetch, needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws

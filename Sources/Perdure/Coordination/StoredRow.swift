@@ -34,7 +34,7 @@ package struct StoredRow {
 /// A row that is valid as long as this value and the reader of the row both live.
 struct LeasedRow {
   let row: StoredRow
-  /// nil if the reader keeps the bytes.
+  /// Nil if the reader keeps the bytes.
   private let copy: RowCopy?
 
   /// - Complexity: O(1) if the reader keeps its rows, otherwise O(length of the row).
@@ -56,7 +56,7 @@ struct LeasedRow {
     }
   }
 
-  /// Calls `body` with the row, whose bytes are valid until it returns.
+  /// Calls `body` with the row. The bytes of the row are valid until `body` returns.
   @inline(__always)
   func withRow<R>(_ body: (StoredRow) throws -> R) rethrows -> R {
     defer { withExtendedLifetime(copy) {} }
@@ -69,7 +69,7 @@ struct LeasedRow {
 struct KeptRow {
   let version: RowVersion
   private let row: RowView
-  /// nil if the reader keeps the bytes.
+  /// Nil if the reader keeps the bytes.
   private let copy: RowCopy?
 
   /// - Parameter isKept: Whether the reader keeps its rows and outlives this value.
@@ -86,7 +86,7 @@ struct KeptRow {
     }
   }
 
-  /// Calls `body` with the row, which is valid until it returns.
+  /// Calls `body` with the row. The row is valid until `body` returns.
   func withRow<R>(_ body: (RowView) throws -> R) rethrows -> R {
     defer { withExtendedLifetime(copy) {} }
     return try body(row)

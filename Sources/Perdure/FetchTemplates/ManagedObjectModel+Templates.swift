@@ -2,8 +2,8 @@ public import PerdureModel
 public import PerdurePredicates
 
 extension ManagedObjectModel {
-  /// The request of a template, in which variables are not replaced. Nil if the model has no
-  /// template with the name.
+  /// The request of a template. Its variables are not replaced. Nil if the model has no template
+  /// with the name.
   ///
   /// A fetch rejects a request with variables. Use
   /// ``fetchRequestFromTemplate(withName:substitutionVariables:as:)`` for a template with

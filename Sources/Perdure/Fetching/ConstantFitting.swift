@@ -127,7 +127,8 @@ struct ConstantFitting {
     }
   }
 
-  /// Whether the position of an element is a number. If it is text, it is the name of a property.
+  /// Whether the position of an element is a number. A text is not a position, but the name of a
+  /// property.
   private func isNumber(_ position: FetchExpression, _ variables: [String: PathType]) -> Bool {
     switch position {
     case .constant(.integer), .function(.count, _): true

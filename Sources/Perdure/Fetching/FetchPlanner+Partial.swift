@@ -1,15 +1,15 @@
 // Decides whether a request may use a partial index: the index must contain every requested object.
 //
-// It does if the predicate implies the condition of the index. Each conjunct of the condition must
-// occur in the predicate, or follow from bounds of the same column. For example, `size == 7` and
-// `size IN {6, 8}` imply `size > 5`, and all three imply `size != nil`. Other implications are not
-// recognized. The fetch then does not use the index, and has the same results.
+// This is the case if the predicate implies the condition of the index. Each conjunct of the
+// condition must occur in the predicate, or follow from bounds of the same column. For example,
+// `size == 7` and `size IN {6, 8}` imply `size > 5`, and all three imply `size != nil`. Other
+// implications are not recognized. The fetch then does not use the index, and has the same results.
 
 internal import PerdurePredicates
 
 extension FetchPlanner {
-  /// The conjuncts of the request that the condition of an index guarantees; nil if the request may
-  /// include objects that are not in the index.
+  /// The positions of the conjuncts of the request that the condition of an index guarantees; nil
+  /// if the request may include objects that are not in the index.
   func covered(by condition: IndexCondition?) -> Set<Int>? {
     guard let condition else { return [] }
     let parts = condition.predicate.conjuncts

@@ -23,7 +23,7 @@ extension FetchPlanner {
     }
   }
 
-  /// Whether an index of one column can serve the whole OR.
+  /// Whether the whole OR restricts one column, so that one index may serve it.
   private func isOfOneColumn(_ position: Int) -> Bool {
     bounds.entries.contains { $0.element.conjuncts.contains(position) }
   }

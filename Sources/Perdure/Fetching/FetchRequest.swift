@@ -12,8 +12,8 @@ public import PerdurePredicates
 ///       predicate: try FetchPredicate(format: "name BEGINSWITH[cd] %@", "li"))
 ///
 /// A request is a value. It reads nothing, belongs to no context, and may be sent to any isolation.
-/// The fetch checks whether it fits the model. `ManagedObjectContext.explain(_:)` shows the index
-/// that it uses.
+/// The fetch checks whether the request fits the model. `ManagedObjectContext.explain(_:)` shows
+/// the index that the fetch uses.
 ///
 /// In a query, attributes, to-one paths and numbers of objects are compared with values and with
 /// each other:

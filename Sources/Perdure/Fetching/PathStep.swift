@@ -19,8 +19,8 @@ enum PathType {
 extension StoreSchema {
   /// The type of a path of names that begins at a type.
   ///
-  /// - Throws: `FetchError` for a name that does not exist, or that follows a value without
-  ///   properties.
+  /// - Throws: `FetchError` for a name that does not exist, that follows a value without
+  ///   properties, or that is a transient attribute. Also for a path that is too long.
   func type(
     of names: ArraySlice<String>, from start: PathType, asked: EntityStorage
   ) throws(FetchError) -> PathType {
@@ -116,7 +116,7 @@ extension StoreSchema {
     return manyCount > 1
   }
 
-  /// Whether the entity with a number is an ancestor of another entity, or that entity itself.
+  /// Whether every object of an entity is also an object of the entity with a number.
   func isAncestor(_ number: UInt16, of entity: EntityStorage) -> Bool {
     guard Int(number) < entities.count, let ancestor = entities[Int(number)] else { return false }
     return entity.concrete.allSatisfy(ancestor.concrete.contains)
@@ -124,8 +124,8 @@ extension StoreSchema {
 }
 
 extension PathType {
-  /// The elements of a collection and of collections in it; anything else is its own single
-  /// element.
+  /// The type of the elements of a collection, also of nested collections. Any other type is its
+  /// own element type.
   var element: PathType {
     switch self {
     case .many(let element): element.element
@@ -136,8 +136,8 @@ extension PathType {
 }
 
 extension PathType {
-  /// Checks that an aggregate can work on elements of this type. Objects have no least, no greatest
-  /// and no sum. Other values that are not numbers have no sum.
+  /// Checks that an aggregate can work on elements of this type. Objects have no minimum, no
+  /// maximum and no sum. Other values that are not numbers have no sum.
   ///
   /// - Throws: `FetchError.Code.typeMismatch`.
   func checkAggregate(

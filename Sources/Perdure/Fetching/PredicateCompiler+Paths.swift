@@ -74,7 +74,8 @@ extension PredicateCompiler {
     return builder.add(follow(slot, property, program, missing), whenTrue, whenFalse)
   }
 
-  /// A program for the rest of a path, which runs on the row of `destination`.
+  /// A program for the rest of a path. It runs on rows of `destination`. Nil if only the evaluator
+  /// can decide the comparison.
   private func program(
     _ names: ArraySlice<String>, of destination: EntityStorage, _ mode: PathMode, isCount: Bool,
     _ question: Question
@@ -145,7 +146,8 @@ extension PredicateCompiler {
       }, whenTrue, whenFalse)
   }
 
-  /// A test that compares a number with the number of related objects that satisfy a predicate.
+  /// A test that compares a number with the number of related objects that satisfy a predicate. Nil
+  /// if the path is not a single to-many relationship.
   func countTest(_ path: PropertyPath, of predicate: FetchPredicate, _ question: Question) -> RowTest? {
     guard path.aggregate == nil, path.names.count == 1, let slot = entity.slot(named: path.names[0]),
       case .inverse(let destination, let index, _, true) = entity.properties[slot].form

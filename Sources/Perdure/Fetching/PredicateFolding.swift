@@ -138,7 +138,7 @@ extension FetchExpression {
 }
 
 extension FetchComparison.Operator {
-  /// The operator with the same meaning for exchanged operands.
+  /// The operator with the same meaning for exchanged operands; nil if there is none.
   var mirrored: FetchComparison.Operator? {
     switch self {
     case .equal, .notEqual: self

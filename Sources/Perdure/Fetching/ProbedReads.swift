@@ -1,4 +1,4 @@
-// Records what the code behind a key path reads, and provides the values.
+// Records the reads of the code behind a key path, and provides the values for them.
 //
 // The object of a probe counts as removed. So its properties are read by the code for removed
 // objects (`ObjectRetirement.lastValue`), which calls `ProbedReads`.
@@ -86,7 +86,8 @@ final class ProbedReads {
     return ProbeValues.value(of: kind, place)
   }
 
-  /// The object of a relationship: the target in every other round. Notes the read.
+  /// The object of a relationship: the target in even rounds and if a value is needed, otherwise
+  /// nil. Notes the read.
   func related(_ slot: Int, of reader: ManagedObject) -> ManagedObject? {
     readCount += 1
     guard reader === object, readCount == 1, question.slots.contains(slot) else {

@@ -17,7 +17,7 @@ extension PropertyRef where V: PredicateArgument {
 
   /// Whether the property has this value; `nil` tests for an absent value.
   public static func == (left: Self, right: V?) -> FetchPredicate { compare(left, .equal, right) }
-  /// Whether the property has another value, or none.
+  /// Whether the property has another value, or none; `nil` tests for an existing value.
   public static func != (left: Self, right: V?) -> FetchPredicate { compare(left, .notEqual, right) }
   /// Whether the property is less than the value.
   public static func < (left: Self, right: V) -> FetchPredicate { compare(left, .lessThan, right) }
@@ -129,7 +129,7 @@ extension EntityRef {
   public static func == (left: Self, right: (some QueryableObject & PredicateArgument)?) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .equal, .constant(right.predicateValue)))
   }
-  /// Whether the object is a different one, or absent.
+  /// Whether the object is a different one, or absent; `nil` tests for an existing object.
   public static func != (left: Self, right: (some QueryableObject & PredicateArgument)?) -> FetchPredicate {
     .comparison(FetchComparison(left.expression, .notEqual, .constant(right.predicateValue)))
   }
@@ -187,7 +187,7 @@ extension FetchPredicate {
   }
 
   /// The parts of an AND or OR, so that several operators make one AND or OR. A predicate with many
-  /// parts stays a single part: copying it for each operator of a loop would take quadratic time.
+  /// parts stays a single part: copying it for each operator of a loop takes quadratic time.
   private func joinable(ofAnd isAnd: Bool) -> [FetchPredicate] {
     guard let parts = parts(ofAnd: isAnd), parts.count < PredicateParts.groupMax else { return [self] }
     return Array(parts)

@@ -8,8 +8,8 @@ internal import PerdurePredicates
   internal import Foundation
 #endif
 
-/// Checks whether a predicate about own columns and constants holds for a row, as a pure function
-/// of the row.
+/// Checks whether a predicate holds for a row. The predicate uses only columns of the row and
+/// constants, so the result depends only on the row.
 // Unchecked: the program does not change, and the clauses of such a predicate store nothing between
 // rows.
 final class RowCondition: @unchecked Sendable {
@@ -31,7 +31,7 @@ final class RowCondition: @unchecked Sendable {
   }
 }
 
-/// A reader for predicates about own columns, which do not use it.
+/// The reader for conditions. No condition reads with it.
 private final class NoReader: StateReader, Sendable {
   static let only = NoReader()
 

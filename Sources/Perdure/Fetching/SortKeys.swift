@@ -49,8 +49,8 @@ struct SortKeys {
     return firstLength ?? 0
   }
 
-  /// The first eight bytes of the key as a number, if all values of the first criterion have the
-  /// same length; nil otherwise.
+  /// The first eight bytes of the key as a number. Nil if the values of the first criterion have no
+  /// fixed length, or if the row has no value for it.
   func front(_ row: RowView) -> UInt64? {
     guard let slot = fixedSlot else { return nil }
     let field = row.fields[slot]

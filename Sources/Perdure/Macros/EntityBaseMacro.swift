@@ -15,7 +15,7 @@
 ///
 /// Variables, custom accessors, hooks and validations are declared as in a class with `@Entity`. A
 /// relationship has no inverse, because an inverse belongs to one entity. The superclass may have
-/// `@Entity` or `@EntityBase`. A container does not need the class.
+/// `@Entity` or `@EntityBase`. The class need not be passed to a container.
 @attached(
   member, names: named(_Slot), named(_addProperties), named(_propertyNamesByKeyPath), named(_lifeCycle),
   named(_validatedProperties), named(_validateProperty), named(_customAccessors), named(_customValue),

@@ -7,9 +7,9 @@ extension EntityDescription {
   ///
   /// The description can be changed before it is added to a model, for example its rules and
   /// indexes. The properties must stay, in the same order. The class must have a description. An
-  /// override of `entityDescription` must make the description with
-  /// `EntityDescription("Company", properties: [...])`. If it used this initializer for its own
-  /// class, the calls would recurse without end, so the program stops.
+  /// override of `entityDescription` must make the description with `EntityDescription("Company",
+  /// properties: [...])`. An override that uses this initializer for its own class calls itself
+  /// without end, so the program stops.
   ///
   /// The compiler prefers a program's own initializer with the same label.
   ///

@@ -41,7 +41,7 @@ public struct _EntityAssembly {
   ///
   /// - Parameter count: The number of slots of the superclass, as far as the macros know them:
   ///   those of its entity, and of classes with `@EntityBase` below it. If the class of a
-  ///   superentity has no `@Entity`, the slots of the class would be wrong, so the program stops.
+  ///   superentity has no `@Entity`, the slots of the class are wrong, so the program stops.
   public func description(
     of className: String, superclass: ManagedObject.Type, after count: Int
   ) -> EntityDescription {
@@ -221,7 +221,8 @@ extension _EntityAssembly {
         isTransient: true), options)
   }
 
-  /// Adds a transient attribute of any type that is never nil. Its default is made when it is read.
+  /// Adds a transient attribute of any type that is never nil. Its default is made at its first
+  /// read.
   @_disfavoredOverload
   public mutating func addTransient<Other>(
     _ name: String, _ type: Other.Type, default value: @autoclosure () -> Other,
@@ -258,7 +259,8 @@ extension Optional: _MayBeNil {}
 extension _EntityAssembly {
   /// Adds a to-one relationship.
   ///
-  /// - Parameter minCount: 0 or 1; nil for the usual number. It has no effect on validation.
+  /// - Parameter minCount: 0 or 1; nil for 0 if the relationship is optional, otherwise 1. It has
+  ///   no effect on validation.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination?.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
     optional: Bool = true, minCount: Int? = nil, transient: Bool = false, originalName: String? = nil,
@@ -362,9 +364,9 @@ extension _EntityAssembly {
   ) {}
 
   /// Accepts any other type, so that the compiler reports only the accessor of the property
-  /// (UnmanagedAccessors.swift). It has no parameter for options: otherwise the compiler would
-  /// prefer it to the unavailable function above, and would not show that message. If a property
-  /// can have the type, but not these arguments, the program calls this function and stops.
+  /// (UnmanagedAccessors.swift). It has no parameter for options: otherwise the compiler prefers it
+  /// to the unavailable function above, and does not show that message. If a property can have the
+  /// type, but not these arguments, the program calls this function and stops.
   @_disfavoredOverload
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, derived: String? = nil,
@@ -388,7 +390,7 @@ extension _EntityAssembly {
 
 extension DefaultValue {
   /// An initial value in the form that models contain. Stops the program if the value cannot be
-  /// stored, because the default would be lost without a message.
+  /// stored. Otherwise the default is lost without a message.
   init?(initial value: Value?, of name: String) {
     guard let value else { return nil }
     if let problem = value.transformationProblem {

@@ -6,8 +6,8 @@ internal import PerdurePredicates
 /// Calls validation functions with values in the form that `value(forKey:)` returns. For generated
 /// code.
 ///
-/// Each overload rethrows the function's error. Overloads with a replaceable value take O(n) for a
-/// value of n bytes, because they compare it. The others take O(1).
+/// Each overload rethrows the function's error. Overloads with a typed value that can be replaced
+/// take O(n) for a value of n bytes, because they compare it. The others take O(1).
 public enum _PropertyValidation {
   /// Calls a function that takes any value and may replace it.
   public static func call(_ validate: (inout Any?) throws -> Void, _ value: inout Any?) throws {

@@ -51,7 +51,7 @@ public struct CompositeContent: Sendable, Hashable {
   public internal(set) var values: [String: Value] = [:]
 
   /// The type that reads stored elements, and has initial values for absent ones. Nil for content
-  /// that a program made. It is not compared or hashed.
+  /// that a program made. Comparisons and hashes ignore this property.
   var reader: Any.Type?
 
   /// Makes content without values.
@@ -68,7 +68,7 @@ public struct CompositeContent: Sendable, Hashable {
   /// Whether no element has a value.
   public var isEmpty: Bool { values.isEmpty }
 
-  /// The value of an element.
+  /// The value of an element; nil if it has no value.
   public subscript<T: AttributeValue>(name: String) -> T? {
     get { values[name].flatMap(T.init(attributeValue:)) }
     set {
@@ -77,7 +77,7 @@ public struct CompositeContent: Sendable, Hashable {
     }
   }
 
-  /// The value of an element that is a composite.
+  /// The value of an element that is a composite; nil if none of its elements has a value.
   public subscript<C: CompositeAttributeValue>(name: String) -> C? {
     get {
       var inner = CompositeContent()

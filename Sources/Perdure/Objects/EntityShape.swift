@@ -200,7 +200,8 @@ final class EntityShape: Sendable {
     if case .relationship = properties[slot] { true } else { false }
   }
 
-  /// Whether a slot is a column of the row: an attribute that is not derived, or a reference.
+  /// Whether a slot is a column of the row: an attribute that is neither derived nor transient, or
+  /// a reference.
   func isColumn(_ slot: Int) -> Bool {
     switch properties[slot] {
     case .attribute: true

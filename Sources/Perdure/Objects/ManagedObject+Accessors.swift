@@ -58,7 +58,7 @@ extension ManagedObject {
   /// had, or a deleted object without values. Either the program has not set the relationship, or
   /// the object was removed, or the store could not be read. A correct program can reach these
   /// states, so the program stops only if the destination is an abstract entity without
-  /// subentities. A save throws 1570.
+  /// subentities. A save throws error 1570.
   @usableFromInline
   @inline(never)
   final func absentTarget(_ slot: Int, _ type: ManagedObject.Type) -> ManagedObject {

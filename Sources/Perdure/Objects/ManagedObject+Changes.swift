@@ -125,8 +125,8 @@ extension ManagedObject {
     return values
   }
 
-  /// Whether the next save would write a value that differs from the stored one. False if the set
-  /// value equals the stored one, and for transient properties. True for new objects.
+  /// Whether the next save writes a value that differs from the stored one. False if the set value
+  /// equals the stored one, and for transient properties. True for new objects.
   public var hasPersistentChangedValues: Bool {
     core.checkOwner()
     guard let context, let overlay else { return false }
@@ -223,8 +223,9 @@ extension ManagedObject {
   /// The counterpart of `willAccessValue(forKey:)`. Does nothing.
   public func didAccessValue(forKey key: String?) {}
 
-  /// Fires the fault, for an accessor that then calls `setPrimitiveValue(_:forKey:)`. From now on,
-  /// a transient attribute counts as changed, and a rollback restores its current value.
+  /// Fires the fault, for an accessor that then calls `setPrimitiveValue(_:forKey:)`. A transient
+  /// attribute counts as changed from this call on, and a rollback restores the value that it has
+  /// now.
   public func willChangeValue(forKey key: String) {
     let slots = shape.slots(named: key)
     wakeForAccess()

@@ -24,7 +24,7 @@ extension ManagedObject {
   }
 
   /// The leaves of a composite with their new values. `value` consists of nested dictionaries, or
-  /// is a value of the composite's type.
+  /// is a value of the composite's type. Any other value, or an unknown element, stops the program.
   func leaves(of value: Any?, _ composite: CompositeSchema) -> [(slot: Int, value: Any?)] {
     let values = elements(value, composite)
     let names = Set(composite.elements.map(\.name))

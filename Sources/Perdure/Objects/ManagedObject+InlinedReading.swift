@@ -63,8 +63,8 @@ extension ManagedObject {
 // MARK: - Attributes
 
 extension ManagedObject {
-  // The other getters call `ready`. The optional getters repeat its code. A common function would
-  // return a double optional, and the compiler would then retain the object around the call.
+  // The other getters call `ready`. The optional getters repeat its code. A common function returns
+  // a double optional. The compiler then retains the object around the call.
 
   /// Reads a whole number.
   @inlinable @inline(__always)
@@ -220,9 +220,9 @@ extension ManagedObject {
 // MARK: - Relationships
 
 extension Unmanaged<ManagedObject> {
-  // `takeUnretainedValue` retains immediately. The compiler moves the retain of this function to
-  // where it is needed. The compiler omits the retain if the program only compares the object with
-  // nil.
+  // `takeUnretainedValue` retains immediately. With this function instead, the compiler retains the
+  // object only where this is necessary. If the program only compares the object with nil, there is
+  // no retain.
   /// Like `ManagedObject.typed(_:)`.
   @inlinable @inline(__always)
   func typed<T: ManagedObject>(_ type: T.Type) -> T {

@@ -33,7 +33,8 @@ extension ManagedObject {
   ///
   /// - Parameter key: The name of a property of the entity. An unknown name stops the program;
   ///   `checkedValue(forKey:)` throws instead.
-  /// - Complexity: O(1); O(n) for a relationship to n objects. Reads the row if it is not loaded.
+  /// - Complexity: O(1); O(n) for a relationship to n objects, or for a value that is decoded from
+  ///   n bytes. Reads the row if it is not loaded. A fetched property may run its fetch.
   public func value(forKey key: String) -> Any? {
     if let slot = customSlot(key) { return customValue(slot) }
     return storedValue(forKey: key)
@@ -57,8 +58,9 @@ extension ManagedObject {
   /// The value of the property called `key`, for a name from outside of the program; see
   /// `value(forKey:)`.
   ///
-  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the entity has no such property. 1550 if
-  ///   the stored bytes are not the JSON of the property's type, or its transformer rejects them.
+  /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the entity has no such property. Error
+  ///   1550 if the stored bytes are not the JSON of the property's type, or if the property's
+  ///   transformer rejects them.
   public func checkedValue(forKey key: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in try keyedValue(key) }
   }
@@ -124,7 +126,7 @@ extension ManagedObject {
     }
   }
 
-  /// Changes the property called `key`, as its accessor would.
+  /// Changes the property called `key`, as its accessor does.
   ///
   /// An attribute accepts a number of any type if it can hold the number exactly. An `Int16`
   /// attribute accepts 5.0, and a decimal attribute accepts the Double 9.99 as 9.99. Exception: a
@@ -197,8 +199,8 @@ extension ManagedObject {
   /// transient attribute keeps the value as if its accessor had set it.
   ///
   /// If the object has unsaved changes of any kind, the value of a stored attribute is saved and
-  /// rolled back with them. Otherwise only this instance has the value. Fetches do not find it, and
-  /// it is saved with another attribute of the object. It is lost with the row, when the object
+  /// rolled back with them. Otherwise only this instance has the value, and fetches do not find it.
+  /// The value is saved when another attribute of the object is saved. It is lost when the object
   /// becomes a fault or its row is read again. A relationship has two ends and is set only with
   /// `setValue(_:forKey:)`.
   ///
@@ -252,8 +254,8 @@ extension ManagedObject {
     return try changes(value, key)
   }
 
-  /// The reason why a read could not return a value as the property's type, although the attribute
-  /// can store the value. Nil if a read could return it, or if the attribute cannot store it.
+  /// The reason why a read cannot return a value as the property's type, although the attribute can
+  /// store the value. Nil if a read can return the value, or if the attribute cannot store it.
   private func objection(to leaf: Any, _ slot: Int) -> String? {
     switch shape.properties[slot] {
     case .transient(.undefined, _), .count, .derived, .relationship: return nil
@@ -384,7 +386,7 @@ extension ManagedObject {
   private static func elements(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
 
   /// Whether the elements of a sequence may be objects. Without this check, an empty text or empty
-  /// data would count as an empty list of objects.
+  /// data counts as an empty list of objects.
   private static func canHaveObjects<S: Sequence>(_ sequence: S) -> Bool {
     let element = S.Element.self
     if element is ManagedObject.Type || element is ManagedObject?.Type { return true }

@@ -2,9 +2,9 @@
 //
 // The macro knows only the text of a type, so the compiler selects an overload. Some overloads are
 // for types of the model (`AttributeValue`), whose values predicates and rules can use. The others
-// are for any type. The compiler also selects between optional and other types, however the type
-// is written. The type is an argument: if two functions fit, the one for an optional type is more
-// specialized. If only the results differed, the compiler could not select a function.
+// are for any type. The compiler also selects between optional and other types, however the type is
+// written. The type is an argument: if two functions fit, the one for an optional type is more
+// specialized. Functions that differ only in their results are ambiguous for the compiler.
 
 internal import PerdurePredicates
 
@@ -27,8 +27,8 @@ extension ManagedObject {
     _ slot: Int, _ type: T?.Type, default value: @autoclosure () -> T?
   ) -> T? { _get(slot) }
 
-  /// Reads a transient attribute whose default is made when it is first read, as for attributes of
-  /// any type (below). For generated code.
+  /// Reads a transient attribute. Its default is made when the attribute is first read, as for
+  /// attributes of any type (below). For generated code.
   public final func _transient<T: AttributeValue>(
     _ slot: Int, _ type: T.Type, made value: @autoclosure () -> T
   ) -> T {

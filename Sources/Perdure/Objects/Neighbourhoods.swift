@@ -1,7 +1,7 @@
 // Objects with adjacent ids, read together.
 //
 // A walk from object to object, such as a depth-first search, finds small groups, for example the
-// three targets of one relationship. Without neighbourhoods, each of its requests would read few
+// three targets of one relationship. Without neighbourhoods, each request of the walk reads few
 // rows, or the relationship of one object. Objects that were inserted together have adjacent ids,
 // and are often used together. So, if the objects of an entity are read in this way, a request
 // reads a *neighbourhood*. These are all objects with the same upper bits of the id. Their rows are
@@ -9,17 +9,17 @@
 // (SiblingGroup.swift).
 //
 // Invariants:
-//   NB1. Each entity has credit. Making a neighbourhood reduces it. A read near the last one
-//        increases the credit, and so does each use of a neighbourhood's row. A read far from the
-//        last one reduces the credit and makes no neighbourhood, so it reads no other object. If
-//        rows of neighbourhoods are not used, few neighbourhoods are made.
+//   NB1. Each entity has credit. Making a neighbourhood reduces the credit. A read near the last
+//        one increases the credit, and so does each use of a neighbourhood's row. A read far from
+//        the last one reduces the credit and makes no neighbourhood, so it reads no other object.
+//        If rows of neighbourhoods are not used, few neighbourhoods are made.
 //   NB2. A neighbourhood is used only in the epoch in which it was made: its rows are those of one
 //        view.
 //   NB3. A neighbourhood may contain ids without an object. Such ids get no row and no instance.
 
 internal import PerdurePredicates
 
-/// Whether the objects of entities are read with their neighbours.
+/// Decides for each entity whether its objects are read with their neighbours.
 struct Neighbourhoods {
   /// The number of ids in a neighbourhood. The first id is a multiple of this number.
   static let idCount: UInt64 = 64

@@ -19,8 +19,8 @@ struct ObjectMemory {
   static let unitByteCount = 16
   /// The largest block of a chunk.
   static let blockByteCountMax = 512
-  /// The maximum size of a chunk; the first has an eighth of it. For larger chunks, the system
-  /// would map memory each time.
+  /// The maximum size of a chunk; the first has an eighth of it. For larger chunks, the system maps
+  /// memory each time.
   static let chunkByteCountMax = 64 * 1024
 
   /// The epoch of the context's view (H1 in ObjectHeader.swift). Never 0.
@@ -28,7 +28,7 @@ struct ObjectMemory {
   /// The stamp of cached relationships (KR1 in KeptRelations.swift). Never 0.
   @usableFromInline var linkStamp: UInt64 = 1
   @usableFromInline var recentWalks = RecentWalks()
-  /// The context. It sets this when it is made, and exists as long as it has instances.
+  /// The context. It sets this property when it is made, and exists as long as it has instances.
   var core: Unmanaged<ContextCore>?
   /// The objects with edits that the layer of unsaved changes lacks.
   var edits = EditedObjects()

@@ -84,8 +84,7 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var layerGap = LayerGap.all
   /// The members that were edited since the layer last had all changes. A member may be repeated.
   @exclusivity(unchecked) private(set) var editedMembers: [EditedMember] = []
-  /// Whether the object was noted as edited in the current event. If not, the object is unchanged
-  /// in this event.
+  /// Whether the object was noted as edited in the current event. If not, it has not changed.
   @exclusivity(unchecked) private var isInEvent = false
   /// The interval of the last report to the undo recorder, and the reported slots: one bit for each
   /// slot below 63. The highest bit means all slots (ER1 in EditRecorder.swift).
@@ -296,8 +295,7 @@ final class ObjectOverlay {
 
   /// Changes the difference between a relationship and the links in the store.
   ///
-  /// - Parameter member: The only object at the other end that the change concerns; nil if it may
-  ///   concern any of them.
+  /// - Parameter member: The only object at the other end that is concerned; nil for several.
   func changeDelta(
     _ slot: Int, of member: ObjectReference? = nil, _ change: (inout LinkDelta) -> Void
   ) {
@@ -341,8 +339,7 @@ final class ObjectOverlay {
     reportedState = state
   }
 
-  /// Forgets the reported state. The last report says that the object is gone, but the object was
-  /// restored.
+  /// Forgets the reported state, which says that the object is gone: the object was restored.
   func clearReportedState() { reportedState = nil }
 
   /// Sets the changes at the beginning of the event. An earlier overlay of the object had them.

@@ -5,8 +5,8 @@
 
 internal import PerdurePredicates
 
-/// The unsaved changes as they were at the beginning of an operation, of those objects whose
-/// unsaved changes it has modified.
+/// For each object whose unsaved changes an operation has modified: these changes at the beginning
+/// of the operation.
 final class OverlayCopies {
   /// The changes of an object.
   final class Original {

@@ -1,8 +1,8 @@
 internal import PerdurePredicates
 
-/// A set of references, optimized for pending changes. Their sets are small, or are filled in
-/// ascending order, because the ids of inserted objects ascend. So the set is a sorted array as
-/// long as this is cheap, and a hash set otherwise.
+/// A set of references, optimized for pending changes. Sets of pending changes are small, or are
+/// filled in ascending order, because the ids of inserted objects ascend. So the set is a sorted
+/// array as long as this is cheap, and a hash set otherwise.
 struct ReferenceSet {
   // At most one of `sorted` and `hashed` has elements.
   /// The references in ascending order.
@@ -73,7 +73,7 @@ struct ReferenceSet {
     sorted = []
   }
 
-  /// The index of a reference in the array, or the index at which it would be inserted.
+  /// The index of a reference in the array, or the index at which to insert it.
   private func place(of reference: ObjectReference) -> (index: Int, isFound: Bool) {
     var low = 0
     var high = sorted.count

@@ -1,8 +1,8 @@
 // A map from references to objects of a context: to instances, or to overlays with unsaved changes.
 //
 // An open-addressing table of unmanaged references. It retains no object, so each object must be
-// removed before it is freed. An instance is added when it is made and removed in its deinit.
-// `PendingChanges` retains the overlays.
+// removed from the table before the object is freed. An instance is added when it is made and
+// removed in its deinit. `PendingChanges` retains the overlays.
 //
 // The table uses linear probing. A removal shifts later entries back, so there are no tombstones,
 // and a lookup ends at the first empty entry. The table is at most three quarters full. When it
@@ -67,7 +67,7 @@ struct ReferenceTable<Instance: AnyObject> {
   }
 
   /// Adds an object. Stops the program if the reference is in the map: an object with two instances
-  /// or two overlays would be saved wrongly (CX1, PC1).
+  /// or two overlays is saved wrongly (CX1, PC1).
   @inline(__always)
   mutating func insert(_ object: Instance, _ reference: ObjectReference) {
     count &+= 1
@@ -104,8 +104,8 @@ struct ReferenceTable<Instance: AnyObject> {
     if capacity > Self.capacityMin, count &* 8 < capacity { resize(max(capacity / 2, Self.capacityMin)) }
   }
 
-  /// Removes all objects. If the table is not nearly empty, it keeps its size, because it will be
-  /// filled again.
+  /// Removes all objects. A table that is at least one eighth full keeps its size, because a
+  /// context usually fills it again.
   mutating func removeAll() {
     if count &* 8 < capacity, capacity > Self.capacityMin {
       entries.deallocate()
@@ -126,7 +126,7 @@ struct ReferenceTable<Instance: AnyObject> {
     old.deallocate()
   }
 
-  /// All instances.
+  /// All objects in the table.
   var objects: [Instance] {
     var result: [Instance] = []
     result.reserveCapacity(count)

@@ -21,10 +21,10 @@
 // same target, and the program may retain no reference to it in between. So when the instance of a
 // target is freed, its header waits again, and its row is not read again.
 //
-// A relation retains its targets, and these retain relations of their own. A walk along a list
-// would add a group to this chain with each step, while the program retains an object of the first
-// group. So each group has its distance (`depth`) from the walk or fetch at the beginning of
-// its chain. Objects at a distance above `depthMax` are read one by one.
+// A relation retains its targets, and these retain relations of their own. While the program
+// retains an object of the first group, a walk along a list adds a group to this chain with each
+// step. So each group has its distance (`depth`) from the walk or fetch at the beginning of its
+// chain. Objects at a distance above `depthMax` are read one by one.
 //
 // Invariants
 //   GS1. A header in `waiting[i]` has the reference at the position `base + i`. No instance has
@@ -167,8 +167,9 @@ final class SiblingGroup {
 
   /// Begins to read a block. A walk or a result frees the waiting headers of its last block.
   ///
-  /// - Returns: Whether to read rows of siblings without an instance. False if the group has read
-  ///   the block before, and a walk or a result has read no other block since.
+  /// - Returns: Whether to read rows of siblings without an instance. False if targets or
+  ///   neighbours have read the block before, or if it is the last block that a walk or a result
+  ///   has read.
   func begin(block: Int) -> Bool {
     if keepsAll {
       if waiting == nil { makeTable() }

@@ -27,7 +27,8 @@ public struct StoreInspection: Sendable {
   /// The engine's store, which contains the graph.
   public var engine: Store { store.store }
 
-  /// The number of objects of each entity, in the order of the model, without abstract entities.
+  /// The number of objects of each entity, in the order of the entities' numbers in the store,
+  /// without abstract entities.
   public var objectCounts: [(entity: String, count: Int)] {
     let view = store.view()
     return store.schema.entities.compactMap { entity in
@@ -58,9 +59,9 @@ public struct StoreInspection: Sendable {
   /// verification continues.
   ///
   /// - Parameter progress: Called at intervals with the number of checked rows and index entries,
-  ///   and their total. Throw from it to cancel.
-  /// - Throws: the errors of `progress`, and no others.
-  /// - Complexity: reads every row once, every link, and every unique value.
+  ///   and their total. An error that it throws cancels the verification.
+  /// - Throws: The error of `progress`, and no other.
+  /// - Complexity: Reads every row once, every link, and every unique value.
   public func verifyGraph(
     progress: ((_ done: UInt64, _ total: UInt64) throws -> Void)? = nil
   ) throws -> GraphVerificationReport {
