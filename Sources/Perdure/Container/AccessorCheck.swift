@@ -9,7 +9,7 @@
 //   3. A `Double` variable may represent a date, as seconds since the reference date.
 //   4. A derived number may be read as any type of numbers.
 //   5. A variable of `@Accessors` for an attribute with a value transformer is marked with
-//      `.transformed(by:)`. Otherwise it would read and write the bytes.
+//      `.transformed(by:)`. Otherwise it reads and writes the bytes.
 //   6. The variable of a to-one relationship has one object, and the variable of a to-many
 //      relationship is a collection. Only an ordered relationship can be an `OrderedToMany`.
 

@@ -23,7 +23,7 @@ final class OpenStores: Sendable {
     self.source = source
   }
 
-  /// Whether the store of a context is open, or one of the stores that it joins.
+  /// Whether the store of a context is open; for a joined store, whether one of its stores is open.
   func hasAny(of store: any PersistentStore) -> Bool {
     let parts = (store as? JoinedStore)?.members.map(\.store) ?? [store]
     return members.contains { member in parts.contains { $0 === member.store } }
@@ -34,13 +34,13 @@ extension PersistentContainer {
   /// Opens the stores of `persistentStoreDescriptions`, and creates the missing ones. Stores that
   /// are already open stay unchanged.
   ///
-  /// Unfinished changes of a crash are rolled back, and every save that had returned is present. If
-  /// the model only has additional entities, properties or indexes, a store adopts them.
+  /// After a crash, an unfinished save is rolled back, and every durable save is present. If the
+  /// model only has additional entities, properties or indexes, a store adopts them.
   ///
-  /// - Throws: `PerdureError`. No further store is open then, and the call can be repeated. 134080
-  ///   has the store's error as `cause`, for example that another process is writing the store.
-  ///   134020: the model does not have the configuration. 134100: the model differs by more than
-  ///   additions.
+  /// - Throws: `PerdureError`. No further store is open then, and the call can be repeated. 134080:
+  ///   a store could not be opened; `cause` says why, for example that another process is writing
+  ///   the store. 134020: the model does not have the configuration. 134100: the model differs by
+  ///   more than additions.
   /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is
   ///   new, or is built again. Blocks the caller's thread meanwhile.
   public func loadPersistentStores() throws(PerdureError) {
@@ -96,9 +96,9 @@ extension PersistentContainer {
   /// Opens one more store, and creates it if it is missing.
   ///
   /// Contexts that are made later contain the store. Existing contexts continue without it. The
-  /// next access to `viewContext` makes a new context. If the old one has pending changes, it is
-  /// kept until they are saved or rolled back. A thread that requests a context meanwhile waits
-  /// until the store is open.
+  /// next access to `viewContext` makes a new context. If the old context has pending changes, the
+  /// container keeps it until these are saved or rolled back. A thread that requests a context
+  /// meanwhile waits until the store is open.
   ///
   /// - Throws: The errors of `loadPersistentStores()`. Also 134080 if the container already has the
   ///   store or a copy of it open. After an error, nothing has changed.
@@ -118,7 +118,7 @@ extension PersistentContainer {
   ///
   /// Contexts that are made later do not contain the store. Existing contexts can still read the
   /// state that they see, even after `close()`. A save with changes for the store throws 134030 and
-  /// saves nothing. If it was the last open store, fetches and saves of later contexts throw.
+  /// saves nothing. If the store was the last open one, fetches and saves of later contexts throw.
   ///
   /// - Throws: `PerdureError`: 134070 if the store is not open, and nothing has changed; 134030 if
   ///   the commits could not be made durable.
@@ -149,7 +149,7 @@ extension PersistentContainer {
   /// throw too. So a task that works while another one closes the container gets an error. A fetch
   /// that is running ends or throws.
   ///
-  /// - Throws: `PerdureError` with code 134030 when the commits could not be made durable.
+  /// - Throws: `PerdureError` with code 134030 if the commits could not be made durable.
   public func close() throws(PerdureError) {
     let closing = loaded.withLock { loaded in
       if let open = loaded { noteClosed(open) }
@@ -213,7 +213,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws if the store or a copy of it is already open: an id would then identify two objects.
+  /// Throws if the store or a copy of it is already open. Otherwise an id identifies two objects.
   private func checkIsNew(
     _ member: OpenStores.Member, beside others: some Sequence<OpenStores.Member>
   ) throws(PerdureError) {

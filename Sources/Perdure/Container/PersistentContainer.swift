@@ -16,7 +16,7 @@ public import PerdureModel
 ///
 /// A container may be used from any isolation. A context that it makes must not be shared between
 /// isolations. The container stays open until `close()`, or until it and its contexts are released.
-/// One process at a time has a store open for writing; any number read it
+/// Only one process at a time can open a store for writing. Any number of processes can read it
 /// (`PersistentStoreDescription.isReadOnly`).
 ///
 /// Containers and contexts belong to the process that opened the stores. In a forked child,
@@ -83,9 +83,10 @@ public final class PersistentContainer: Sendable {
   ///   - model: The entities of the store.
   ///   - classes: The classes of the objects. An entity has the class that its
   ///     `managedObjectClassName` names (`Class` or `Module.Class`), or else the class that
-  ///     describes it. Without such a class, it has the class of its parent, or `ManagedObject`,
-  ///     whose properties are accessed by name.
-  ///   - classesByEntityName: The classes of particular entities; a class may be that of several.
+  ///     describes it. Without such a class, it has the class of its parent, or `ManagedObject`:
+  ///     properties are then accessed by name.
+  ///   - classesByEntityName: The classes of particular entities. A class may belong to several
+  ///     entities.
   ///   - description: The location and the options of the store.
   public convenience init(
     name: String, model: ManagedObjectModel, classes: [ManagedObject.Type] = [],
@@ -155,7 +156,8 @@ public final class PersistentContainer: Sendable {
 
   /// Makes a container for the entities of classes, whose store is the directory at `path`.
   ///
-  /// - Throws: `ModelError` when the entities do not make a valid model.
+  /// - Throws: `ModelError` if the entities do not form a valid model, or if classes are given and
+  ///   none describes an entity.
   public convenience init(
     name: String, classes: [ManagedObject.Type], at path: String
   ) throws(ModelError) {
@@ -182,7 +184,8 @@ public final class PersistentContainer: Sendable {
   /// Makes a container for the entities of classes, whose store is `name.perdure` in the default
   /// directory; see ``defaultDirectoryURL()``.
   ///
-  /// - Throws: `ModelError` when the entities do not make a valid model.
+  /// - Throws: `ModelError` if the entities do not form a valid model, or if classes are given and
+  ///   none describes an entity.
   public convenience init(name: String, classes: [ManagedObject.Type]) throws(ModelError) {
     try self.init(name: name, classes: classes, description: .inDefaultDirectory(named: name))
   }
@@ -241,7 +244,8 @@ extension PersistentContainer {
 
   /// The id of the object that `uri` identifies, if it belongs to a store of this container. Nil if
   /// the id belongs to another store, to a store that was removed, or to an entity that its store
-  /// does not have. The existence of the object is not checked.
+  /// does not have. The existence of the object is not checked. The stores must have been loaded:
+  /// otherwise the program stops.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     loadedSource(file: #fileID, line: #line).graph.managedObjectID(ManagedObjectID(uri: uri))
   }
@@ -307,7 +311,8 @@ extension PersistentContainer {
   ///
   /// If the calling task is cancelled, a fetch or count in `body` throws `CancellationError`.
   ///
-  /// - Parameter body: The work to do with the context. Unsaved changes are lost when it returns.
+  /// - Parameter body: The work to do with the context. Unsaved changes are lost when `body`
+  ///   returns.
   /// - Returns: The result of `body`: ids and values, never objects.
   /// - Throws: The error of `body`; `PerdureError` with code 134060 if no store is open;
   ///   `CancellationError` if the calling task is cancelled before `body` starts. `body` then does

@@ -2,8 +2,9 @@ internal import PerdureFileIO
 
 // The limit of background tasks.
 //
-// Fetches and saves block their thread, so each running task needs one. Without a limit, a server
-// would have a thread for each request. Tasks beyond the limit wait in order, without a thread.
+// Fetches and saves block their thread, so each running task needs a thread of its own. Without a
+// limit, a server has a thread for each request. Tasks beyond the limit wait in order, without a
+// thread.
 //
 //   BT1. A task begins only while fewer than `limit` tasks run. Waiting tasks begin in the order
 //        in which they entered the queue.

@@ -3,7 +3,7 @@
 internal import PerdurePredicates
 
 extension StoreChange {
-  /// The keys of unique indexes that two rows would share if the change were applied to a view.
+  /// The keys of unique indexes that two rows have if the change is applied to a view.
   func duplicates(in view: any StoreView) throws -> [StoreConflict.DuplicateKey] {
     var search = DuplicateSearch(view, puts.schema, replacedRows: Set(removals).union(puts.references))
     var found: [StoreConflict.DuplicateKey] = []

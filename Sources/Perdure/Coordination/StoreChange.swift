@@ -55,7 +55,7 @@ package struct WrittenRows: Sendable {
   package var isEmpty: Bool { references.isEmpty }
 
   /// Reserves memory for all rows, assuming that their average length is that of the first rows.
-  /// Growth in steps would copy the rows several times.
+  /// Growth in steps copies the rows several times.
   @inline(never)
   private mutating func reserveForAll() {
     let needed = (bytes.count / Self.sampleCount).multipliedReportingOverflow(by: expectedCount)
@@ -121,7 +121,7 @@ package struct StoreChange: Sendable {
 package struct StoreConflict: Error {
   /// The preconditions that no longer hold.
   package var failed: [Precondition]
-  /// Keys of unique indexes that two rows would have shared.
+  /// Keys of unique indexes that two rows have if the change is applied.
   package var duplicates: [DuplicateKey]
 
   /// Two rows with one key in a unique index.
@@ -149,8 +149,8 @@ package struct StoreConflict: Error {
   }
 }
 
-/// A commit failed while writing or syncing. The next opening of the store determines whether it
-/// was committed.
+/// A commit failed while writing or syncing. The next opening of the store determines whether the
+/// change was committed.
 package struct UncertainCommit: Error {
   /// The store's own error.
   package let cause: any Error

@@ -138,7 +138,8 @@ package struct SortCriterion {
   /// The kind of the values.
   let kind: FieldKind
 
-  /// - Throws: `FetchError` if the path does not exist or ends at many values.
+  /// - Throws: `FetchError` if the path does not exist, or ends at many values or at a
+  ///   transformable attribute.
   init(_ order: FetchOrder, _ entity: EntityStorage, _ schema: StoreSchema) throws(FetchError) {
     if let own = SortCriterion(ofOwn: order, entity, schema) {
       self = own

@@ -17,7 +17,7 @@ struct FetchRun {
     range = fetch.range(schema)
   }
 
-  /// Passes the objects to `body` in order, until it returns false.
+  /// Passes the objects to `body` in order, until `body` returns false.
   ///
   /// - Parameter needsRows: If true, `body` gets the row of each object, and objects without a row
   ///   are skipped. If false, `body` gets only the rows that were read to find the objects.

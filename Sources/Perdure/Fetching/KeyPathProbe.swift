@@ -12,8 +12,8 @@
 //   KP2. A computed property has no name if it reads a second property, reads one property twice,
 //        or changes the value in some round. One case is not detected: a function of one attribute
 //        that returns all values of ProbeValues.swift unchanged. If a property is not optional and
-//        reads by name, each of its reads gets a value, because `as!` would stop the program. So
-//        `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
+//        reads by name, each of its reads gets a value, because `as!` without a value stops the
+//        program. So `value(forKey: "nick") as? String ?? "none"` counts as the attribute.
 //   KP3. Few reads of a property stop the program. A to-many relationship is empty, an optional
 //        to-one relationship is nil, and a required one returns an object of the probe. Three
 //        kinds of reads can lack a value, and then stop the program: a required transformable
@@ -151,8 +151,8 @@ enum KeyPathProbe {
     return slot
   }
 
-  /// The property whose value the round returned; nil if the result is not the value of one
-  /// property.
+  /// The slot of the property whose value the round returned; nil if the result is not the value of
+  /// one property.
   private static func property(_ result: Any?, of object: ManagedObject, _ reads: ProbedReads) -> Int? {
     if let view = result as? any RelationshipView {
       return reads.isEmpty && view.source.owner === object ? view.source.slot : nil

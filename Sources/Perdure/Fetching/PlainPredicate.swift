@@ -1,26 +1,26 @@
-// The parts of a predicate that a fetch rewrites before it plans.
+// Determines whether a fetch must rewrite a predicate before it makes a plan.
 //
 // Most predicates compare properties with constants. One traversal finds that such a predicate
 // needs no rewriting, so the other passes are skipped.
 
 internal import PerdurePredicates
 
-/// Tells which steps must rewrite a predicate before it is planned.
+/// The reasons to rewrite a predicate before the fetch is planned.
 struct PredicateTraits: OptionSet {
   let rawValue: UInt8
 
   /// The predicate has a part other than a comparison of a path or SELF with a constant. Also set
   /// for an object's id, a path to an identity or an entity, and more levels than `plainLevelMax`.
   static let isUnusual = PredicateTraits(rawValue: 1)
-  /// A constant that may be fitted to the property that it is compared with.
+  /// The predicate has a constant that may be fitted to the property that it is compared with.
   static let hasFractions = PredicateTraits(rawValue: 2)
 }
 
 extension FetchPredicate {
-  /// The levels that `flattened` accepts without a change.
+  /// The number of levels that `flattened` accepts without a change.
   private static let plainLevelMax = 50
 
-  /// Stops at the first unusual part.
+  /// The traits of the predicate. The traversal stops at the first unusual part.
   var traits: PredicateTraits { traits(levels: Self.plainLevelMax) }
 
   private func traits(levels: Int) -> PredicateTraits {

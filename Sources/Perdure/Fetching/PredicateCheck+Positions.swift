@@ -7,7 +7,7 @@ extension PredicateCheck {
   /// The type of an element of a collection, or of its size.
   ///
   /// - Throws: `FetchError`: `noOrder` for a position in an unordered collection, `typeMismatch`
-  ///   for a position in a single value.
+  ///   for a position in a single value, or a position that is not a whole number.
   mutating func element(
     _ index: FetchExpression.ElementIndex, of base: FetchExpression, _ type: PathType,
     _ variables: [String: PathType]

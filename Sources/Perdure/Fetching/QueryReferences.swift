@@ -35,7 +35,8 @@ extension Set: QueryableCollection where Element: QueryableObject {
 public struct EntityRef<Root: QueryableObject> {
   /// The expression of this reference.
   public let expression: FetchExpression
-  /// The number of enclosing subqueries. The names of their variables contain it, so they differ.
+  /// The number of enclosing subqueries. The names of their variables contain this number, so the
+  /// names differ.
   let depth: Int
 
   /// Makes a reference to the fetched object.

@@ -27,7 +27,7 @@ extension ManagedObjectContext {
   /// | a type with a `ValueTransformer` | its bytes, as `Data` |
   /// | a composite | an object with its elements |
   /// | a to-one relationship | an object, `null`, or the unique value of an object |
-  /// | a to-many relationship | an array of these; afterwards it has exactly these objects |
+  /// | a to-many relationship | an array of these; then it has exactly the objects in the array |
   ///
   /// A unique value of a Codable type, an array or a dictionary cannot represent its object. Any
   /// other unique value identifies an object of the context or of the same JSON. An optional
@@ -36,15 +36,15 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - type: The class of the objects. Its entity must be in the model.
-  ///   - data: The JSON. Its objects are nested in at most 64 levels.
+  ///   - data: The JSON, with at most 64 levels of nested objects.
   ///   - decoder: Its strategies define how dates, data, keys and numbers that are not finite are
   ///     read. Its `userInfo` is restored.
   ///   - file: The caller's file, shown if misuse stops the program.
   ///   - line: The caller's line.
   /// - Returns: The objects of the array, in its order.
   /// - Throws: `PerdureError` 139002 for JSON that does not fit the model. The message has the path
-  ///   of the value: `[3].company.name`. 134060 if the store cannot be read. Nothing has changed
-  ///   then.
+  ///   of the value: `[3].company.name`. 134060 if the store cannot be read. After an error,
+  ///   nothing has changed.
   /// - Complexity: O(n) for n bytes, and a fetch for each unique key in them.
   public func decode<T: ManagedObject>(
     _ type: [T].Type, from data: Data, using decoder: JSONDecoder = JSONDecoder(),
@@ -91,9 +91,10 @@ extension ManagedObjectContext {
   ///     let data = try context.encode(workers, including: ["company", "projects"])
   ///
   /// The JSON of an object contains its attributes, including derived ones; `null` means no value.
-  /// For a to-one relationship that is not followed, it contains the value of the unique attribute
-  /// of its object, if the object's entity has one. To-many relationships that are not followed,
-  /// and transient attributes, are omitted. An object that is reached twice is written twice.
+  /// For a to-one relationship that is not followed, the JSON contains the unique value of the
+  /// related object, if its entity has a unique attribute. To-many relationships that are not
+  /// followed, and transient attributes, are omitted. An object that is reached twice is written
+  /// twice.
   ///
   /// - Parameters:
   ///   - objects: Objects of this context. The class `T` must have an entity.

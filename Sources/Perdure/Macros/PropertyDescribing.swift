@@ -259,8 +259,7 @@ extension Optional: _MayBeNil {}
 extension _EntityAssembly {
   /// Adds a to-one relationship.
   ///
-  /// - Parameter minCount: 0 or 1; nil for 0 if the relationship is optional, otherwise 1. It has
-  ///   no effect on validation.
+  /// - Parameter minCount: 0 or 1; nil for 0 if it is optional, otherwise 1. Validation ignores it.
   public mutating func add<Destination: ManagedObject>(
     _ name: String, _ type: Destination?.Type, inverse: String? = nil, deleteRule: DeleteRule = .nullify,
     optional: Bool = true, minCount: Int? = nil, transient: Bool = false, originalName: String? = nil,
@@ -365,8 +364,8 @@ extension _EntityAssembly {
 
   /// Accepts any other type, so that the compiler reports only the accessor of the property
   /// (UnmanagedAccessors.swift). It has no parameter for options: otherwise the compiler prefers it
-  /// to the unavailable function above, and does not show that message. If a property can have the
-  /// type, but not these arguments, the program calls this function and stops.
+  /// to the unavailable function above, without that message. If a property can have the type, but
+  /// not these arguments, the program calls this function and stops.
   @_disfavoredOverload
   public mutating func add<Other>(
     _ name: String, _ type: Other.Type, default value: Other? = nil, derived: String? = nil,
@@ -390,7 +389,7 @@ extension _EntityAssembly {
 
 extension DefaultValue {
   /// An initial value in the form that models contain. Stops the program if the value cannot be
-  /// stored. Otherwise the default is lost without a message.
+  /// stored: otherwise the default is lost silently.
   init?(initial value: Value?, of name: String) {
     guard let value else { return nil }
     if let problem = value.transformationProblem {

@@ -9,8 +9,8 @@ public import PerdurePredicates
 
 /// A Swift type that an attribute can have.
 ///
-/// An enumeration with raw values of such a type only needs to declare the conformance. It is
-/// stored as its raw value, and can be compared and sorted by it in fetches:
+/// An enumeration with raw values of such a type only needs to declare the conformance. The store
+/// has its raw values, and fetches compare and sort by them:
 ///
 ///     enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
 ///
@@ -45,7 +45,7 @@ extension Int: AttributeValue {
   public static var attributeType: AttributeType { .int64 }
   /// The value that is read if no value is stored.
   public static var zeroValue: Int { 0 }
-  /// The stored value; nil for a value of another kind.
+  /// The stored value; nil for a value of another kind, or for a number that does not fit.
   public init?(attributeValue: Value) {
     guard case .integer(let integer) = attributeValue else { return nil }
     self.init(exactly: integer)
@@ -57,7 +57,7 @@ extension Int32: AttributeValue {
   public static var attributeType: AttributeType { .int32 }
   /// The value that is read if no value is stored.
   public static var zeroValue: Int32 { 0 }
-  /// The stored value; nil for a value of another kind.
+  /// The stored value; nil for a value of another kind, or for a number that does not fit.
   public init?(attributeValue: Value) {
     guard case .integer(let integer) = attributeValue else { return nil }
     self.init(exactly: integer)
@@ -69,7 +69,7 @@ extension Int16: AttributeValue {
   public static var attributeType: AttributeType { .int16 }
   /// The value that is read if no value is stored.
   public static var zeroValue: Int16 { 0 }
-  /// The stored value; nil for a value of another kind.
+  /// The stored value; nil for a value of another kind, or for a number that does not fit.
   public init?(attributeValue: Value) {
     guard case .integer(let integer) = attributeValue else { return nil }
     self.init(exactly: integer)
@@ -109,7 +109,7 @@ extension Float: AttributeValue {
   public static var attributeType: AttributeType { .float }
   /// The value that is read if no value is stored.
   public static var zeroValue: Float { 0 }
-  /// The stored value; nil for a value of another kind.
+  /// The stored value, rounded to a Float; nil for a value of another kind.
   public init?(attributeValue: Value) {
     guard case .double(let double) = attributeValue else { return nil }
     self = Float(double)

@@ -34,7 +34,7 @@ extension ManagedObject {
   /// of a path are one flat array. `self` means the object itself, as in `books.year.@max.self`.
   ///
   /// The objects on the path must have the properties, as for `value(forKey:)`. An operator must be
-  /// named above, and follow a to-many relationship or a fetched property. An operator that
+  /// one of those above, and follow a to-many relationship or a fetched property. An operator that
   /// calculates needs numbers. A path has at most 100 names, and at most 16,777,216 values at each
   /// name. Any other path stops the program with a message that quotes the name;
   /// `checkedValue(forKeyPath:)` throws instead.
@@ -48,7 +48,7 @@ extension ManagedObject {
   /// `value(forKeyPath:)`.
   ///
   /// - Throws: `PerdureError.Code.unknownKey`, 139001, if the path breaks a rule of
-  ///   `value(forKeyPath:)`. 1550 if stored bytes on the path cannot be decoded.
+  ///   `value(forKeyPath:)`. Error 1550 if stored bytes on the path cannot be decoded.
   public func checkedValue(forKeyPath path: String) throws(PerdureError) -> Any? {
     try KeyedProblem.throwing { () throws(KeyedProblem) -> Any? in
       try keyedValue(path: path, isChecked: true)

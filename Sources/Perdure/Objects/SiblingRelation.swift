@@ -8,8 +8,9 @@
 //
 // Invariants
 //   RG1. A relation from an index has the targets in the store at `epoch`, and is valid until the
-//        view changes. A relation from rows may be outdated. The code that uses it knows the
-//        reference of the current target, and compares it with the reference in the relation.
+//        view changes. A relation from rows may be outdated. The code that uses such a relation
+//        knows the reference of the current target, and compares it with the reference in the
+//        relation.
 //   RG2. `places` are positions in `group`. The ranges of siblings that were not read are nil.
 
 internal import PerdurePredicates
