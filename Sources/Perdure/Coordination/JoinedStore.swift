@@ -1,7 +1,7 @@
 // Joins several stores into one, for contexts of a container with several stores.
 //
-// Each store has its own numbers of entities, properties and indexes, also in its files. A joined
-// store makes them unique by adding an offset for each store (`StoreOffset`). References, index
+// Each store numbers its entities, properties and indexes itself, also in its files. A joined store
+// makes these numbers unique by adding an offset for each store (`StoreOffset`). References, index
 // ranges and changes are translated here. References in rows are translated when they are read or
 // written, by the field tables of the joined schema's layouts (`RowField.entityOffset`). So the
 // bytes of rows do not change.
@@ -127,7 +127,7 @@ package final class JoinedStore: PersistentStore {
 
   /// - Parameter members: The stores, in the order in which they are queried. If several stores
   ///   have the same entity, its name refers to the entity of the first writable store.
-  /// - Returns: nil if there are too many stores, entities or properties.
+  /// - Returns: Nil if there are too many stores, entities or properties.
   package init?(_ members: [Member]) {
     let parts = members.map(\.store.schema)
     var offsets: [StoreOffset] = []
@@ -145,7 +145,7 @@ package final class JoinedStore: PersistentStore {
     schemas = JoinedSchemas(parts, offsets, order: order)
   }
 
-  /// Not part of any id, because each member has its own identifier.
+  /// The identifiers of the members. No object id contains it, because each member has its own.
   package var identifier: String { members.map(\.store.identifier).joined(separator: "+") }
 
   package func view() -> any StoreView { joined(members.map { $0.store.view() }) }

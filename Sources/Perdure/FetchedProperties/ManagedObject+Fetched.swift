@@ -18,8 +18,8 @@ extension ManagedObject {
   ) -> [T] {
     core.checkOwner()
     let objects = core.queries.fetchedProperties.objects(key, of: self) { ClassedRequest($0, of: T.self) }
-    // `ClassedRequest.check` ensures that each object is of the class. A checked conversion would
-    // copy the array in generic code.
+    // `ClassedRequest.check` ensures that each object is of the class. In generic code, a checked
+    // conversion copies the array.
     return unsafeBitCast(objects, to: [T].self)
   }
 

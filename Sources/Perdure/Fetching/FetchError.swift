@@ -73,9 +73,9 @@ public struct FetchError: Error, Hashable, Sendable {
   public let code: Code
   /// The error and the remedy.
   public let message: String
-  /// The fetched entity.
+  /// The fetched entity; empty if the request has none.
   public let entity: String
-  /// The unknown key, or the path up to it; nil when the error concerns no key.
+  /// The unknown key, or the path up to it; nil if the error concerns no key.
   public let key: String?
   /// Existing names that resemble the unknown one, the nearest first.
   public let suggestions: [String]

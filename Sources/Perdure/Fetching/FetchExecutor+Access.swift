@@ -3,7 +3,7 @@
 internal import PerdurePredicates
 
 extension FetchExecutor {
-  /// Passes candidates to `body` in the plan's order, until it returns false. Passes rows if
+  /// Passes candidates to `body` in the plan's order, until `body` returns false. Passes rows if
   /// `readsRows` is set, or if the access path reads them anyway.
   func visitCandidates(
     readsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool
@@ -24,7 +24,7 @@ extension FetchExecutor {
     }
   }
 
-  /// Adds the candidates of an access path that reads no rows to a batch; false if `body` ended the
+  /// Adds to a batch the candidates of an access path that reads no rows; false if `body` ended the
   /// visit.
   private func add(
     _ access: FetchPlan.Access, to batch: inout RowBatch,
@@ -59,7 +59,7 @@ extension FetchExecutor {
     return shouldContinue
   }
 
-  /// Adds the references in ranges of an index to a batch; false if `body` ended the visit.
+  /// Adds to a batch the references in ranges of an index; false if `body` ended the visit.
   private func visitEntries(
     _ index: StoreIndex, _ ranges: [KeyRange], _ batch: inout RowBatch,
     _ body: (ObjectReference, StoredRow?) throws -> Bool
@@ -160,7 +160,7 @@ struct RowBatch {
     if references.count < sizeMax { return true }
     guard try flush(body) else { return false }
     // The second batch has the size of the first: if most candidates satisfy the predicate, few
-    // objects are missing after the first.
+    // objects of the window are missing after the first.
     if !isFirst { sizeMax = min(1024, sizeMax * 2) }
     isFirst = false
     return true

@@ -22,8 +22,8 @@ struct FetchParts {
   /// The number of objects before the end of the window; nil for all.
   private var windowEnd: Int? { PreparedFetch.windowEnd(offset: offset, limit: limit) }
 
-  /// Passes the objects to `body` in order, until it returns false; with rows as
-  /// `FetchExecutor.visit` does.
+  /// Passes the objects to `body` in order, until `body` returns false. Passes at least the rows
+  /// that `FetchExecutor.visit` passes.
   func visit(needsRows: Bool, _ body: (ObjectReference, StoredRow?) throws -> Bool) throws {
     guard let first = parts.first, limit != 0 else { return }
     if !first.fetch.order.isEmpty { return try visitMerged(body) }

@@ -9,7 +9,7 @@
 // All plans have the same results, for three reasons. An access path must find every object that
 // satisfies the predicate. The residual contains each condition that the path does not guarantee. A
 // path counts as ordered only if its ties are in the order that `FetchOrder` defines, so that
-// sorting would not change the order.
+// sorting does not change the order.
 
 internal import PerdurePredicates
 
@@ -58,7 +58,7 @@ package final class FetchPlanner {
     var words: () -> String
   }
 
-  /// The cheapest plan.
+  /// The plan for a key of a unique index, if the predicate names one. Otherwise the cheapest plan.
   ///
   /// - Parameter leads: Whether to consider plans whose candidates are ordered only by the first
   ///   criterion.

@@ -1,7 +1,7 @@
 // Calculations in queries: `{ $0.price * $0.count > 100 }`, `{ ($0.bonus ?? 0) + $0.salary > 9 }`.
 //
-// They have the same meaning as the functions of a format string. They do not overflow: a whole
-// result that does not fit in 64 bits is a decimal. A `Float` is calculated as a `Double`. A
+// Calculations have the same meaning as the functions of a format string. They do not overflow: a
+// whole result that does not fit in 64 bits is a decimal. A `Float` is calculated as a `Double`. A
 // calculation with a missing value has no value. Whole numbers have no operator `/`, because their
 // quotient is a fraction in a predicate, but not in Swift.
 
@@ -25,8 +25,8 @@ extension PropertyRef {
   ///   - right: The value if the property has none.
   public static func ?? (left: Self, right: V) -> Self where V: PredicateArgument {
     // Only this operator makes a conditional. If `left` is a conditional whose constant is not
-    // null, it always has a value. A second conditional would contain `left` twice, and so double
-    // the size.
+    // null, it always has a value. A second conditional contains `left` twice, so it has double the
+    // size.
     if case .conditional(_, .constant(let value), _) = left.expression, !value.isNull { return left }
     let isMissing = FetchPredicate.comparison(FetchComparison(left.expression, .equal, .constant(.null)))
     return Self(.conditional(isMissing, .constant(right.predicateValue), left.expression))

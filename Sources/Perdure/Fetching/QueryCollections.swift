@@ -34,8 +34,8 @@ extension ToManyRef {
   ) rethrows -> FetchPredicate { try all(query) }
 
   /// Converts a condition that is a single comparison with a constant to `ANY path op constant`,
-  /// which can use an index. Nil for other conditions. Also nil if a missing value could satisfy
-  /// the comparison, because ANY skips objects without a value.
+  /// which can use an index. Nil for other conditions. Also nil if a missing value can satisfy the
+  /// comparison, because ANY skips objects without a value.
   private func comparisonOfAny(_ filtered: PropertyRef<Int>) -> FetchPredicate? {
     guard case .member(.subquery(_, let variable, .comparison(let comparison)), _) = filtered.expression,
       comparison.modifier == .direct, comparison.op != .notEqual,
@@ -113,45 +113,45 @@ extension ToManyRef {
     try count { try query($0).isTrue }
   }
 
-  /// The sum of a number over the objects; 0 when there is none.
+  /// The sum of a number over the objects; 0 if there is none.
   public func sum<N: PredicateArgument & Numeric>(_ keyPath: KeyPath<Element, N>) -> PropertyRef<N> {
     aggregate(.sum, keyPath)
   }
 
-  /// The sum of a number over the objects that have one; 0 when none has.
+  /// The sum of a number over the objects that have one; 0 if none has.
   public func sum<N: PredicateArgument & Numeric>(_ keyPath: KeyPath<Element, N?>) -> PropertyRef<N> {
     aggregate(.sum, keyPath)
   }
 
-  /// The mean of a number over the objects; no value when there is none.
+  /// The mean of a number over the objects; no value if there is none.
   public func average<N: PredicateArgument & Numeric>(
     _ keyPath: KeyPath<Element, N>
   ) -> PropertyRef<Double> {
     aggregate(.avg, keyPath)
   }
 
-  /// The mean of a number over the objects that have one; no value when none has.
+  /// The mean of a number over the objects that have one; no value if none has.
   public func average<N: PredicateArgument & Numeric>(_ keyPath: KeyPath<Element, N?>) -> PropertyRef<Double>
   {
     aggregate(.avg, keyPath)
   }
 
-  /// The least value over the objects; no value when there is none.
+  /// The least value over the objects; no value if there is none.
   public func min<N: PredicateArgument>(_ keyPath: KeyPath<Element, N>) -> PropertyRef<N> {
     aggregate(.min, keyPath)
   }
 
-  /// The least value over the objects that have one; no value when none has.
+  /// The least value over the objects that have one; no value if none has.
   public func min<N: PredicateArgument>(_ keyPath: KeyPath<Element, N?>) -> PropertyRef<N> {
     aggregate(.min, keyPath)
   }
 
-  /// The greatest value over the objects; no value when there is none.
+  /// The greatest value over the objects; no value if there is none.
   public func max<N: PredicateArgument>(_ keyPath: KeyPath<Element, N>) -> PropertyRef<N> {
     aggregate(.max, keyPath)
   }
 
-  /// The greatest value over the objects that have one; no value when none has.
+  /// The greatest value over the objects that have one; no value if none has.
   public func max<N: PredicateArgument>(_ keyPath: KeyPath<Element, N?>) -> PropertyRef<N> {
     aggregate(.max, keyPath)
   }

@@ -160,7 +160,7 @@ extension SearchBounds {
 
   /// The text that every match of a LIKE pattern begins with; nil if there is none.
   ///
-  /// Compares scalars, as the match does. A `Character` would join a wildcard with a combining mark
+  /// Compares scalars, as the match does. A `Character` joins a wildcard with a combining mark
   /// after it.
   static func literalPrefix(_ pattern: String) -> String? {
     let literal = pattern.unicodeScalars.prefix { $0 != "*" && $0 != "?" && $0 != "\\" }

@@ -19,7 +19,7 @@ struct KeptObject {
   let reference: ObjectReference
   let row: LeasedRow?
 
-  /// Calls `body` with the object and its row, whose bytes are valid until it returns.
+  /// Calls `body` with the object and its row. The bytes of the row are valid until `body` returns.
   @inline(__always)
   func passOn<R>(_ body: (ObjectReference, StoredRow?) throws -> R) rethrows -> R {
     guard let row else { return try body(reference, nil) }
@@ -57,13 +57,15 @@ struct SortBuffer {
     self.keepsRows = keepsRows
   }
 
-  /// Whether an object follows all kept objects, by the first eight bytes of its key.
+  /// Whether the first eight bytes of an object's key show that it follows all objects in the full
+  /// buffer. False if the buffer is not full.
   func isBehindAll(_ front: UInt64) -> Bool {
     guard let limit, entries.count >= limit, let last = entries.first else { return false }
     return front > last.high
   }
 
-  /// Whether all objects whose keys begin with some bytes follow all kept objects.
+  /// Whether all objects whose keys begin with `front` follow all objects in the full buffer. False
+  /// if the buffer is not full.
   func isBehindAll(beginning front: ArraySlice<UInt8>) -> Bool {
     guard let limit, entries.count >= limit, let last = entries.first else { return false }
     let slot = slots[last.slot]

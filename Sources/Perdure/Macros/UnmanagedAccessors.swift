@@ -17,8 +17,8 @@ extension ManagedObject {
   )
   public final func _get<Other>(_ slot: Int) -> Other { stopUnmanaged(Other.self) }
 
-  // The following functions are not marked as disfavoured, because they would then be ambiguous
-  // with the function above. The compiler prefers a function that is available.
+  // The following functions are not marked as disfavoured: otherwise they are ambiguous with the
+  // function above. The compiler prefers a function that is available.
 
   /// Explains what elements an array can have.
   @available(

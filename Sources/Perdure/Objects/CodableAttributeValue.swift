@@ -33,7 +33,7 @@ extension CodableAttributeValue {
   /// Stored as bytes.
   public static var attributeType: AttributeType { .transformable }
 
-  /// A type has no zero value unless it defines one. Without it, describing a required attribute
+  /// A type has no zero value unless it defines one. Without one, describing a required attribute
   /// without an initial value stops the program.
   public static var zeroValue: Self {
     let name = RequiredAttribute.name.map { "The attribute \($0)" } ?? "An attribute"

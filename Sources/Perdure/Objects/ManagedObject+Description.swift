@@ -42,7 +42,7 @@ extension ManagedObject: CustomStringConvertible {
 
   private func text(of value: Value) -> String {
     switch value {
-    // Does not use `count`, which would visit the whole text.
+    // Does not use `count`, because it visits the whole text.
     case .string(let text) where text.index(text.startIndex, offsetBy: 41, limitedBy: text.endIndex) != nil:
       Value.string(text.prefix(40) + "…").description
     case .data(let data): "\(data.count) bytes"

@@ -25,7 +25,7 @@ extension ObjectSeed: Sendable {}
 ///
 /// A changed value is visible immediately in this context, also to its fetches. Other contexts see
 /// the value after a save, once they advance to a newer state of the store. Before
-/// `ManagedObjectContext.save()`, the store does not contain it.
+/// `ManagedObjectContext.save()`, the store does not contain the value.
 ///
 ///     let person = Person(context: context)
 ///     person.name = "Ada"
@@ -48,7 +48,8 @@ open class ManagedObject {
   /// Inserts a new object of this class's entity into a context. Properties have their defaults.
   ///
   /// The object is visible to fetches in this context immediately, and to other contexts after the
-  /// save. The container must have been made with the class, and its entity must not be abstract.
+  /// save. The container must have been made with the class, and the entity of the class must not
+  /// be abstract.
   ///
   /// Generic code can call it, as in `T(context: context)` where `T: ManagedObject`. If a class
   /// declares an initializer with these parameters, the initializer must be `required`.
@@ -150,7 +151,7 @@ open class ManagedObject {
   ///
   /// Attributes that are set here do not count as changed. The object has them until its row is
   /// read again, and they are saved together with any other change of the object. Do not set
-  /// relationships here: objects at the other ends would change.
+  /// relationships here: this changes the objects at the other ends.
   open func awakeFromFetch() {}
 
   /// Called when all values of a loaded object were replaced.
@@ -172,7 +173,7 @@ open class ManagedObject {
 
   /// Called before the object is deleted: by `delete` before it marks the object, and by a delete
   /// rule that deletes the object. Not called for an object that is already deleted. If a delete
-  /// rule calls it, it must not save.
+  /// rule calls the hook, the hook must not save.
   open func prepareForDeletion() {}
 
   /// Called by a save before validation, for each object that is inserted, updated or deleted
@@ -263,6 +264,7 @@ extension ManagedObject: Hashable {
 }
 
 extension ManagedObject: PredicateArgument {
-  /// The object's identity as a value. A fetch rejects an object of another store.
+  /// The object's identity as a value. A fetch rejects an object of another store, except in a list
+  /// and as an operand of `!=`.
   public var predicateValue: Value { .objectID(objectID.uri) }
 }

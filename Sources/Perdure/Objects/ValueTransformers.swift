@@ -29,7 +29,7 @@ internal import Synchronization
 ///     ValueTransformers.register(ColorTransformer(), named: "Color")
 ///
 /// Both functions may be called on any thread. If predicates compare the attribute, equal values
-/// should give equal bytes. A Codable type needs no transformer: use `CodableAttributeValue`.
+/// must give equal bytes. A Codable type needs no transformer: use `CodableAttributeValue`.
 public protocol ValueTransformer: Sendable {
   /// Converts a value to the bytes that are stored.
   ///

@@ -70,7 +70,7 @@ package struct InspectionResults {
 /// A column whose path fits the model.
 private struct ColumnPath {
   let name: String
-  /// nil for the object itself.
+  /// Nil for the object itself.
   let path: PropertyPath?
   /// The kind of the values; nil if it is known only with the value.
   let kind: FieldKind?
@@ -112,7 +112,7 @@ extension StoreInspection {
   /// The reference to an object, for predicates. Whether the object exists is not checked.
   ///
   /// - Parameter text: The object as queries show it, such as `Worker/p1`.
-  /// - Returns: nil if the text has another form, or names no entity that has objects.
+  /// - Returns: Nil if the text has another form, or names no entity that has objects.
   package func reference(_ text: some StringProtocol) -> ObjectReference? {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[1].first == "p", let id = UInt64(parts[1].dropFirst()),
