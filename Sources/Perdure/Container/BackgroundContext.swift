@@ -5,7 +5,7 @@ internal import Dispatch
 /// The context is accessible only inside `perform` and `performAndWait`, and objects cannot leave
 /// them: their results are `Sendable`. Between two calls the context keeps its objects and its
 /// unsaved changes. Each call first advances the context to the newest state of the store, unless
-/// the context is pinned. A call inside another call does not advance it.
+/// the context is pinned. A call inside another call does not advance the context.
 public final class BackgroundContext {
   private let context: ManagedObjectContext
   private let mark: QueueMark

@@ -38,8 +38,8 @@ struct ClassResolution {
 
   /// The classes by entity name, for entities with their own class.
   ///
-  /// - Throws: `PerdureError` with code 134080 when a name fits several classes, or a class does
-  ///   not fit its entity.
+  /// - Throws: `PerdureError` with code 134080 if a name fits several classes or no entity, or if a
+  ///   class or its templates do not fit the entity.
   func classes() throws(PerdureError) -> [String: ManagedObject.Type] {
     let input = Input(
       model: model, given: given.map { ObjectIdentifier($0) },
@@ -125,7 +125,7 @@ extension ClassResolution {
   }
 
   /// Checks that `validatedKeys` names only properties. Otherwise only the first save of an object
-  /// would report a misspelt key.
+  /// reports a misspelt key.
   private func checkKeys(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
     let schema = schema(of: entity)
     guard

@@ -1,6 +1,6 @@
 // The engine's errors as Foundation's `LocalizedError`, for programs that use the graph.
 //
-// PerdureLog and PerdureFileIO do not import Foundation, because that would double the size of a
+// PerdureLog and PerdureFileIO do not import Foundation, because this import doubles the size of a
 // program that uses only the engine (docs/decisions). Such a program prints the errors themselves.
 
 public import PerdureFileIO

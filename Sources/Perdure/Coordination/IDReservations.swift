@@ -11,9 +11,9 @@ final class IDReservations: @unchecked Sendable {
   /// The ids that are reserved but not yet assigned, by entity number.
   private var free: [UInt16: Range<UInt64>] = [:]
 
-  /// The minimum number of ids in a reservation. Each reservation is a small commit. When the
-  /// program ends, the unassigned ids of a reservation are lost. This is acceptable, because an
-  /// entity has 2^48 ids.
+  /// The minimum number of ids in a reservation. Each reservation is a small commit. The unassigned
+  /// ids of a reservation are lost when the program ends, and when a request needs more ids. This
+  /// is acceptable, because an entity has 2^48 ids.
   private static let blockLength: UInt64 = 65_536
   /// Ids have 48 bits.
   private static let idMax: UInt64 = 1 << 48 - 1
@@ -55,7 +55,8 @@ final class IDReservations: @unchecked Sendable {
     Array("ids".utf8) + withUnsafeBytes(of: entity.bigEndian) { Array($0) }
   }
 
-  /// Throws if the record is not a number. If it counted as absent, ids would be assigned twice.
+  /// Throws if the record is not a number. Otherwise the record counts as absent, and ids are
+  /// assigned twice.
   private static func number(_ bytes: [UInt8]) throws -> UInt64 {
     let number = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard bytes.count == 8, number <= idMax else {

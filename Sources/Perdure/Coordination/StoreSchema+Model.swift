@@ -178,9 +178,9 @@ private struct StoreSchemaBuilder {
   }
 
   /// For each index on a copy (DS2 in DerivedStorage.swift), adds an index on the attribute at the
-  /// end of its path. A fetch uses this index and the indexes of the relationships. The added index
-  /// contains all objects with the attribute, like an index that the model declares on the
-  /// attribute.
+  /// end of the copy's path. A fetch uses this index and the indexes of the relationships. The
+  /// added index contains all objects with the attribute, like an index that the model declares on
+  /// the attribute.
   private mutating func addIndexesOfCopies(_ entity: EntitySchema) {
     for index in entity.indexes
     where index.declaringEntity == entity.index && index.slots.count == 1 && index.predicate == nil {
@@ -264,8 +264,8 @@ private struct StoreSchemaBuilder {
     property.inverse.map { self.number($0) } == number
   }
 
-  /// Of two ends of the same kind, the store uses the end with the lower number. Returns whether it
-  /// is this one.
+  /// Whether the store uses this end of a relationship. Of two ends of the same kind, it uses the
+  /// end with the lower number.
   private func isFirstEnd(_ property: PropertySchema, _ number: UInt32) -> Bool {
     property.inverse.map { number <= self.number($0) } ?? true
   }

@@ -14,8 +14,8 @@ struct IndexSkip {
   /// The number of entries to skip at the beginning of the walk.
   let offset: Int
 
-  /// Nil if the entries do not correspond to the objects one to one, or if the reader does not find
-  /// positions quickly.
+  /// Nil without an offset, if the entries do not correspond to the objects one to one, or if the
+  /// reader does not find positions quickly.
   init?(_ executor: FetchExecutor) throws {
     let (plan, view) = (executor.plan, executor.graph.view)
     guard executor.fetch.offset > 0, case .index(let index, let ranges) = plan.access, plan.isOrdered,

@@ -141,7 +141,8 @@ extension FetchFunction {
 }
 
 extension FetchExpression {
-  /// Whether the constant is a whole number above `Int64.max` that fits 64 bits.
+  /// Whether the expression is a decimal constant that a `UInt64` can hold, for example a literal
+  /// above `Int64.max`.
   fileprivate var isMask: Bool {
     guard case .constant(.decimal(let decimal)) = self else { return false }
     return UInt64(decimal.description) != nil

@@ -72,7 +72,8 @@ enum WordDomain: Sendable {
     Double(bitPattern: word >> 63 == 0 ? ~word : word ^ 1 << 63)
   }
 
-  /// The words for which a comparison with a constant holds; nil if there are none.
+  /// The words for which a comparison with a constant holds; nil if there are none, or if the
+  /// operator tests neither equality nor order.
   func words(_ op: FetchComparison.Operator, _ constant: Value) -> ClosedRange<UInt64>? {
     if op == .equal, let nan, constant.equals(nan) { return 0...0 }
     // Only equality can hold for values without an order.

@@ -3,7 +3,7 @@
 //
 //   J1. All objects are found before the first one is inserted or changed. Nothing fails after
 //       that, so a call that throws has changed nothing.
-//   J2. JSON objects with the same unique key stand for one object of the context. Values of later
+//   J2. JSON objects with the same unique key represent one object of the context. Values of later
 //       JSON objects replace values of earlier ones.
 
 internal import PerdureModel
@@ -66,7 +66,7 @@ struct JSONInsertion {
     return place
   }
 
-  /// The unique keys of an object. A key with an absent value identifies nothing.
+  /// The unique keys of an object. A key with an absent value identifies no object.
   private func keys(of object: JSONObject) -> [Key] {
     object.shape.schema.uniquenessConstraints.compactMap { constraint in
       let values = constraint.slots.compactMap { object.values[$0] }.filter { !$0.isNull }

@@ -17,8 +17,8 @@ public import PerdureModel
 ///
 /// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` is a
 /// value of that object. `$FETCHED_PROPERTY.userInfo.key` is a text of `userInfo`; if the other
-/// operand is not a text, write `CAST($FETCHED_PROPERTY.userInfo.key, 'NSNumber')`. The model
-/// checks the predicate when it is made.
+/// operand is not a text, write `CAST($FETCHED_PROPERTY.userInfo.key, 'NSNumber')`. The predicate
+/// is checked when the model is made.
 ///
 /// - Parameters:
 ///   - predicate: The condition as a format string without arguments; nil for all objects.

@@ -1,7 +1,7 @@
 // The accessors of the frequent types.
 //
 // A generic function looks up at run time the type of the value, its conversion from a `Value` and
-// its size in memory. These lookups would cost more than the read or the change itself. So these
+// its size in memory. These lookups cost more than the read or the change itself. So these
 // functions repeat the same code, each for one type.
 //
 // Reads call the functions here only if the inlined accessors (ManagedObject+InlinedReading.swift)

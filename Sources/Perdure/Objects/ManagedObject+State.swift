@@ -8,7 +8,8 @@ extension ManagedObject {
     header.pointee.savedState == nil ? context?.eventHub.handle : core.eventHub.handle
   }
 
-  /// The object's identity. It is fixed at insertion, and a save does not change it.
+  /// The object's identity. An insertion sets it. Only `ManagedObjectContext.assign(_:to:)`, and a
+  /// save that merges a new object into another one (`mergedObjectIDs`), change it.
   public var objectID: ManagedObjectID {
     ManagedObjectID(
       shape.identity, number: header.pointee.reference.id, isTemporary: overlay?.hasTemporaryID ?? false)
@@ -22,8 +23,8 @@ extension ManagedObject {
 
   /// Whether the object is not new and has unsaved changes, including changes of relationships. If
   /// another context has removed the object (`isDeleted`), the changes stay, and the save rejects
-  /// them. Changes of transient attributes alone are not written by a save; they stay until a
-  /// refresh or a save.
+  /// them. Changes of transient attributes count too, until a save or a refresh. A save does not
+  /// write them.
   public var isUpdated: Bool { shownState == .updated }
 
   /// Whether the next save removes the object, or another context has removed it. False after a

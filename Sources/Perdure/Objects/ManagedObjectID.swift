@@ -9,8 +9,10 @@ public import PerdurePredicates
 
 /// The identity of an object: its store, its entity and its number.
 ///
-/// An id is fixed when an object is inserted and never changes, not even by a save. Unlike the
-/// object, an id may be sent to any isolation and stored permanently: its coded form is its URI.
+/// An object gets its id when it is inserted. The id of a new object changes only if
+/// `ManagedObjectContext.assign(_:to:)` chooses another store, or if a save merges the object into
+/// another one (`mergedObjectIDs`). Unlike the object, an id may be sent to any isolation and
+/// stored permanently: its coded form is its URI.
 public struct ManagedObjectID: Sendable {
   let entity: EntityIdentity
   let number: UInt64

@@ -21,12 +21,13 @@ public struct ObjectSnapshot: Sendable, Hashable {
     /// without an order are sorted by entity and identity. All others have the property's order.
     case objects([ObjectSnapshot])
 
-    /// The value of an attribute that is not nil.
+    /// The value of an attribute; nil for an absent value and for any other property.
     public var value: Value? {
       if case .attribute(let value) = self, !value.isNull { value } else { nil }
     }
 
-    /// The object of a to-one relationship that was followed.
+    /// The object of a to-one relationship that was followed; nil if there is none, and for any
+    /// other property.
     public var object: ObjectSnapshot? {
       if case .object(let object) = self { object } else { nil }
     }
@@ -65,8 +66,8 @@ extension ManagedObject {
   ///   - paths: The relationships and fetched properties to follow, names joined by dots:
   ///     `company.workers` includes the company and its workers. An object that is reached twice is
   ///     included twice. The entity must have these properties. After a relationship, it is enough
-  ///     that its destination or a subentity has them; objects without them are included without
-  ///     these values.
+  ///     that its destination or a subentity has the property; other objects are included without
+  ///     it.
   ///   - file: The caller's file, for the message of a stop.
   ///   - line: The caller's line.
   /// - Throws: `PerdureError` 134060 if a part of the snapshot could not be read or fetched, or if
@@ -83,7 +84,8 @@ extension ManagedObject {
 
   /// Loads the row, if the object has one.
   ///
-  /// - Throws: `PerdureError` 134060 if it cannot be read, 133000 if the object is gone.
+  /// - Throws: `PerdureError` 134060 if the row cannot be read, 133000 if the object no longer
+  ///   exists and has no loaded row.
   func requireRow() throws(PerdureError) {
     core.checkOwner()
     if overlay?.isNew != true, !loadRow() {

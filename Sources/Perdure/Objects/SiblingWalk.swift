@@ -1,6 +1,7 @@
 internal import PerdurePredicates
 
-/// A walk over the objects at the other end of a to-many relationship, as they were when it began.
+/// A walk over the objects that were at the other end of a to-many relationship when the walk
+/// began.
 ///
 /// A walk over cached targets is inlined into the program (ManagedObject+InlinedReading.swift). So
 /// a walk has only five words. The data of all other walks is in a `WalkedObjects`.
@@ -71,7 +72,7 @@ struct SiblingWalk {
     return object?.typed(type)
   }
 
-  /// The object at a position, if this walks over cached targets that are still valid.
+  /// The object at a position, if this is a walk over cached targets that are still valid.
   @inlinable @inline(__always)
   func keptObject(_ position: Int) -> Unmanaged<ManagedObject>? {
     uncountedKept?._withUnsafeGuaranteedRef { kept in

@@ -42,7 +42,7 @@ public struct GraphVerificationReport: Sendable {
   /// The number of members without an order key in ordered relationships. Such members follow the
   /// others. This is not damage.
   public internal(set) var membersWithoutPlace = 0
-  /// The number of rows that were read, of all entities.
+  /// The number of checked rows of all entities, including unreadable rows.
   public internal(set) var rows = 0
   /// The number of checked links of many-to-many relationships.
   public internal(set) var links = 0
@@ -60,7 +60,7 @@ package struct GraphVerification {
   private let schema: StoreSchema
   private let model: ManagedObjectModel
   private var report = GraphVerificationReport()
-  /// The number of findings after which the verification ends.
+  /// The number of findings after which each check ends at its next row or entry.
   private let findingsMax: Int
   private let steps: VerificationSteps
   private let relationships: RelationshipChecks

@@ -53,7 +53,8 @@ extension StoreInspection {
   /// - Parameter ids: The numbers to visit.
   /// - Parameter body: Returns false to stop.
   /// - Returns: False if the model has no such entity.
-  /// - Throws: the errors of `body`.
+  /// - Throws: The errors of `body`. The error of the store if the numbers of the objects cannot be
+  ///   read.
   @discardableResult
   public func forEachObject(
     of entity: String, ids: ClosedRange<UInt64> = 0 ... .max, _ body: (InspectedObject) throws -> Bool
