@@ -38,8 +38,8 @@ struct ClassResolution {
 
   /// The classes by entity name, for entities with their own class.
   ///
-  /// - Throws: `PerdureError` with code 134080 if a name fits several classes or no entity, or if a
-  ///   class or its templates do not fit the entity.
+  /// - Throws: `PerdureError` with code 134080 if a name fits several classes or no entity. Also if
+  ///   a class or its templates do not fit the entity.
   func classes() throws(PerdureError) -> [String: ManagedObject.Type] {
     let input = Input(
       model: model, given: given.map { ObjectIdentifier($0) },

@@ -2,7 +2,7 @@ internal import PerdureFileIO
 
 /// The open stores of a container, protected by a lock.
 ///
-/// A thread holds the lock while it opens stores, and the process may fork meanwhile. The forked
+/// A thread holds the lock while it opens stores, and the process may fork at that time. The forked
 /// child does not have that thread, so it does not wait for the lock. The value is one reference,
 /// so the child finds the stores from before or from after a change.
 // Unchecked: only `withLock` accesses `stores`. It holds `lock`, or runs in a forked child, which

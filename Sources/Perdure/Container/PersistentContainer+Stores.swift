@@ -42,7 +42,7 @@ extension PersistentContainer {
   ///   the store. 134020: the model does not have the configuration. 134100: the model differs by
   ///   more than additions.
   /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is
-  ///   new, or is built again. Blocks the caller's thread meanwhile.
+  ///   new, or is built again. Blocks the caller's thread.
   public func loadPersistentStores() throws(PerdureError) {
     try loaded.withLock { loaded throws(PerdureError) in
       let missing = descriptions(missingIn: loaded).compactMap { $0.isMissing ? $0.description : nil }
@@ -97,8 +97,8 @@ extension PersistentContainer {
   ///
   /// Contexts that are made later contain the store. Existing contexts continue without it. The
   /// next access to `viewContext` makes a new context. If the old context has pending changes, the
-  /// container keeps it until these are saved or rolled back. A thread that requests a context
-  /// meanwhile waits until the store is open.
+  /// container keeps it until these are saved or rolled back. While the store is being opened, a
+  /// thread that requests a context waits.
   ///
   /// - Throws: The errors of `loadPersistentStores()`. Also 134080 if the container already has the
   ///   store or a copy of it open. After an error, nothing has changed.

@@ -272,10 +272,10 @@ extension PersistentContainer {
   /// The main actor's context, for programs with a user interface. If the program does not run the
   /// main queue, use `newContext()`.
   ///
-  /// The first access creates the context. The container replaces it after stores were added,
-  /// removed, closed or loaded again. A context with unsaved changes is kept while one of its
-  /// stores is open; the next context has the stores that were added. Changes for a removed store
-  /// can never be saved, so such a context is kept until it is rolled back.
+  /// The first access creates the context. The container replaces it after stores were added or
+  /// removed, or were closed and loaded again. A context with unsaved changes is kept while one of
+  /// its stores is open; the next context has the stores that were added. Changes for a removed
+  /// store can never be saved, so such a context is kept until it is rolled back.
   ///
   /// A new context copies the settings of the previous one, such as `mergePolicy` and
   /// `automaticallyMergesChangesFromParent`. It also gets the observers, the sequences of events

@@ -11,7 +11,7 @@
 // `PersistentStore`. A container with a single store has no joined store.
 //
 // Invariants:
-// JO1. No reference crosses stores: a save that would create such a reference is rejected earlier
+// JO1. No reference crosses stores: a save that creates such a reference is rejected earlier
 //      (StoreAssignment.swift). So every row, range and link belongs to one store.
 // JO2. A view contains a view of each store. These views were taken one after the other. Each is a
 //      consistent state, but all of them together may never have existed at one time.

@@ -121,7 +121,7 @@ package final class LogPersistentStore: PersistentStore {
         "Another process has given the store a new model. Contexts still read the state before that. To read the "
           + "newest state, open the store with a container that has the new model.")
     }
-    // Another thread may have stored a newer state meanwhile.
+    // Another thread may have stored a newer state in the meantime.
     shown.withLock { shown in
       if shown.sequence < newest.sequence { shown = newest }
     }

@@ -1,6 +1,6 @@
 // Reads a row in place.
 //
-// The creation of a view checks the row once. After that, fields are read without checks of bounds,
+// The creation of a view checks the row once. After that, fields are read without bounds checks,
 // because RL2 (RowLayout.swift) holds and every offset of the field table is inside the fixed
 // parts. A view is three machine words. It borrows the bytes and the layouts, and must not outlive
 // them.

@@ -39,7 +39,7 @@ enum StoreFiles {
   static func replace(_ path: String, with source: String) throws { try Store.replace(path, with: source) }
 }
 
-/// A store with metadata, including values of the program.
+/// A store with metadata, including the program's own data.
 package protocol MetadataKeeping: Sendable {
   func metadata() throws -> PersistentStoreMetadata
   func setUserInfo(_ userInfo: [String: String]) throws

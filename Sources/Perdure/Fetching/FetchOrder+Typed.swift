@@ -6,7 +6,7 @@ extension FetchOrder {
   ///
   /// For a path through a relationship, write `FetchOrder(Worker.self) { $0.company.name }`. A
   /// fetch throws `FetchError` with the code `unknownProperty` for a key path that reads no
-  /// attribute.
+  /// property.
   ///
   /// - Parameter keyPath: The key path of a stored or derived attribute.
   /// - Parameter isAscending: Whether the least values come first.

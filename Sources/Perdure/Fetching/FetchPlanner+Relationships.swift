@@ -91,7 +91,7 @@ extension FetchPlanner {
       words: { "count index on \(name): \(counted(ranges.count, "range"))" })
   }
 
-  /// Bounds of a whole number as ranges of keys in a count index; nil if a range begins below 1: a
+  /// Bounds of a whole number as ranges of keys in a count index; nil if a range begins below 1. A
   /// count of zero has no entry.
   private static func countRanges(_ bounds: SearchBounds) -> [KeyRange]? {
     var one = OrderedKey()

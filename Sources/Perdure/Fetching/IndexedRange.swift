@@ -4,8 +4,8 @@
 //
 //   U1. The range is the one that the planner chooses for this request: the same index and bounds,
 //       no order and no residual. The residual of a prefix is the exception: keys suffice to check
-//       it (TextPrefix.swift). So the objects and their order are the same, and `explain` describes
-//       them correctly.
+//       it (TextPrefix.swift). So the objects and their order are those of the plan that `explain`
+//       describes.
 //   U2. Any other request, including an invalid one, is planned as usual.
 //   U3. The planner counts the entries of a range, and uses the range if a scan costs more.
 //       `IndexedRange` reads the entries without counting them first. If it finds more entries than

@@ -3,8 +3,8 @@
 //
 // An id of another store equals no object. As a single operand, such an id is an error, because the
 // comparison is false for every object. A list may contain such ids, because lists often come from
-// data. An operand of `!=` may also be such an id, and is then true for every object. In both cases
-// the id becomes a reference that no object has.
+// data. An operand of `!=` may also be such an id: the comparison is then true for every object. In
+// both cases, the id becomes a reference that no object has.
 
 internal import PerdurePredicates
 

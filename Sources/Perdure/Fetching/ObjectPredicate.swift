@@ -18,7 +18,7 @@ extension FetchPredicate {
   /// - Parameter variables: The values of variables such as `$name`, by name.
   /// - Throws: `FetchError` if the predicate does not fit the entity, or the object has no context.
   ///   `PredicateEvaluationError` if the predicate cannot be evaluated for the object.
-  ///   `PerdureError` with code 134060 if the store cannot be read. No error changes anything.
+  ///   `PerdureError` with code 134060 if the store cannot be read. An error changes nothing.
   /// - Complexity: The cost of the predicate. It reads the rows and relationships that the
   ///   predicate needs, and creates no instances.
   public func evaluate(
@@ -37,7 +37,7 @@ extension Sequence where Element: ManagedObject {
   ///     let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
   ///
   /// - Parameter predicate: A predicate in which every variable has a value.
-  /// - Throws: As `FetchPredicate.evaluate(with:variables:)`. No error changes anything.
+  /// - Throws: As `FetchPredicate.evaluate(with:variables:)`. An error changes nothing.
   /// - Complexity: O(n) evaluations for n objects. The predicate is checked once for each entity
   ///   and context.
   public func filtered(by predicate: FetchPredicate) throws -> [Element] {

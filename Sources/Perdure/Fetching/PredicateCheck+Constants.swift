@@ -42,8 +42,8 @@ extension PredicateCheck {
 
   /// Checks a comparison of two constants, whose result does not depend on the object.
   ///
-  /// - Throws: `FetchError.Code.typeMismatch` if the constants can never be equal, if one of them
-  ///   is spelled as an attribute of the entity, or if IN or CONTAINS has no collection.
+  /// - Throws: `FetchError.Code.typeMismatch` if the constants can never be equal, or if one of
+  ///   them is spelled as an attribute of the entity. Also if IN or CONTAINS has no collection.
   func checkConstants(_ comparison: FetchComparison, _ left: Value, _ right: Value) throws(FetchError) {
     for value in [left, right] {
       guard let name = attribute(spelledAs: value) else { continue }

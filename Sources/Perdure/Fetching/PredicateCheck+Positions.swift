@@ -6,8 +6,8 @@ internal import PerdurePredicates
 extension PredicateCheck {
   /// The type of an element of a collection, or of its size.
   ///
-  /// - Throws: `FetchError`: `noOrder` for a position in an unordered collection, `typeMismatch`
-  ///   for a position in a single value, or a position that is not a whole number.
+  /// - Throws: `FetchError`: `noOrder` for a position in an unordered collection. `typeMismatch`
+  ///   for a position in a single value, and for a position that is not a whole number.
   mutating func element(
     _ index: FetchExpression.ElementIndex, of base: FetchExpression, _ type: PathType,
     _ variables: [String: PathType]

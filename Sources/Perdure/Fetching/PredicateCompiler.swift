@@ -167,9 +167,9 @@ extension FetchPredicate {
 }
 
 extension FetchExpression {
-  /// The expression with the evaluated object instead of the variable. Nil if the expression is not
-  /// a constant, the variable, a path from the variable, or a path from a nested subquery whose
-  /// predicate uses only its own variable.
+  /// The expression with the evaluated object instead of the variable. The expression must be a
+  /// constant, the variable, or a path from the variable. A path from a nested subquery is also
+  /// accepted. Nil for any other expression.
   func replacingVariable(_ variable: String) -> FetchExpression? {
     switch self {
     case .constant: self

@@ -31,7 +31,7 @@ public import PerdureModel
 /// They are called only if the class or one of its superclasses overrides them in its body. A hook
 /// that is not overridden costs nothing. `validateValue(_:forKey:)` is also a hook. A function in
 /// the body that is named after a property, such as `func validateAge(_ age: Int) throws`,
-/// validates it at a save; see `ManagedObject.validateValue(_:forKey:)`.
+/// validates the property at a save; see `ManagedObject.validateValue(_:forKey:)`.
 ///
 /// The macro warns about properties whose names are words of the predicate language, such as `no`
 /// or `null`. In format strings they are written with a `#`, as in `#no`.

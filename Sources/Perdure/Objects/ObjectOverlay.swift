@@ -228,7 +228,7 @@ final class ObjectOverlay {
     }
   }
 
-  /// Notes that the current undo group has inserted the object, so it needs no former values.
+  /// Notes that the current undo group has inserted the object, so the group needs no old values.
   func noteInsertionInGroup() {
     (recordedIn, recordedSlots) = (memory.pointee.recordingGroup, Self.allSlots)
   }

@@ -11,7 +11,7 @@ extension QueryableObject where Self: ManagedObject {
   ///
   /// If a class overrides `entityDescription` without a macro, each use of `entityName` evaluates
   /// the description. If two such descriptions are static variables, they must not use each other's
-  /// `entityName`: their initialization would be circular.
+  /// `entityName`: otherwise their initialization is circular.
   @_disfavoredOverload
   public static var entityName: String { _entityName }
 }

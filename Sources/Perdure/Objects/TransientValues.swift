@@ -1,7 +1,7 @@
 // The values of transient attributes.
 //
-// They exist only with the instance. Firing a fault, an advance of the view and a save do not
-// change them. `AttributeOption.transient` documents the effect of a refresh, a reset and a
+// Such values exist only with the instance. Firing a fault, an advance of the view and a save do
+// not change them. `AttributeOption.transient` documents the effect of a refresh, a reset and a
 // rollback. After a save, a context does not retain an instance because of its transient values. An
 // object that is gone has lost them.
 //
