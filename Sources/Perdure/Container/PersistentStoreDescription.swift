@@ -39,8 +39,8 @@ public struct PersistentStoreDescription: Sendable, Hashable {
   /// too. A store that was created with a configuration accepts a larger one, or all entities, but
   /// no smaller one.
   public var configuration: String?
-  /// Whether loading the store creates missing folders above it. They are durable before the store
-  /// is created. False by default, because a missing folder is often a wrong path.
+  /// Whether loading the store creates missing folders above it. The created folders are durable
+  /// before the store is created. False by default, because a missing folder is often a wrong path.
   public var createsFolders = false
   /// Changes the options with which the engine opens the store. The closure is called at each
   /// opening, on the opening thread.

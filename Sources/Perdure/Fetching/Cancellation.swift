@@ -1,6 +1,6 @@
 // Cancels fetches. A fetch is synchronous; only `perform` of a background context can be awaited,
-// and therefore cancelled. Its cancellation handler sets a flag, so the check at each object is one
-// load.
+// and therefore cancelled. The cancellation handler of `perform` sets a flag, so the check at each
+// object is one load.
 
 internal import Synchronization
 

@@ -73,12 +73,12 @@ package struct FetchPlan: CustomStringConvertible {
 }
 
 /// The alternative for a plan whose candidates are ordered only by the first criterion, in a fetch
-/// with a window. It is used if that plan becomes more expensive.
+/// with a window. The alternative is used if that plan becomes more expensive.
 struct LeadingOrder {
   /// The number of candidates after which `other` costs less.
   let candidatesMax: Int
-  /// The cheapest plan without this order. It costs less if many objects are equal in the first
-  /// criterion.
+  /// The cheapest plan without this order. This plan costs less if many objects are equal in the
+  /// first criterion.
   let other: () -> FetchPlan
 }
 

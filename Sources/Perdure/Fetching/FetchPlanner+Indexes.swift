@@ -15,8 +15,8 @@ extension FetchPlanner {
   private static let rangesMax = 1000
 
   /// The candidate for a unique index if the predicate restricts each of its components to a single
-  /// value. It finds at most one object, so no other access path is examined. Nil if there is no
-  /// such index, or if a scan may be as cheap.
+  /// value. The index finds at most one object, so no other access path is examined. Nil if there
+  /// is no such index, or if a scan may be as cheap.
   func uniqueCandidate() -> Candidate? {
     if conjuncts.isEmpty { return nil }
     let unique = searchIndexes.first {

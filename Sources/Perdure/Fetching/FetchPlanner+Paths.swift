@@ -5,8 +5,8 @@
 // A predicate can use such an access path if its bounds exclude null. If a relationship on the path
 // has no object, the value is null too, and the indexes do not find the fetched object. For an
 // order along to-one relationships, the index is read in order, so the objects are found in order.
-// Objects without a value come first in ascending order, and last in descending order. They are
-// found by a scan of all rows, unless the indexes show that there are none.
+// Objects without a value come first in ascending order, and last in descending order. A scan of
+// all rows finds them, unless the indexes show that there are none.
 
 internal import PerdurePredicates
 

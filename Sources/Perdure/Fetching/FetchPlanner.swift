@@ -3,8 +3,8 @@
 //
 // Each access path that the predicate and the order allow is a possible plan (`Candidate`). A store
 // counts the entries of a range without reading them, so the planner knows exactly how many rows
-// most paths read. It estimates how many of these rows satisfy the rest of the predicate. The
-// planner chooses the cheapest plan, or the first of equally cheap plans.
+// most paths read. The planner estimates how many of these rows satisfy the rest of the predicate.
+// The planner chooses the cheapest plan, or the first of equally cheap plans.
 //
 // All plans have the same results, for three reasons. An access path must find every object that
 // satisfies the predicate. The residual contains each condition that the path does not guarantee. A

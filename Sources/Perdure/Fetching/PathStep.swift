@@ -10,7 +10,8 @@ enum PathType {
   indirect case object(EntityStorage)
   /// Any number of values or objects.
   indirect case many(PathType)
-  /// A value of one of several types. Its type differs between objects (ExpressionTypes.swift).
+  /// A value of one of several types. The type of the value differs between objects
+  /// (ExpressionTypes.swift).
   case either([PathType])
   /// A value whose type is unknown before the evaluation.
   case any

@@ -37,8 +37,8 @@ struct PredicateCompiler {
     return compiler.builder.program(start: start)
   }
 
-  /// Adds the clauses of a predicate. They continue at `whenTrue` or at `whenFalse`. Returns the
-  /// position of the clause at which the evaluation begins.
+  /// Adds the clauses of a predicate. The clauses continue at `whenTrue` or at `whenFalse`. Returns
+  /// the position of the clause at which the evaluation begins.
   mutating func emit(_ predicate: FetchPredicate, _ whenTrue: Int32, _ whenFalse: Int32) -> Int32 {
     switch predicate {
     case .true: return whenTrue

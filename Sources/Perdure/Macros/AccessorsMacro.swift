@@ -15,10 +15,10 @@
 /// class, the variable and the entity.
 ///
 /// Only the model describes the properties, so a variable has no initial value. Only three markers
-/// are allowed: `@Attribute(.transient)`, `.transformed(by:)` and `.composite`. They are needed
-/// because the model does not contain the Swift types of such variables. A variable of an attribute
-/// with a value transformer needs `.transformed(by:)`. The type of a variable may differ from that
-/// of its attribute in three ways:
+/// are allowed: `@Attribute(.transient)`, `.transformed(by:)` and `.composite`. These markers are
+/// needed because the model does not contain the Swift types of such variables. A variable of an
+/// attribute with a value transformer needs `.transformed(by:)`. The type of a variable may differ
+/// from that of its attribute in three ways:
 ///
 /// - Whether it is optional. `var age: Int16` of an attribute without a value reads as 0. `var
 ///   name: String?` of a required attribute reads as nil until it is set.

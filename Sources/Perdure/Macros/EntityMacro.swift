@@ -13,12 +13,12 @@ public import PerdureModel
 /// The type of a variable decides its kind. A variable whose type conforms to `AttributeValue`,
 /// optional or not, is an attribute. A variable whose type is an optional managed object is a
 /// to-one relationship. A `ToMany` variable is a to-many relationship; the macro also generates the
-/// functions `addToX` and `removeFromX` for it. An initial value is the attribute's default. It is
-/// computed once, when the model is made. Exceptions are `Date()` and `UUID()` (`DefaultValue.now`,
-/// `.newUUID`). They are made for each inserted object; in transient attributes, when they are
-/// first read. An attribute that is not optional and has no default must be set before the object
-/// is saved. Until then, it reads as the `zeroValue` of its type. Computed, static, lazy and
-/// `@Transient` variables are ignored.
+/// functions `addToX` and `removeFromX` for it. An initial value is the attribute's default. The
+/// default is computed once, when the model is made. Exceptions are `Date()` and `UUID()`
+/// (`DefaultValue.now`, `.newUUID`). These two values are made for each inserted object; in
+/// transient attributes, at the first read. An attribute that is not optional and has no default
+/// must be set before the object is saved. Until then, it reads as the `zeroValue` of its type.
+/// Computed, static, lazy and `@Transient` variables are ignored.
 ///
 /// `init(context:)` inserts an object. A second initializer also has a parameter for each property
 /// that the body of the class declares, in the order of the declarations: `Worker(context: c,

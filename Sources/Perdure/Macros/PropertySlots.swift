@@ -3,7 +3,7 @@ extension ManagedObject {
   // name is accepted.
 
   /// The range of the slots of this class's own properties. Each class of an entity has its own
-  /// range, which `@Entity` generates. It follows that of the superclass.
+  /// range, which `@Entity` generates. The range follows that of the superclass.
   @dynamicMemberLookup
   public enum _Slot {
     /// The number of slots: 0 for the base class.

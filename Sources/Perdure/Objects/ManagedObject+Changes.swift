@@ -315,9 +315,9 @@ extension ManagedObject {
   /// The entity must have the relationship.
   ///
   /// For a relationship whose reference is in this object's row, the result is true until the row
-  /// is loaded or the relationship is changed. It is false for a transient relationship, for a new
-  /// object, and for an object that is no longer in its context. For any other relationship it is
-  /// true, even if the relationship was read before.
+  /// is loaded or the relationship is changed. The result is false for a transient relationship,
+  /// for a new object, and for an object that is no longer in its context. For any other
+  /// relationship it is true, even if the relationship was read before.
   public func hasFault(forRelationshipNamed key: String) -> Bool {
     let slot = relationshipSlot(key)
     if header.pointee.isGone || overlay?.isNew == true { return false }

@@ -1,5 +1,5 @@
-// Descriptions of objects, contexts, containers and requests, for logs. They do not read rows or
-// the store, and make no instances, so that logging an object does not change it.
+// Descriptions of objects, contexts, containers and requests, for logs. These descriptions do not
+// read rows or the store, and make no instances, so that logging an object does not change it.
 
 internal import PerdurePredicates
 

@@ -6,8 +6,8 @@
 // object that is gone has lost them.
 //
 // When the program releases a context, the objects of the context lose their transient values.
-// Otherwise these values could retain the context and its view of the store forever. They may refer
-// to other objects, even in cycles, and each object retains its context.
+// Otherwise these values could retain the context and its view of the store forever. The values may
+// refer to other objects, even in cycles, and each object retains its context.
 //
 // Invariants
 //   TV1. `ObjectHeader.transients` is nil until a value is set, so an object without transient

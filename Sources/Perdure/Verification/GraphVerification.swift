@@ -1,5 +1,5 @@
-// Checks whether the rows and links of a store form a consistent graph. It needs only the stored
-// model, so it works on any store, without the program that wrote it.
+// Checks whether the rows and links of a store form a consistent graph. The check needs only the
+// stored model, so it works on any store, without the program that wrote it.
 //
 // Invariants of a graph
 //   G1  every row can be decoded as a row of its entity, in a layout of the stored model
@@ -15,8 +15,8 @@
 //       is an order key
 //
 // RelationshipChecks.swift checks G5 and G6, and OrderChecks.swift checks G7. The engine checks
-// that the indexes match the rows, including derived counts (V4 of its verification). It also
-// checks G4 (V5): the engine reports index and key, and this check reports objects, properties and
+// that the indexes match the rows, including derived counts (V4 of its verification). The engine
+// also checks G4 (V5): it reports index and key, and this check reports objects, properties and
 // values.
 
 internal import PerdureLog
