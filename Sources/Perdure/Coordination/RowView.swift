@@ -196,7 +196,7 @@ extension RowError: CustomStringConvertible {
   }
 
   /// The value of a slot; `.null` if the row has no value. If the layout of the row does not have
-  /// the slot, returns the stand-in.
+  /// the slot, returns `standIn(slot)`.
   package func value(_ slot: Int) -> Value {
     let field = fields[slot]
     if field.kind == .absent { return standIn(slot) }

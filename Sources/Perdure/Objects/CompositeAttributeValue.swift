@@ -77,7 +77,7 @@ public struct CompositeContent: Sendable, Hashable {
     }
   }
 
-  /// The value of an element that is a composite; nil if none of its elements has a value.
+  /// The value of an element that is a composite; nil if each of its elements is nil.
   public subscript<C: CompositeAttributeValue>(name: String) -> C? {
     get {
       var inner = CompositeContent()
