@@ -141,7 +141,7 @@ extension ClassResolution {
 }
 
 extension EntityDescription {
-  /// A description of the positions of its properties.
+  /// The parent's name and the entity's own properties in the order of their slots, as text.
   fileprivate var slotSignature: String {
     let own = slotted.map { property in
       switch property {

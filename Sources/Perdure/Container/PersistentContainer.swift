@@ -221,7 +221,7 @@ extension PersistentContainer {
 
   /// An open store; the first one if `store` is nil.
   ///
-  /// - Throws: `PerdureError` with code 134060 if it is not open.
+  /// - Throws: `PerdureError` with code 134060 if `store` is not open, or if no store is open.
   func openMember(_ store: LoadedStore?) throws(PerdureError) -> OpenStores.Member {
     let members = loaded.withLock { $0?.members } ?? []
     if members.isEmpty { throw noOpenStore }

@@ -17,8 +17,8 @@ package struct StoreFactory: Sendable {
   /// default of the engine.
   static let closeTailBytes = CheckpointOptions().closeTailBytes
 
-  /// The store on the log-structured engine. This is the only code in which the graph chooses its
-  /// engine.
+  /// Opens stores of the log-structured engine. This is the only code in which the graph chooses
+  /// its engine.
   package static let standard = StoreFactory { description, model in
     let path: String
     var options = StoreOptions()

@@ -9,8 +9,8 @@ struct FetchedShape: Sendable {
   let request: FetchRequest<ManagedObject>
   /// The paths from `$FETCH_SOURCE` in the predicate, each with the variable that replaces it.
   private let ownerPaths: [PropertyPath: String]
-  /// The reason why this version cannot run the request; nil if it can. Such a request was stored
-  /// by a later version.
+  /// The reason why this version cannot run the request, which a later version has stored. Nil if
+  /// it can run the request.
   let flaw: FetchRequestFlaw?
 
   /// The fetched properties of an entity by name, including inherited ones.

@@ -112,7 +112,8 @@ private struct TieRun {
   private var key: [UInt8] = []
   private var references: [ObjectReference] = []
 
-  /// Adds an entry. Returns nil if its key equals the key of the run, otherwise the run before it.
+  /// Adds an entry. Returns nil if the entry belongs to the current run. Otherwise the entry begins
+  /// a new run, and the function returns the previous one, which is empty before the first entry.
   mutating func add(
     _ key: UnsafeRawBufferPointer, _ reference: ObjectReference
   ) -> ReversedCollection<[ObjectReference]>? {
@@ -126,7 +127,7 @@ private struct TieRun {
     return before
   }
 
-  /// The last run.
+  /// The references of the last run.
   func ended() -> ReversedCollection<[ObjectReference]> { references.reversed() }
 }
 

@@ -17,9 +17,9 @@ package struct FetchPlan: CustomStringConvertible {
     /// last lookup are the candidates.
     case join(outers: [StoreIndex], inner: StoreIndex, [KeyRange])
     /// Like `join`, along to-one relationships, with candidates in the order of `inner`. If
-    /// `includesNull` is set, it includes objects without a value at the end of the path: first in
-    /// ascending order, last in descending order. If `isReversed` is set, `inner` is read from its
-    /// end.
+    /// `includesNull` is set, the candidates include objects without a value at the end of the
+    /// path: first in ascending order, last in descending order. If `isReversed` is set, `inner` is
+    /// read from its end.
     case pathOrder(
       outers: [StoreIndex], inner: StoreIndex, [KeyRange], isReversed: Bool, includesNull: Bool)
     /// The owners in the order of a count index. Owners with the count 0 have no entry in it. A

@@ -92,7 +92,7 @@ enum WordDomain: Sendable {
     }
   }
 
-  /// The value that is not a number; nil if the domain has none.
+  /// The value NaN; nil if the domain has none.
   private var nan: Value? {
     switch self {
     case .double: .double(.nan)

@@ -117,11 +117,11 @@ open class ManagedObject {
   /// The properties that a save passes to `validateValue(_:forKey:)`. A container reads the list
   /// once, when it opens its store.
   ///
-  /// If this is not overridden and the class overrides `validateValue(_:forKey:)`, a save validates
-  /// all properties except derived ones. For an updated object, it skips columns of an unchanged
-  /// row, transient attributes if none changed, and unchanged relationships outside the row. A
-  /// class without `@Entity` counts as overriding `validateValue(_:forKey:)`. A shorter list makes
-  /// saves cheaper.
+  /// If the class overrides `validateValue(_:forKey:)` but not this property, a save validates all
+  /// properties except derived ones. For an updated object, it skips columns of an unchanged row,
+  /// transient attributes if none changed, and unchanged relationships outside the row. A class
+  /// without `@Entity` counts as overriding `validateValue(_:forKey:)`. A shorter list makes saves
+  /// cheaper.
   open class var validatedKeys: [String] { [] }
 
   /// The properties that the class validates with functions such as `validateAge(_:)`. For

@@ -3,11 +3,12 @@
 internal import PerdurePredicates
 
 extension ObjectOverlay {
-  /// Whether the store has no references to the object, because it never had the object. If an
-  /// object is inserted again, the delete rule `.noAction` may have left references to it.
+  /// Whether the store has no references to the object, because the object was never in the store.
+  /// If an object is inserted again, the delete rule `.noAction` may have left references to it.
   var isUnknownToStore: Bool { isNew && !isInsertedAgain }
 
-  /// Whether the program has deleted the object before its first save. No save writes it.
+  /// Whether the program has deleted the object before its first save. No save writes such an
+  /// object.
   @inline(__always)
   var isDiscarded: Bool { isDeleted && isNew }
 

@@ -40,12 +40,12 @@ public struct ObjectSnapshot: Sendable, Hashable {
 
   /// The object's identity.
   public let objectID: ManagedObjectID
-  /// The values of its properties by name. Derived attributes are included, and transient
+  /// The values of the object's properties by name. Derived attributes are included, and transient
   /// attributes with a type of the model. To-one relationships are included, and the requested
   /// to-many relationships and fetched properties. Elements of composite attributes are included by
   /// their paths: `address.street`. If the class implements accessors for a transient attribute
-  /// (`@Attribute(.transient)` of a computed variable), the value is that of its getter. For a
-  /// stored attribute, it is the stored value.
+  /// (`@Attribute(.transient)` of a computed variable), the value is that of its getter. A stored
+  /// attribute has its stored value, even if the class implements accessors for it.
   public let properties: [String: Property]
 
   /// The value of a property. Nil for a property that the entity does not have, and for a to-many

@@ -135,7 +135,8 @@ struct SiblingRelations {
 }
 
 extension RelationshipShape {
-  /// Whether both are the same relationship, as an entity and its subentities have it.
+  /// Whether both are the same relationship. They may belong to an entity and to one of its
+  /// subentities.
   func isSame(as other: RelationshipShape) -> Bool {
     self === other || slot == other.slot && index == other.index && form == other.form
   }
