@@ -8,7 +8,7 @@ import Perdure
 final class User: ManagedObject {
   @Attribute(.unique) var handle: String
   var name: String = ""
-  // In the order of this user: important conversations come first.
+  // Each user has a separate order, with important conversations first.
   @Relationship(inverse: "members") var conversations: OrderedToMany<Conversation>
   @Relationship(inverse: "author") var messages: ToMany<Message>
 }
@@ -63,7 +63,7 @@ enum Program {
     print("\(conversation.title), \(conversation.messageCount) messages: " + lines.joined(separator: " | "))
   }
 
-  /// New conversations are added at the end, for every user.
+  /// A new conversation is added at the end of each member's order.
   private static func talk(_ context: ManagedObjectContext) throws -> Conversation {
     let (ada, grace) = (try user("ada", context), try user("grace", context))
     var made: [Conversation] = []

@@ -5,8 +5,8 @@
 //     pkill -9 -x Journal          # from another terminal, at any moment
 //     swift run Journal            # prints how many entries it found, and continues
 //
-// `save()` returns when the entry is durable: it survives a kill and a power loss. If the kill
-// comes between saving and reporting, the last entry exists although it was not reported.
+// `save()` returns when the entry is durable: it survives a kill and a power loss. If the program
+// is killed between the save and the report, the last entry exists although it was not reported.
 
 import Foundation
 import Perdure
@@ -42,7 +42,7 @@ enum Program {
     }
   }
 
-  /// Prints a line immediately. `print` would buffer several lines.
+  /// Prints a line immediately. `print` may buffer several lines.
   private static func report(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }

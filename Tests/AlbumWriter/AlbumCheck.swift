@@ -66,7 +66,8 @@ struct AlbumCheck {
     }
   }
 
-  /// The objects with a value, found with an index. Expects the same from a scan.
+  /// Returns the objects with a value, found with an index. Expects that a scan finds the same
+  /// objects.
   private mutating func found<T: ManagedObject>(
     _ type: T.Type, _ key: String, _ value: any PredicateArgument
   ) throws -> [T] {

@@ -29,7 +29,7 @@ import Perdure
 /// changed the album.
 struct AlbumContent {
   let number: Int
-  /// Whether the save after the album's first one has changed it.
+  /// Whether the second save of the album has changed it.
   let isChanged: Bool
 
   static let pageCount = 100

@@ -27,7 +27,7 @@ public final class LineReader {
         buffer = Data(buffer[buffer.index(after: end)...])
         return line
       }
-      // `read(upToCount:)` would wait until it has read all of the bytes.
+      // Not `read(upToCount:)`, which waits until it has read all of the bytes.
       let more = pipe.fileHandleForReading.availableData
       if more.isEmpty { return nil }
       buffer += more

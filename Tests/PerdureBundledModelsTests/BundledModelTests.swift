@@ -56,7 +56,7 @@ struct BundledModelTests {
     }
   }
 
-  @Test("A bundle without models lists its files, and at most twenty of them")
+  @Test("The error for a bundle without models lists at most twenty of its files")
   func files() throws {
     let directory = try TemporaryDirectory()
     let bundle = try #require(Bundle(path: directory.path))

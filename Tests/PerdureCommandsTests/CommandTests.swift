@@ -161,7 +161,7 @@ struct CommandTests {
     #expect(json.lines[0].contains("\"clean\":true,\"opens\":true,\"findings\":[],\"findingCount\":0"))
   }
 
-  @Test("verify also checks the graph")
+  @Test("verify of a store with objects also checks the graph")
   func verifyGraph() throws {
     let outcome = try Outcome("verify", try makeGraph())
     #expect(outcome.code == .success)
@@ -327,7 +327,7 @@ struct CommandTests {
     #expect(throws: (any Error).self) { try Outcome("dump", path, "--limit", "-1") }
   }
 
-  @Test("dump prints the objects of an entity by the stored model")
+  @Test("dump prints the objects of an entity with the property names of the stored model")
   func dumpObjects() throws {
     let graph = try makeGraph()
     #expect(try Outcome("dump", graph, "--entity", "Ship").lines == ["Ship/p1\tname=\"Fram\"\ttonnage=402"])
@@ -341,7 +341,7 @@ struct CommandTests {
     #expect(try Outcome("dump", path, "--entity", "Ship").code == .failed)
   }
 
-  @Test("dump prints infinite numbers, fractions of seconds and objects of subentities")
+  @Test("dump prints NaN, infinite numbers, fractions of seconds and objects of subentities")
   func dumpValues() throws {
     let outcome = try Outcome("dump", try makeBoats(), "--entity", "Craft")
     let expected = [

@@ -30,8 +30,8 @@ struct ConsoleTests {
       #expect(throws: KeyText.Illegible.self) { try KeyText.bytes(wrong) }
     }
     #expect(try KeyText.id("0xff") == 255)
-    // A text that is cut within a character is still shown as text. Other bytes are shown in
-    // hexadecimal.
+    // A text that is cut within a character is still shown as text. Bytes that are not text are
+    // shown in hexadecimal.
     let letters = Array("aä€😀".utf8)
     let shown = (1...10).map { KeyText.value(letters, limit: $0).prefix { $0 != "…" } }
     #expect(shown.prefix(3) == ["\"a\"", "\"a\"", "\"aä\""])

@@ -42,7 +42,8 @@ struct OutputFailureTests {
       ])
   }
 
-  @Test("When a line cannot be written, the command ends with one message and exit code 2")
+  @Test(
+    "If a line cannot be written, the command exits with 2, and prints one message unless the pipe is broken")
   func firstLine() throws {
     for errno in [ErrorNumber.noSpace, ErrorNumber.brokenPipe] {
       var (lines, errors) = (0, "")

@@ -32,7 +32,7 @@ struct FailureSweepTests {
     let name: String
   }
 
-  @Test("A correct program passes when each of its calls fails once and permanently")
+  @Test("A correct program passes if each of its calls fails, once or permanently")
   func sound() throws {
     let report = FailureSweep(seed: 1).run(program: Self.program, verify: Self.verify)
     try report.check()

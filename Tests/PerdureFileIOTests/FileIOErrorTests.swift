@@ -38,8 +38,8 @@ struct FileIOErrorTests {
     #expect(error.errno == ENOSPC && error.offset == 4096 && error.path == "/a/b")
   }
 
-  /// Each operation, its name in messages, and whether its failure leaves it unknown which of the
-  /// earlier changes are durable.
+  /// Each operation, its name in messages, and whether it is a sync. After a failed sync, it is
+  /// unknown which earlier changes are durable.
   private static let operations: [(FileIOError.Operation, name: String, isSync: Bool)] = [
     (.absolutePath, "absolutePath", false), (.createDirectory, "createDirectory", false),
     (.contents, "contents", false), (.kind, "kind", false), (.open, "open", false),
@@ -52,7 +52,7 @@ struct FileIOErrorTests {
     (.close, "close", false), (.reserve, "reserve", false),
   ]
 
-  @Test("Every operation says whether its failure leaves it unknown which changes are durable")
+  @Test("Only sync and syncDirectory are syncs, and every operation has its name in messages")
   func syncs() {
     #expect(Set(FileIOError.Operation.all) == Set(Self.operations.map(\.0)))
     for (operation, name, isSync) in Self.operations {
@@ -63,7 +63,7 @@ struct FileIOErrorTests {
     }
   }
 
-  @Test("A failed operation writes bytes, acquires something or syncs, but never two of these")
+  @Test("Only write counts as a write, and only open, create, map, reserve and locks count as acquisitions")
   func effects() {
     let all = FileIOError.Operation.all
     #expect(all.filter(\.isWrite) == [.write])
@@ -82,7 +82,7 @@ struct FileIOErrorTests {
     }
   }
 
-  @Test("EAGAIN means that another process has the lock only if the failed operation is a lock")
+  @Test("EAGAIN of a lock operation means that the lock is taken; EAGAIN of another operation means busy")
   func again() {
     #expect(FileIOError(errno: EAGAIN, operation: .lock, path: "/a").code == .locked)
     for operation in [FileIOError.Operation.open, .read, .write, .sync] {

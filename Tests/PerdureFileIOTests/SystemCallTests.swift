@@ -21,7 +21,7 @@ struct SystemCallTests {
     }
   }
 
-  @Test("If a directory cannot be opened for a sync, the error is not a failed sync")
+  @Test("If a directory cannot be opened for a sync, the error is a failed open, not a failed sync")
   func unopenedDirectory() throws {
     let directory = try TemporaryDirectory()
     let error = #expect(throws: FileIOError.self) {

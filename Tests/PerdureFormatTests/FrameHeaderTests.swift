@@ -59,7 +59,8 @@ struct FrameHeaderTests {
     #expect(implied.count == 1)
   }
 
-  @Test("The synced offset may be between the segment's header and the frame", arguments: [128, 0x1240])
+  @Test(
+    "The synced offset may be at the end of the segment's header or at the frame", arguments: [128, 0x1240])
   func promise(_ offset: UInt64) throws {
     var header = Sample.frameHeader
     header.syncedOffset = offset

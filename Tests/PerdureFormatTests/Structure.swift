@@ -18,7 +18,7 @@ struct Structure: Sendable, CustomTestStringConvertible {
     try withBytes(bytes, roundTrip)
   }
 
-  /// The error of decoding after `change` and a corrected checksum; nil: none.
+  /// The error of decoding the changed sample with a corrected checksum; nil if decoding succeeds.
   func error(after change: (inout [UInt8]) -> Void) -> FormatError? {
     var bytes = sample
     change(&bytes)
@@ -26,7 +26,7 @@ struct Structure: Sendable, CustomTestStringConvertible {
     return errorOfDecoding(bytes)
   }
 
-  /// The error of decoding; nil: none.
+  /// The error of decoding; nil if decoding succeeds.
   func errorOfDecoding(_ bytes: [UInt8]) -> FormatError? {
     do {
       _ = try decode(bytes)

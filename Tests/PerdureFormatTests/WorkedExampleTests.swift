@@ -18,7 +18,7 @@ struct WorkedExampleTests {
     let expected = try #require(example.files[name])
     guard block.bytes != expected else { return }
     let place = zip(block.bytes, expected).enumerated().first { $1.0 != $1.1 }?.offset ?? block.bytes.count
-    Issue.record("\(name) differs from byte \(place) on; it should read\n\(Self.dump(expected))")
+    Issue.record("\(name) differs from byte \(place) on; expected:\n\(Self.dump(expected))")
   }
 
   @Test("The newest superblock is the slot written at closing")

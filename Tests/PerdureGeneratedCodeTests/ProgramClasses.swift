@@ -1,4 +1,4 @@
-// Declarations that programs with the models write themselves.
+// Declarations that a program with the generated code contains itself.
 
 import Foundation
 public import Perdure

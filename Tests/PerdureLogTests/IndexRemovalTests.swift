@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A removed index has the extractor `removed` (FORMAT.md, "Catalog").
+/// In the catalog, a removed index has the extractor `removed` (FORMAT.md, "Catalog").
 @Suite("Removing a derived index")
 struct IndexRemovalTests {
   private let memory = CheckpointedStore()
@@ -106,7 +106,7 @@ struct IndexRemovalTests {
     }
   }
 
-  @Test("An index is removed only after indexes derived from it, and never in read-only stores")
+  @Test("An index cannot be removed before the indexes derived from it, nor in a read-only store")
   func order() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)
@@ -219,7 +219,7 @@ struct IndexRemovalTests {
     #expect(store.snapshot().sequence == sequence)
   }
 
-  @Test("The names of the engine's own extractors are refused")
+  @Test("An index definition with the name of one of the engine's own extractors is refused")
   func reserved() throws {
     let store = try memory.open()
     let rows = try store.keyspace("rows", .dense)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Costs and walks of a snapshot")
 struct SnapshotWalkTests {
-  @Test("A snapshot allocates nothing for values of blob files before reading the first")
+  @Test("A snapshot allocates nothing for values of blob files before it reads the first of them")
   func openedValues() throws {
     let store = try MemoryStore().open()
     let (ids, keys) = try (store.keyspace("ids", .dense), store.keyspace("keys", .bytes))

@@ -4,8 +4,9 @@ import Testing
 
 @Suite("Expansion of composite attributes")
 struct CompositeMacroTests {
-  /// The extension that `@Composite` adds, and its diagnostics as "message @ source at the
-  /// diagnostic's offset".
+  /// Returns the extension that `@Composite` adds, and each diagnostic as "message @ source". The
+  /// message is cut before its first full stop. The source is the nine bytes at the diagnostic's
+  /// offset.
   private func composite(_ source: String, extending type: String? = nil) -> (String?, [String]) {
     let reply = Expansion.expand(
       .init(
@@ -123,7 +124,7 @@ struct CompositeMacroTests {
           """, []))
   }
 
-  @Test("A composite is a struct without type parameters and with stored variables")
+  @Test("@Composite on a class, an enum, a generic struct or a struct without variables is diagnosed")
   func shapes() {
     for (source, place) in [
       ("@Composite final class A { var a: Int }", "class A {"),
@@ -192,7 +193,7 @@ struct CompositeMacroTests {
     }
   }
 
-  @Test(".elementDefaults belongs to an optional composite without an initial value")
+  @Test(".elementDefaults is valid only for an optional composite without an initial value")
   func elementDefaults() {
     func problems(_ member: String) -> [String] { MisuseTests().member(member) }
     #expect(problems("@Attribute(.composite, .elementDefaults) var a: C?") == [])

@@ -27,7 +27,7 @@ struct InitializerExpansionTests {
     }
   }
 
-  @Test("An attribute that is optional or required by an option is a parameter of that kind")
+  @Test("The options .optional and .required decide whether a parameter is optional, not the declared type")
   func options() {
     #expect(
       parameters(
@@ -144,7 +144,7 @@ struct InitializerExpansionTests {
         == ["a: [String]? = nil", "b: (P & Q)? = nil", "`in`: Optional<Int> = nil"])
   }
 
-  @Test("A designated initializer for other parameters is diagnosed at its position")
+  @Test("A designated initializer that does not take an object seed is diagnosed at its position")
   func designated() {
     func complaints(_ member: String) -> [String] {
       let source = "@Entity class A: B {\n var a: Int\n \(member)\n}"

@@ -73,7 +73,8 @@ struct ValidationExpansionTests {
     ])
   func left(_ source: String) { #expect(validators(source) == []) }
 
-  @Test("validateValue is called for all properties unless the class overrides validatedKeys")
+  @Test(
+    "Overriding validateValue adds .validateValue to the life cycle unless validatedKeys is overridden too")
   func hooks() {
     let function = "override func validateValue(_ value: inout Any?, forKey key: String) throws {}"
     let list = "override class var validatedKeys: [String] { [] }"
@@ -87,7 +88,7 @@ struct ValidationExpansionTests {
   }
 
   @Test(
-    "A property whose name is a predicate keyword is added with a warning",
+    "A property named like a predicate keyword is added to the entity, and causes a warning",
     arguments: ["no", "yes", "null", "nil_", "all", "contains", "Matches"])
   func words(_ name: String) {
     let (text, diagnostics) = entity("var \(name): Int")

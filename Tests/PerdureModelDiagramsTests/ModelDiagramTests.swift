@@ -83,7 +83,7 @@ struct ModelDiagramTests {
   }
 
   @Test(
-    "A box always has rows of relationships, and on request rows of all attributes, only the keys, or none")
+    "A box has rows for all relationships; an option adds rows for all attributes, only for keys, or none")
   func attributes() throws {
     let model = try SmallModel.model()
     func rows(_ attributes: DiagramOptions.Attributes) -> [String] {

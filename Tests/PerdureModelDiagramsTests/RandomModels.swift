@@ -7,8 +7,8 @@ struct RandomModels {
 
   /// - Parameters:
   ///   - entityCount: The number of entities.
-  ///   - relationshipCount: The number of relationships between boxes. Some lead to the entity that
-  ///     declares them.
+  ///   - relationshipCount: The number of relationships, without their inverses. Some lead to the
+  ///     entity that declares them.
   mutating func entities(_ entityCount: Int, relationshipCount: Int) -> [EntityDescription] {
     var entities = (0..<entityCount).map { number in
       EntityDescription(

@@ -1,7 +1,7 @@
 import PerdureFileIO
 
-/// Model files of public projects, which are not part of the repository. Tests of the corpus run
-/// only if `PERDURE_MODEL_CORPUS` names a folder with such files.
+/// Model files of public projects. These files are not part of the repository. Tests of the corpus
+/// run only if `PERDURE_MODEL_CORPUS` names a folder with such files.
 enum Corpus {
   /// The paths of the `.xml` files in the folder and in its subfolders.
   static let files: [String] = Environment.value(of: "PERDURE_MODEL_CORPUS").map(xmlFiles) ?? []

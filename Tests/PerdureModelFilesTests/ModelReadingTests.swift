@@ -154,7 +154,7 @@ struct ModelReadingTests {
     #expect(model.entities.flatMap(\.indexes).map(\.name) == ["by", "by_B"])
   }
 
-  @Test("A stored transformable attribute without a transformer has secure archives")
+  @Test("A stored transformable attribute without a transformer gets the transformer of secure archives")
   func secureArchives() throws {
     let text = """
       <model><entity name="Page">\
@@ -186,7 +186,7 @@ struct ModelReadingTests {
     #expect(written.entitiesByName["Page"]?.attributes == model.entitiesByName["Page"]?.attributes)
   }
 
-  @Test("A derived attribute with now() is read, and written as it was")
+  @Test("A derived attribute with now() is read, and is written with the same bytes")
   func saveTime() throws {
     let text = """
       <model><entity name="Page"><attribute name="edited" optional="YES" attributeType="Date" derived="YES" \

@@ -74,7 +74,7 @@ struct ModelCodeOptionsFileTests {
     #expect(!plain.contains("package "))
   }
 
-  @Test("Types are exact by default, or those of Xcode on demand")
+  @Test("Types are exact by default, and those of Xcode with the option scalars: file")
   func scalars() throws {
     try write("{\"entities\": \"class\"}")
     let exact = try code()
@@ -85,7 +85,7 @@ struct ModelCodeOptionsFileTests {
     #expect(text.contains("var age: Int16 {") && text.contains("var isAway: Bool {"))
     #expect(text.contains("var born: Date? {") && text.contains("var size: Double? {"))
     #expect(text.contains("var left: TimeInterval {") && text.contains("var name: String? {"))
-    // The description stays optional: nil is stored.
+    // The stored attribute stays optional, so the store can contain nil.
     #expect(text.contains("AttributeDescription(\"age\", .int16)"))
     try write("{\"entities\": \"class\", \"scalars\": \"file\", \"style\": \"macros\"}")
     let error = #expect(throws: ModelCodeError.self) { try code() }

@@ -8,7 +8,7 @@ struct ModelMutator {
   private let names: [String]
   private let values: [String]
 
-  /// Values that no sensible model has.
+  /// Values that are invalid or unusual in most attributes.
   private static let hostile = [
     "", "YES", "NO", "maybe", "0", "-1", "2", "1e308", "99999999999999999999", "nan", "inf", "a\nb: error: c",
     "\u{202E}drow", "a\u{2028}b", "\r\n", "\u{9B}", "名前", "hash", "self", "Type", "Date", "String", "$v", "(",

@@ -45,6 +45,6 @@ enum StoredModelOfVersionTwo {
     6e0200000007000000436f6d70616e7906000000576f726b6572
     """
 
-  /// The version hash of `everything` at that time.
+  /// The version hash of `everything`, as that program computed it.
   static let hashOfEverything: UInt64 = 0x0e4d_6783_9987_6e9f
 }

@@ -229,7 +229,7 @@ import Testing
   }
 
   @Test(
-    "A comparison of many values with one value throws an error",
+    "A comparison of many values with one value throws an error unless it uses ANY, IN or CONTAINS",
     arguments: [
       ("employees.name == 'Ada'", false), ("employees == NULL", false), ("employees.age > 3", false),
       ("employees.name BEGINSWITH 'A'", false), ("employees.name IN {'Ada'}", false),
@@ -283,7 +283,7 @@ import Testing
           }))
   }
 
-  @Test("now() is constant for an evaluator")
+  @Test("now() is the time that the evaluator got when it was created")
   func now() throws {
     let moment = Date(timeIntervalSinceReferenceDate: 5)
     let evaluator = PredicateEvaluator(try FetchPredicate(format: "now() == %@", moment), now: moment)

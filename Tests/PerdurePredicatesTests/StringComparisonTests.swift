@@ -8,7 +8,7 @@ import Testing
   private let d: StringOptions = .diacriticInsensitive
   private let cd: StringOptions = [.caseInsensitive, .diacriticInsensitive]
 
-  @Test("Equality respects each option")
+  @Test("Equality ignores case and diacritics only with the option for it")
   func equality() {
     #expect(StringFolding.equal("é", "e\u{301}", []))
     #expect(!StringFolding.equal("é", "e\u{301}", .normalized))
@@ -22,7 +22,9 @@ import Testing
     #expect(!StringFolding.equal("@[`{", "`{@[", c))
   }
 
-  @Test("Prefix, suffix and substring matches do not separate a letter from its marks")
+  @Test(
+    "Matches of prefixes, suffixes and parts do not separate a letter from its marks unless these are ignored"
+  )
   func boundaries() {
     for accented in ["é", "e\u{301}"] {
       #expect(!StringFolding.hasPrefix(accented + "a", "e", []))
@@ -76,7 +78,7 @@ import Testing
     #expect(StringFolding.like(text.uppercased(), pattern, c) == matches)
   }
 
-  @Test("A pattern with thousands of stars is matched")
+  @Test("A pattern with thousands of stars is evaluated correctly")
   func manyStars() {
     let text = String(repeating: "a", count: 5_000)
     #expect(!StringFolding.like(text, String(repeating: "*a", count: 1_000) + "b", []))

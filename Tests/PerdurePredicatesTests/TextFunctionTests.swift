@@ -40,7 +40,7 @@ import Testing
   @Test("Folding case, then diacritics, gives the canonical text, except with U+0345")
   func caseThenMarks() {
     // Texts that are equal without case have equal canonical texts. Therefore an index of canonical
-    // text can answer [c].
+    // text can answer comparisons with [c].
     for value in (UInt32(0x80)...0x1FFFF) where value != 0x345 {
       guard let scalar = Unicode.Scalar(value) else { continue }
       let decomposed = StringFolding.fold(String(scalar), [])

@@ -186,7 +186,7 @@ struct BenchmarkFiguresTests {
     }
   }
 
-  @Test("Every duration that is compared with a goal was measured")
+  @Test("In the table of goals, every duration was measured, and every verdict follows from it")
   func goals() throws {
     let known = try durations()
     let ours = known.filter { $0.key.hasSuffix(" Perdure") }.values.reduce(into: Set()) { $0.formUnion($1) }
@@ -252,7 +252,7 @@ struct BenchmarkFiguresTests {
     #expect(shown == all.count)
   }
 
-  @Test("README.md has the graph's table of Benchmarks/README.md without plain classes")
+  @Test("The graph's table in README.md is that of Benchmarks/README.md without the column of plain classes")
   func graphSummary() throws {
     let whole = try rows("graph").map { row in row.count == 9 ? Array(row[..<6]) + row[7...] : row }
     let shown = try rows("graph-summary", in: "README.md")
@@ -273,7 +273,8 @@ struct BenchmarkFiguresTests {
     var unpackNanoseconds: Double
   }
 
-  @Test("The tables of compression and of decision D11 have the figures of compression.json")
+  @Test(
+    "The compression tables of Benchmarks/README.md and decision D11 have the figures of compression.json")
   func compression() throws {
     let figures = try results("compression.json", [CompressionFigure].self)
     try #require(figures.count == 12)
@@ -300,7 +301,7 @@ struct BenchmarkFiguresTests {
     var isTime: Bool
   }
 
-  @Test("The tables of openings and of decision D1 have the figures of opening.json")
+  @Test("The opening tables of Benchmarks/README.md and decision D1 have the figures of opening.json")
   func opening() throws {
     let figures = try results("opening.json", [OpeningFigure].self)
     for document in ["Benchmarks/README.md", "docs/decisions/0001-copy-on-write-index-trees.md"] {
@@ -323,7 +324,7 @@ struct BenchmarkFiguresTests {
     var p999: Double
   }
 
-  @Test("The tables of commits during a backup and of decision D19 have the figures of backup.json")
+  @Test("The backup tables of Benchmarks/README.md and decision D19 have the figures of backup.json")
   func backup() throws {
     let figures = try results("backup.json", [BackupFigure].self)
     let expected = try figures.filter { !$0.isBesideBackup }.flatMap { alone in

@@ -52,8 +52,8 @@ struct Comments {
     return parts.count > 2 ? String(parts[1]) : nil
   }
 
-  /// The lowercase words of all comments and names. Between two texts, and in place of code, there
-  /// is nil.
+  /// The lowercase words of all comments and names. A nil separates two texts, and replaces code
+  /// between back quotes.
   var words: [Substring?] {
     var found: [Substring?] = []
     var last = 0

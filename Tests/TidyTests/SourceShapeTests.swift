@@ -77,7 +77,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Files that ARCHITECTURE.md and the decisions name exist")
+  @Test("Every Swift file that ARCHITECTURE.md or a decision names exists")
   func architectureIsTrue() throws {
     let names = Set(try shipped().map { $0.path.split(separator: "/").last.map(String.init) ?? "" })
     for document in try ["ARCHITECTURE.md"] + decisions() {
@@ -119,7 +119,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Suites that DEVIATIONS.md names exist")
+  @Test("Every suite that DEVIATIONS.md names exists")
   func deviationsAreTested() throws {
     let tests = try Repository.swiftFiles(in: "Tests").map(\.text).joined()
     let text = try Repository.text(of: "DEVIATIONS.md")
@@ -128,7 +128,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Tests that CHANGELOG.md names for its fixes exist")
+  @Test("Every test that CHANGELOG.md names under Fixed exists")
   func mendsAreTested() throws {
     let tests = try (Repository.swiftFiles(in: "Tests") + Repository.swiftFiles(in: "Proof")).map(\.text)
     let section = try #require(
@@ -153,7 +153,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Suites that the Makefile runs under the sanitizers exist")
+  @Test("Every suite that the Makefile runs under the sanitizers exists")
   func sanitizedSuites() throws {
     let tests = try (Repository.swiftFiles(in: "Tests") + Repository.swiftFiles(in: "Proof")).map(\.text)
     let makefile = try Repository.text(of: "Makefile")

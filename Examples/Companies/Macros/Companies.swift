@@ -24,7 +24,7 @@ final class Worker: Party {
   @Relationship(inverse: "workers") var company: Company?
 
   override func willSave() {
-    // Set it only if it differs, because a change calls willSave again.
+    // Set the email only if it differs, because a change calls willSave again.
     if let lower = email?.lowercased(), lower != email { email = lower }
   }
 

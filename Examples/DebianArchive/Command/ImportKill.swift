@@ -1,7 +1,7 @@
-// A test uses this to kill the import repeatedly. If the environment contains
-// PERDURE_DEMO_KILL_AT=n, the example kills itself as `kill -9` would. This happens during the nth
-// call that changes a file or a name. Calls are counted, not seconds, so every step of an import
-// can be interrupted on a machine of any speed.
+// A test uses this class to kill the import repeatedly. If the environment contains
+// PERDURE_DEMO_KILL_AT=n, the example sends itself SIGKILL during the nth call that changes a file
+// or a name. The class counts calls, not seconds, so it can interrupt every step of an import on a
+// machine of any speed.
 
 import DebianArchiveGraph
 import Foundation
@@ -12,7 +12,7 @@ import Synchronization
 
 /// The moment at which the process ends, and the number of its changes so far.
 final class ImportKill: Sendable {
-  /// Reads the moment from the environment.
+  /// The moment from the environment; nil if the variable is missing or is not a number.
   static let asked = ProcessInfo.processInfo.environment["PERDURE_DEMO_KILL_AT"].flatMap { Int($0) }
     .map(ImportKill.init)
 
@@ -21,8 +21,8 @@ final class ImportKill: Sendable {
 
   private init(at moment: Int) { self.moment = moment }
 
-  /// Counts a change. If it is the last one, calls `part` to make a part of it, and ends the
-  /// process.
+  /// Counts a change. If it is the nth change, calls `part`, which can make a part of the change,
+  /// and then kills the process.
   func pass(_ part: () -> Void = {}) {
     guard changes.add(1, ordering: .relaxed).newValue == moment else { return }
     part()

@@ -111,7 +111,7 @@ public final class ArchiveImporter {
     return name
   }
 
-  /// The object for the name of a package. An earlier import may have created it without a package.
+  /// The object for the name of a package. It replaces a virtual name that an earlier import made.
   private func packageName(_ text: String) -> PackageName {
     let known = names[text]
     if let known = known as? PackageName { return known }

@@ -13,7 +13,7 @@ struct FieldScanner {
     while let first = rest.first, first.isSpace { rest.removeFirst() }
   }
 
-  /// Reads `byte` if it is the next one.
+  /// Skips the next byte if it is `byte`. Returns false if it is not.
   mutating func take(_ byte: UInt8) -> Bool {
     guard rest.first == byte else { return false }
     rest.removeFirst()

@@ -11,8 +11,8 @@ final class FrameStream {
 
   #if canImport(CLZ4)
     private static let inputCapacity = 1 << 16
-    /// The smallest block size of LZ4 frames. With longer pieces, output before a damaged block
-    /// would be lost.
+    /// The smallest block size of LZ4 frames. With longer pieces, a damaged block also loses the
+    /// output of earlier blocks in its piece.
     private static let pieceCapacity = 1 << 16
 
     private let source: Source

@@ -3,14 +3,14 @@ import Foundation
 /// A package index on this machine, and its label.
 ///
 /// The names of apt's files contain the host from which they were downloaded. A label never
-/// contains it. The label is made from the part of the name after `_dists_`, or from apt's suite
-/// and component.
+/// contains the host. The label is made from the part of the name after `_dists_`, or from apt's
+/// suite and component.
 public struct IndexFile: Hashable, Sendable {
   /// The path of the file. Use it for opening the file, not for display.
   public var path: String
   /// The text to show instead of the path: suite or codename, component and architecture.
   public var label: String
-  /// The size of the file on disk, possibly compressed.
+  /// The size of the file on disk, in bytes; 0 if it is unknown. The file may be compressed.
   public var byteCount: Int
 
   /// Describes an existing file, with a label from apt's data.

@@ -16,8 +16,8 @@ public struct Maintainer: Hashable, Sendable {
 public enum MaintainerParser {
   /// Parses the maintainer in `field`. Returns nil if it is blank.
   ///
-  /// Text without brackets is a name, or an address if it is one word with an @. If there is no
-  /// name, the address is used as the name.
+  /// Text without brackets is the name. If it is one word with an @, it is also the address. If
+  /// there is no name before the brackets, the address is also the name.
   public static func parse(_ field: ArraySlice<UInt8>) -> Maintainer? {
     let value = field.trimmingSpace()
     guard !value.isEmpty else { return nil }

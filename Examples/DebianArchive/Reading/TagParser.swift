@@ -1,12 +1,12 @@
 // Tag fields: `facet::tag, facet::{tag,tag}, ...`. Braces list several tags of one facet. The text
-// before and after them belongs to each tag.
+// before and after the braces belongs to each of these tags.
 
 /// Reads the tags of a package.
 public enum TagParser {
   /// Parses the tags in `field`, in order. Each tag is in the result once.
   ///
-  /// - Parameter malformed: Called with the text of each entry that is skipped because its braces
-  ///   do not match.
+  /// - Parameter malformed: Called with the text of each entry that is skipped because it has
+  ///   braces that are not exactly one pair.
   public static func parse(
     _ field: ArraySlice<UInt8>, malformed: (String) -> Void = { _ in }
   ) -> [String] {
@@ -41,7 +41,7 @@ public enum TagParser {
     return entries.filter { !$0.isEmpty }
   }
 
-  /// The tags of one entry; nil if its braces do not match or are nested.
+  /// The tags of one entry; nil if it has braces that are not exactly one pair.
   private static func expand(_ entry: ArraySlice<UInt8>) -> [String]? {
     let opens = entry.indices.filter { entry[$0] == UInt8(ascii: "{") }
     let closes = entry.indices.filter { entry[$0] == UInt8(ascii: "}") }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A clock that only waits advance.
+/// A clock whose time advances only during waits.
 private final class SteppedTime: Sendable {
   private struct State {
     var now: UInt64 = 1_000_000_000

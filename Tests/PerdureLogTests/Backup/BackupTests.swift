@@ -52,7 +52,7 @@ struct BackupTests {
     try body { allowed.withLock { $0 += 40 } }
   }
 
-  @Test("Each backup beside four writers passes verification and has a prefix of the commits")
+  @Test("A backup during the commits of four writers passes verification and has a prefix of the commits")
   func besideWriters() throws {
     let disk = InMemoryFileSystem()
     var options = BackedUpStore.options(disk)
@@ -117,7 +117,7 @@ struct BackupTests {
     lock.withLock { while condition.wait(lock, untilNanoseconds: end) {} }
   }
 
-  @Test("A running backup keeps the segments that are compacted and the values that are removed")
+  @Test("A backup is complete, even if segments are compacted and values are removed while it runs")
   func replacedMeanwhile() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)
@@ -179,7 +179,7 @@ struct BackupTests {
     #expect(done.last?.bytesDone == done.last?.bytesTotal)
   }
 
-  @Test("A backup or restore to the path of an interrupted replacement does not replace the store")
+  @Test("A backup or restore to the path of an interrupted replacement is rejected, and the store remains")
   func interruptedReplacement() throws {
     let disk = InMemoryFileSystem()
     let options = BackedUpStore.options(disk)

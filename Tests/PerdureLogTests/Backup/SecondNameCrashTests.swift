@@ -51,7 +51,7 @@ struct SecondNameCrashTests {
   }
 
   @Test(
-    "After any power cut, the other names have the same bytes, and no durable commit is lost",
+    "After any power cut in the copy, the original is unchanged, and no durable commit is lost",
     arguments: [false, true])
   func everyCrash(isKilled: Bool) throws {
     let image = try linkedStores(isKilled: isKilled)

@@ -146,7 +146,7 @@ struct CheckpointTriggerTests {
     }
   }
 
-  @Test("A longer index allows a longer tail, but not in an idle store")
+  @Test("A longer index allows a longer tail during commits, but not in an idle store or at closing")
   func policy() {
     let options = CheckpointOptions()
     #expect(options.dueTailBytes(indexBytes: 0) == 16 << 20)
@@ -156,7 +156,7 @@ struct CheckpointTriggerTests {
     #expect(!CheckpointOptions.manual.isDueAtClose(tail: 1 << 40))
   }
 
-  @Test("Checkpoints beside writers and readers are valid, even if the store is abandoned meanwhile")
+  @Test("Checkpoints during writes and reads are valid, even if the store is abandoned during a checkpoint")
   func concurrency() async throws {
     var options = rowsOptions
     options.checkpoints.tailBytes = 4096

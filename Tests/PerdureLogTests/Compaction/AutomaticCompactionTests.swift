@@ -63,8 +63,8 @@ struct AutomaticCompactionTests {
     }
   }
 
-  /// Waits until the compactor's thread makes the condition true, and gives up after 20,000 checks.
-  /// It makes no commit, so no commit triggers the compactor.
+  /// Waits until the compactor's thread makes the condition true. Returns false after 20,000
+  /// checks. It makes no commit, so no commit triggers the compactor.
   private static func wait(until condition: () throws -> Bool) async throws -> Bool {
     for _ in 0..<20_000 {
       if try condition() { return true }
@@ -193,7 +193,7 @@ struct AutomaticCompactionTests {
     #expect(pace.pass(1000, totals(garbage: 2_000_000), now: 1_013_000_000) == 1_014_000_000)
   }
 
-  @Test("Of two equal segments, compaction takes the older one; with many tombstones it takes all segments")
+  @Test("Of two segments with equal usage, compaction takes the older; with many tombstones it takes all")
   func choice() {
     let policy = CompactionPolicy(garbageRatio: 0.2, deadBytesMin: 1000, bytesPerSecond: 1e6)
     func candidate(_ number: UInt64, live: UInt64, total: UInt64, age: UInt64) -> CompactionCandidate {

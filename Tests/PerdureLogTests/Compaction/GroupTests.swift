@@ -125,7 +125,7 @@ struct GroupTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Segments of incompressible records are rewritten only for garbage, and their groups stay unpacked")
+  @Test("Segments of incompressible records are rewritten only for garbage, and their groups can be read")
   func noise() throws {
     let grouped = try GroupedStore(segmentCapacityBytes: 64 << 10)
     let store = try grouped.open()

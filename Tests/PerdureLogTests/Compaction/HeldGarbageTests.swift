@@ -95,7 +95,7 @@ struct HeldGarbageTests {
     #expect(totals.without(held: HeldGarbage.Bytes(dead: 9000, tombstones: 9000)).garbageBytes == 0)
   }
 
-  @Test("Short snapshots beside an old snapshot start no run, with or without commits between them")
+  @Test("While an old snapshot holds garbage, the release of short-lived newer snapshots starts no run")
   func companions() throws {
     let held = try HeldStore()
     var companions: [Snapshot] = []
@@ -145,7 +145,7 @@ struct HeldGarbageTests {
     #expect(try heir.value(id: 7, in: held.rows) == [UInt8](repeating: 2, count: 300))
   }
 
-  @Test("If a snapshot is released between the read and the use of its pin, the release is detected")
+  @Test("If a snapshot is released after its pin was read and before the result is used, this is detected")
   func race() throws {
     let held = try HeldStore()
     _ = held.runToRest()

@@ -97,7 +97,7 @@ struct SegmentCountTests {
   }
 
   @Test(
-    "For the last segment, manual and background compaction have the same rule; remaining garbage is reported"
+    "Manual compaction leaves and reports garbage below the limit in the last segment, and frees more garbage"
   )
   func likeTheBackground() throws {
     var memory = try MemoryStore(segmentCapacityBytes: 8 << 20)

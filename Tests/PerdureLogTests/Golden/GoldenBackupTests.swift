@@ -61,7 +61,8 @@ struct GoldenBackupTests {
     try checkRestored(restored)
     let files = try POSIXFileSystem().files(in: golden).filter { $0.key != "LOCK" }
     #expect(try files == backup.files())
-    // An unopened copy of the backup has the same branch. The restored store has its own branch.
+    // The backup itself, opened for reading, keeps its branch. The restored store has another
+    // branch.
     var reading = StoreOptions()
     reading.isReadOnly = true
     let source = try Store(at: golden, options: reading)

@@ -107,7 +107,9 @@ struct GoldenStoreTests {
     }
   }
 
-  @Test("Stores that this version writes have the same content", arguments: GoldenStore.Kind.allCases)
+  @Test(
+    "Stores that this version writes have the content of the golden stores",
+    arguments: GoldenStore.Kind.allCases)
   func today(_ kind: GoldenStore.Kind) throws {
     let directory = try copy(GoldenGenerator.files(of: kind))
     let store = try open(directory.path)

@@ -186,7 +186,7 @@ struct FileNodesTests {
     }
     arena.publish()
     let second = try file.write(tree)
-    // The newer root overwrites the older root at the same offset, with a correct checksum.
+    // Copies the newer root over the older root, with the older root's slot and a correct checksum.
     let size = OrderedNode.byteCount
     let newer = Array(file.bytes[second.slot.offset..<(second.slot.offset + size)])
     let place = UnsafeMutableRawBufferPointer(

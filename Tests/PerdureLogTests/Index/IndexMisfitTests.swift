@@ -95,7 +95,7 @@ struct IndexMisfitTests {
     definition.isUnique = true
     let index = try store.defineIndex(definition)
     slices.isChanged.store(true, ordering: .relaxed)
-    // The second commit would give two records the key 11, because the index has no entry for it.
+    // A second commit with the key 11 is a duplicate, but the index has no entry that shows this.
     for id in [2, 4] as [UInt64] {
       let error = #expect(throws: StoreError.self) {
         try store.write { try $0.put([9, 11], id: id, in: rows) }

@@ -330,7 +330,7 @@ struct NodeFileTests {
     }
   }
 
-  @Test("Nodes with valid checksums and random content are rejected, or walked within the file")
+  @Test("Nodes with valid checksums and random content are rejected, or their walk stays inside the file")
   func hostileNodes() throws {
     print("PERDURE_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

@@ -32,7 +32,7 @@ struct OrderedCursorTests {
   }
 
   @Test(
-    "A walk announces each later payload of this leaf and of the next leaf in advance, exactly once",
+    "A walk announces payloads up to 8 entries in advance, also those of the next leaf, each exactly once",
     arguments: [false, true])
   func payloadsAhead(descending: Bool) {
     let arena = NodeArena()

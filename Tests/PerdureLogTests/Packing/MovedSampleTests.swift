@@ -25,7 +25,7 @@ struct MovedSampleTests {
   }
 
   @Test(
-    "A record that was copied over another record is not a sample, and training reports its segment",
+    "If a record was copied over another record, sampling and training throw corruption",
     arguments: [KeyspaceKind.dense, .bytes], [true, false])
   func moved(kind: KeyspaceKind, fromAnotherKeyspace: Bool) throws {
     var memory = try MemoryStore(segmentCapacityBytes: 256 << 10)

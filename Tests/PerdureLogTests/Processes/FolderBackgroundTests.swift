@@ -90,7 +90,8 @@ private struct BusyStore {
 @Suite("Threads of a store whose folder was replaced")
 struct FolderBackgroundTests {
   @Test(
-    "The prepared work is done by the store's threads, in its own folder", arguments: BusyStore.Work.allCases)
+    "If the folder was not replaced, the store's threads do the prepared work",
+    arguments: BusyStore.Work.allCases)
   fileprivate func ownFolder(_ work: BusyStore.Work) throws {
     let ground = try Ground(.memory)
     var store = try BusyStore(work, on: ground)
@@ -133,7 +134,7 @@ struct FolderBackgroundTests {
   }
 
   @Test(
-    "A commit into a segment that was prepared before the folder was replaced is refused",
+    "After the folder was replaced, a commit into an already prepared segment is refused",
     arguments: Ground.Kind.allCases)
   func preparedBefore(_ kind: Ground.Kind) throws {
     let ground = try Ground(kind)
@@ -151,7 +152,7 @@ struct FolderBackgroundTests {
   }
 
   @Test(
-    "Without handles of directories and the check, each of these threads changes the other store",
+    "Without directory handles and the folder check, each of these threads changes the other store",
     arguments: BusyStore.Work.allCases)
   fileprivate func unchecked(_ work: BusyStore.Work) throws {
     let ground = try Ground(.memory)

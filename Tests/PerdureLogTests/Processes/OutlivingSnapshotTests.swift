@@ -57,7 +57,7 @@ struct OutlivingSnapshotTests {
     }
   }
 
-  @Test("A value that is read in pieces stays readable")
+  @Test("A value that is read in pieces stays readable after the store is closed and a new writer removes it")
   func pieces() throws {
     let witnessed = try Self.make("outliving pieces")
     let extra = try witnessed.writer.keyspace("extra", .dense)

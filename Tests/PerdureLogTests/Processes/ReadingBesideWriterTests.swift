@@ -9,7 +9,7 @@ import Testing
 @Suite("Reading while a program writes")
 struct ReadingBesideWriterTests {
   @Test(
-    "A state stays unchanged while the writer commits, compacts, checkpoints, closes and dies",
+    "A reader's state is unchanged while the writer commits, compacts, checkpoints, closes and is killed",
     arguments: [true, false])
   func stays(registers: Bool) throws {
     let random = SeededGenerator.forTest("reading beside a writer \(registers)")
@@ -33,7 +33,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  /// A run in which the writer does its work before one of the reader's calls.
+  /// A run in which the writer does its work before one of the reader's file-system calls.
   private final class Moment {
     let witnessed: WitnessedStore
     let stepping: SteppingFileSystem
@@ -66,8 +66,8 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  /// Runs `body` once for each of its calls, with the writer's work before that call. Does this in
-  /// two rounds, or in four in a long run.
+  /// Runs `body` once for each file-system call of its reader, with the writer's work before that
+  /// call. Makes two rounds, or four in a long run.
   ///
   /// - Returns: The number of calls in each round.
   @discardableResult
@@ -204,7 +204,7 @@ struct ReadingBesideWriterTests {
     }
   }
 
-  @Test("Index units that a reader needs are kept until it ends, and are then reused")
+  @Test("Index units that a reader needs are kept until the reader is released, and are then reused")
   func indexUnits() throws {
     let witnessed = try WitnessedStore(SeededGenerator.forTest("index units"))
     for _ in 0..<8 { try witnessed.commit() }
@@ -253,7 +253,7 @@ struct ReadingBesideWriterTests {
     try put([1])
     try put(nil)
     #expect(try blobs() == 1)
-    // The file also survives the death of the writer and the opening of the next one.
+    // The file also remains after the writer is killed and the next writer opens the store.
     witnessed.kill()
     try witnessed.open()
     try put(nil)

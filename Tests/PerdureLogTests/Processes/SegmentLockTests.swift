@@ -182,7 +182,7 @@ struct SegmentLockTests {
     locks.releaseAll()
   }
 
-  @Test("A temporary failure of the folder check refuses one call, and the store stays usable")
+  @Test("If the check of the folder fails temporarily, one call throws, and the store stays usable")
   func failingCheck() throws {
     for code in [FileIOError.Code.tooManyOpenFiles, .mediaError, .permissionDenied] {
       let ground = try Ground(.simulation)
@@ -204,14 +204,14 @@ struct SegmentLockTests {
     }
   }
 
-  @Test("Commits within a segment do not check the folder, and a new segment does")
+  @Test("Commits within a segment do not check the folder, and the start of a new segment does")
   func commitsWithoutCheck() throws {
     let ground = try Ground(.simulation)
     let disk = try #require(ground.fileSystem as? SimulatedFileSystem)
     let store = try ground.open("s")
     func checks() -> Int { disk.callCounts[.kind] ?? 0 }
     func end() throws -> LogPosition { try store.store.engine.readingState { $0.end } }
-    // The next segment begins here, so the commits after it fit.
+    // A segment has just begun, so the next commits fit into it.
     let segment = try end().segment
     while try end().segment == segment { try store.put(0..<1, round: 1) }
     let (before, first) = (checks(), try end().segment)

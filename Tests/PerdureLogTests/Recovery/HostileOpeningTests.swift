@@ -220,7 +220,8 @@ struct HostileOpeningTests {
     #endif
   }
 
-  /// Continues the log in the segment with the largest number.
+  /// Makes a store whose log continues in the segment with the largest number and fills this
+  /// segment.
   private static func makeFarSegment(at path: String) throws {
     try make(at: path)
     let name = StoreFileName.segment(FormatLimits.segmentNumberMax - 1).string

@@ -6,7 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store whose tail replaces a record of one kind. The test changes the segment file directly.
+/// A store with records of one kind. Its tail can replace one of them. The test changes the segment
+/// file directly.
 struct KindStore {
   enum Kind: CaseIterable {
     case row, blob, blobWithoutIndex, byteKeys, packed
@@ -190,7 +191,7 @@ struct MovedRecordKindTests {
   }
 
   @Test(
-    "If a record is copied over a record that the tail replaced, reads stay right and no blob file is removed",
+    "If a record is copied over a record that the tail replaced, reads are right or corruption is reported",
     arguments: KindStore.Kind.allCases, [false, true])
   func underTail(_ kind: KindStore.Kind, bindsRecords: Bool) throws {
     let moved = try KindStore(kind, bindsRecords: bindsRecords, hasTail: true)
@@ -212,7 +213,7 @@ struct MovedRecordKindTests {
   }
 
   @Test(
-    "If a replaced record of any kind has a wrong or undefined keyspace number, reads stay right",
+    "If a replaced record has a wrong keyspace number, reads are right or corruption is reported",
     arguments: KindStore.Kind.allCases, [2, 3, 1000, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
   func keyspaceNumber(_ kind: KindStore.Kind, number: UInt32) throws {
     for bindsRecords in [false, true] {

@@ -72,7 +72,7 @@ struct OldHeaderTests {
   }
 
   @Test(
-    "Opening, readers, verification and salvage ignore the segment and find every commit",
+    "Opening, verification and salvage ignore a last segment with an older header, and find every commit",
     arguments: [0, 384, 4096])
   func opens(zerosBehind: Int) throws {
     let last = try fill()
@@ -84,7 +84,7 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...10)
   }
 
-  @Test("The log continues after the segment, even if the file reappears after a power cut")
+  @Test("The log continues after such a segment, even if the segment's file reappears after a power cut")
   func goesOn() throws {
     let last = try fill()
     let header = try Array(bytes(1)[..<SegmentHeader.length])

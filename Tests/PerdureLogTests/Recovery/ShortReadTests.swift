@@ -28,7 +28,7 @@ struct ShortReadTests {
   }
 
   @Test(
-    "An opening does not treat missing bytes as unwritten bytes, and loses no commit",
+    "If reads return too few bytes, an opening throws or finds all commits, and no commit is lost",
     arguments: [0, 60, 127])
   func opening(_ byteCount: Int) throws {
     for nth in 1...12 {

@@ -137,7 +137,7 @@ struct InterruptedSalvageTests {
   }
 
   @Test(
-    "If LOCK or the newest segment cannot be locked, the report states this",
+    "If LOCK cannot be locked, the report states this, except on a read-only volume",
     arguments: [FileOperation.lock], [FileIOError.Code.permissionDenied, .mediaError, .readOnly])
   func lockFailure(_ call: FileOperation, _ code: FileIOError.Code) throws {
     let disk = try disk().fileSystem()

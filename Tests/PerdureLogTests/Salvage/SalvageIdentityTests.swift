@@ -5,15 +5,15 @@ import Testing
 
 @testable import PerdureLog
 
-/// The first sector of a segment has its number. In these tests, the first sectors of segments are
-/// exchanged between files.
+/// The first sector of a segment contains the segment's number. In these tests, the first sectors
+/// of segments are exchanged between files.
 @Suite("Salvaging segments whose first sectors were exchanged")
 struct SalvageIdentityTests {
   /// The sources of the first sectors of segments 2 to 4.
   enum Move: CaseIterable {
     case exchange, cycle, copyOfMissing, copyOfPresent
 
-    /// The segment whose first sector is copied to a file.
+    /// The segment whose first sector is copied, by the segment that gets the copy.
     var sources: [UInt64: UInt64] {
       switch self {
       case .exchange: [2: 3, 3: 2]
@@ -26,7 +26,7 @@ struct SalvageIdentityTests {
     var removed: UInt64? { self == .copyOfMissing ? 4 : nil }
   }
 
-  /// The earlier work of compaction on segments 2 to 4.
+  /// Which of the segments 2 to 4 compaction has rewritten or grouped before.
   enum Kind: CaseIterable {
     case notRewritten, oneRewritten, rewritten, grouped
 

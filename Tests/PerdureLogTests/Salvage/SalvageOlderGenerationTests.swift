@@ -5,14 +5,14 @@ import Testing
 
 @testable import PerdureLog
 
-/// The file of a segment as it was before compaction rewrote it.
+/// In these tests, the file of a segment is replaced by its version before compaction.
 @Suite("A salvage with a segment file of an older generation")
 struct SalvageOlderGenerationTests {
   private static let path = SalvagedStore.path
   private static let removed: UInt64 = 1
   private static let overwritten: UInt64 = 1000
 
-  /// The reasons why the generations of segments are unknown.
+  /// Why the salvage does not know the newest generations of segments; `none` if it knows them.
   enum Trace: CaseIterable {
     case none, indexFileDamaged, indexFileMissing, superblockMissing, foreignSuperblock
     case noLaterCheckpoint
@@ -78,7 +78,7 @@ struct SalvageOlderGenerationTests {
     return files
   }
 
-  /// Whether the log has a tombstone of the removed key.
+  /// Whether the log has a tombstone.
   private func hasTombstone(_ files: [String: [UInt8]]) throws -> Bool {
     for (name, bytes) in files {
       guard case .segment(let number)? = StoreFileName(name) else { continue }

@@ -54,7 +54,8 @@ struct SalvagePreparedTests {
     #expect(report.damages.map(\.file) == [StoreFileName.segment(last).string])
   }
 
-  @Test("A prepared segment with nonzero bytes, or a promised segment of zeros, is damaged")
+  @Test(
+    "A prepared segment with a nonzero byte and a used segment overwritten by zeros are reported as damaged")
   func damaged() throws {
     let last = try fill()
     try fileSystem.open(segment(last + 1), .readWrite).write([1], at: 150_000)

@@ -326,7 +326,7 @@ struct SalvageTests {
     #expect(report.damages.first?.file == StoreFileName.blob(2).string)
   }
 
-  @Test("If no structure identifies the store, values in blob files are lost and reported")
+  @Test("If blob files are missing and no structure identifies the store, their values are reported as lost")
   func blobsOfNoStore() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)

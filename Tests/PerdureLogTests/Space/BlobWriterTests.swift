@@ -198,7 +198,7 @@ struct BlobWriterTests {
     #expect(try blobFiles().isEmpty)
   }
 
-  @Test("Writing a value without space throws and leaves no file, and the store stays usable")
+  @Test("Writing a value to a full disk throws and leaves no file, and the store stays usable")
   func noRoom() throws {
     let store = try open()
     let rows = try store.keyspace("rows", .dense)

@@ -53,7 +53,7 @@ struct FullVolumeTests {
     try fileSystem.remove(directory)
   }
 
-  @Test("A file with allocated space has that length, and keeps its content")
+  @Test("Allocation extends a file to the requested length, keeps its content and never shortens it")
   func allocation() throws {
     let path = try #require(Environment.value(of: "PERDURE_SMALL_VOLUME")) + "/allocated"
     let fileSystem = POSIXFileSystem()

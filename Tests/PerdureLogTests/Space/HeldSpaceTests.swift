@@ -46,8 +46,8 @@ private final class OverwrittenStore {
 
   func compactIfDue() { compactor.runIfDue(store.engine) }
 
-  /// The bytes of all files except the reserve, including files without a name that snapshots still
-  /// read.
+  /// Counts the bytes of all files except the reserve. Includes replaced segments that are already
+  /// removed from the directory, but that snapshots still read.
   func bytes() throws -> Int {
     let files = try memory.fileSystem.contents(of: "/store.perdure").filter { !$0.hasSuffix(".reserve") }
     let named = try files.reduce(0) { sum, name in
@@ -155,8 +155,8 @@ struct HeldSpaceTests {
       #expect(try store.bytes() < live + live * 3 / 2 + Self.constantBytes, "round \(round)")
     }
     #expect(try store.blobCount() == 2 * Int(OverwrittenStore.rowCount))
-    // The writer needs twice the units of one checkpoint in the index file. The checkpoint that the
-    // reader uses has further units.
+    // The writer needs index files of twice the size of one checkpoint. The checkpoint that the
+    // reader uses needs further space.
     let units = try store.indexFileBytes()
     #expect(units <= 4 * (try store.store.statistics.indexFileBytes), "\(units)")
     try store.expect(0, in: reader.snapshot())

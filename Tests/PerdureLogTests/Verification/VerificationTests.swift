@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-// Each test breaks only one invariant, and expects only the finding of that invariant.
+// Each test with a label breaks only that invariant, and expects only findings of that invariant.
 
 @Suite("Verification of a store")
 struct VerificationTests {
@@ -69,7 +69,7 @@ struct VerificationTests {
     #expect(try store.snapshot().value(id: 1, in: rows)?.count == 301)
   }
 
-  @Test("V2: an index address of another key's record is reported")
+  @Test("V2: an index entry with the address of another key's record is reported")
   func address() throws {
     try store.engine.inTurn { state in
       let entry = state.root.pointee.segments + 1
@@ -198,7 +198,7 @@ struct VerificationTests {
     #expect(try findings() == [.checkpoint])
   }
 
-  @Test("V10: a checkpoint with another record for a key is reported")
+  @Test("V10: a checkpoint that maps a key to the record of another key is reported")
   func checkpointWithAnotherRecord() throws {
     func lead(_ id: UInt64, to word: UInt64) throws {
       try store.engine.inTurn { state in
@@ -219,7 +219,7 @@ struct VerificationTests {
     #expect(try findings() == [.usage])
   }
 
-  @Test("V11: a rewritten segment with too large counts in its footer is reported")
+  @Test("V11: a rewritten segment with a too large byte count in its footer is reported")
   func footer() throws {
     for id in 1...10 as ClosedRange<UInt64> { try store.write { try $0.put([9], id: id, in: rows) } }
     _ = try store.compact()

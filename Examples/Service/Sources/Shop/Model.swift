@@ -22,8 +22,8 @@ public final class Order: ManagedObject {
   @Relationship(inverse: "orders", optional: false) public var product: Product?
 }
 
-/// Makes the container of the service and opens its store. A process makes one, before requests
-/// arrive.
+/// Makes the container of the service and opens its store. Call it once in a process, before
+/// requests arrive.
 ///
 /// - Parameter path: The directory of the store. It is created if it does not exist.
 /// - Returns: A container that every task may use, until `close()`.

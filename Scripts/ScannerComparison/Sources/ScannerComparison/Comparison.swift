@@ -2,8 +2,8 @@ import SwiftSyntax
 
 @testable import DeclarationScanning
 
-/// Visits a file, and compares each type that it declares and each member of these types. They have
-/// the surrounding whitespace and comments, as the compiler would pass them to the plugin.
+/// Visits a file, and compares each type that it declares and each member of these types. Includes
+/// the surrounding whitespace and comments, as the compiler does for the plugin.
 final class Comparison: SyntaxVisitor {
   private(set) var files = 0
   private(set) var types = 0
