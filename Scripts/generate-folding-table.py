@@ -2,8 +2,8 @@
 """Writes FoldingTableData.swift and CaseTableData.swift of Sources/PerdurePredicates/Folding from Python's unicodedata.
 
 The tables never change: folded text is stored (derived attributes, index keys), so the same text must always
-fold to the same bytes. Running this with another Unicode version makes another version of the
-folding, which needs a new number and a migration. Run from the root of the repository:
+fold to the same bytes. With another Unicode version, this script makes another version of the folding. That
+version needs a new number and a migration. Run from the root of the repository:
 
     python3 Scripts/generate-folding-table.py
 """
@@ -34,7 +34,7 @@ def decompositions():
 
 
 def foldings():
-    """Full case foldings, decomposed, of scalars that do not decompose; runs of equal distance in one."""
+    """Full case foldings, decomposed, of scalars that do not decompose. Runs of equal distance are one entry."""
     single = []
     for c in SCALARS:
         folded = nfd(chr(c).casefold())
@@ -48,7 +48,7 @@ def foldings():
 
 
 def runs(single):
-    """Runs of scalars that all move by one distance, every one or every second scalar."""
+    """Runs of scalars with the same distance to their mapping. A run has every scalar, or every second one."""
     while single:
         first, distance = single[0]
         step = single[1][0] - first if len(single) > 1 else 1

@@ -4,7 +4,7 @@
 //     swift run perdure model diagram Examples/Notes/Notes.xcdatamodeld --output Notes.svg
 //
 // The plugin PerdureModelPlugin generates the class of folders, the properties of notes, the struct
-// of places and the model. The class of notes has a hook, so it is declared here.
+// of places and the model. The class of notes overrides `awakeFromInsert`, so it is declared here.
 
 import Foundation
 import Perdure

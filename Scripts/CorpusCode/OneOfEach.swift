@@ -1,6 +1,6 @@
 // Stores and reads one object of each entity of a generated model. `Scripts/check-corpus-code`
-// compiles it with the code of each model file, and with a file that defines `corpusModel` and
-// `corpusClasses`.
+// compiles this file with the code of each model file, and with a file that defines `corpusModel`
+// and `corpusClasses`.
 
 import Foundation
 import Perdure
@@ -23,7 +23,8 @@ final class Filling {
     self.model = model
   }
 
-  /// Makes an object of the entity or, if it is abstract, of a subentity that is not.
+  /// Makes an object of the entity or, if the entity is abstract, of a subentity that is not
+  /// abstract.
   func object(of entity: EntityDescription, depth: Int = 0) -> ManagedObject {
     let concrete = model.entities.first { !$0.isAbstract && $0.isKind(of: entity) }
     guard let name = concrete?.name, depth < 8 else {

@@ -17,7 +17,7 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1")
   ],
   targets: [
-    // A link to the scanner of the macros' plugin, which is not a library.
+    // Contains a symbolic link to the plugin's scanner, because no library product has the scanner.
     .target(name: "DeclarationScanning", swiftSettings: settings),
     .executableTarget(
       name: "ScannerComparison",

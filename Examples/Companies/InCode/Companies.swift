@@ -1,5 +1,5 @@
 // Companies with workers: a complete program with a model that is made in code. The classes have
-// accessors for its properties, which the container compares with the model.
+// accessors for the model's properties. The container compares these accessors with the model.
 //
 //     swift run CompaniesInCode
 //
@@ -76,7 +76,8 @@ enum Program {
     let company = Company(context: context)
     company.name = "Acme"
     for (name, salary) in [("Ada", 3000), ("Grace", 2000), ("Li", 1500)] as [(String, Int64)] {
-      // Properties are accessed by name here. That also works for entities without their own class.
+      // Properties are accessed by name here. Access by name also works for entities without their
+      // own class.
       let worker = context.insertNewObject(forEntityName: "Worker")
       worker["name"] = name
       worker["email"] = "\(name)@Example.org"

@@ -60,7 +60,7 @@ struct ArchiveImport {
 }
 
 extension PackageReader {
-  /// Like `next`, but damage ends the index. The survey has already reported it.
+  /// Like `next`, but returns nil at damage. The survey has already reported the damage.
   fileprivate mutating func nextBeforeDamage() throws(ArchiveReadError) -> PackageRecord? {
     do {
       return try next()

@@ -30,7 +30,7 @@ struct ArchiveSurvey {
     bar.finish(count: stanzaCount)
   }
 
-  /// Reads one index. Damage ends it, and the part before the damage is counted.
+  /// Reads one index. Damage ends the reading, and the stanzas before the damage are counted.
   private mutating func scan(_ file: IndexFile, _ progress: (Int, Int) -> Void) throws {
     let problems = ProblemLog()
     var reader = try PackageReader(file: file) { problems.report($0) }

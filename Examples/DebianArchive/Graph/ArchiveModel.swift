@@ -72,9 +72,9 @@ public final class Dependency: ManagedObject {
   public var version: String?
   /// The package that has the dependency.
   @Relationship(inverse: "dependencies", optional: false) public var package: Package?
-  /// The required name; nil for a provision.
+  /// The name to which the dependency refers; nil for a provision.
   @Relationship(inverse: "dependents") public var target: Name?
-  /// The name that the package provides.
+  /// The name that the package provides; nil for all other kinds.
   @Relationship(inverse: "provisions") public var provided: Name?
 }
 

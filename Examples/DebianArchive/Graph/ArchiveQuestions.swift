@@ -23,9 +23,10 @@ public struct ArchiveQuestions {
     return found
   }
 
-  /// The packages that may be installed with this name: the packages with the name, and all
-  /// packages that they may require. A package may require every package that has or provides a
-  /// name in one of its dependencies. All alternatives are included. Versions are ignored.
+  /// The packages that may be installed for this name: the packages that have or provide the name,
+  /// and all packages that they may require. A package may require every package that has or
+  /// provides a name in one of its dependencies. All alternatives are included. Versions are
+  /// ignored.
   public func closure(of text: String) throws -> Set<Package> {
     guard let start = try packageName(text) else { return [] }
     var reached: Set<Package> = []

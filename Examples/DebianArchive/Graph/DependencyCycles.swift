@@ -4,7 +4,7 @@ import Perdure
 /// components of the dependency graph.
 ///
 /// This is Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972) with an
-/// explicit stack. A recursive one would overflow a thread's stack.
+/// explicit stack. A recursive version can overflow a thread's stack.
 struct DependencyCycles {
   /// For each package, the positions of the packages that it requires.
   private let edges: [[Int]]
@@ -58,7 +58,7 @@ struct DependencyCycles {
     return Visit(node: node)
   }
 
-  /// Leaves a node. If it reaches no older node, it completes a component.
+  /// Leaves a node. If the node reaches no older node, it completes a component.
   private mutating func leave(_ node: Int) {
     guard lowest[node] == order[node] else { return }
     var members: [Int] = []

@@ -5,8 +5,8 @@
 //   alternative  := name [":" architecture] ["(" relation version ")"]
 //   relation     := "<<" | "<=" | "=" | ">=" | ">>", and from old packages "<" for "<=" and ">" for ">="
 //
-// Spaces may occur between any two of these parts. A clause that violates the grammar is reported
-// and skipped. It still has a number, so later clauses keep their numbers.
+// Spaces may occur between any two of these parts, but not around the colon. A clause that violates
+// the grammar is reported and skipped. It still has a number, so later clauses keep their numbers.
 
 /// Reads dependency fields.
 public enum DependencyParser {

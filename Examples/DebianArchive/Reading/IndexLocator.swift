@@ -8,7 +8,7 @@ public enum IndexLocator {
   /// The indexes to read, in a stable order.
   ///
   /// - Parameter path: A file, or a folder of package indexes. Indexes are files named `Packages`,
-  ///   `..._Packages` or `status`; the first two may end in `.lz4`. Without a path, the indexes of
+  ///   `..._Packages` or `status`; these names may end in `.lz4`. Without a path, the indexes of
   ///   apt are used. If apt has none, the status file of dpkg is used.
   /// - Returns: At least one file.
   /// - Throws: `.notFound` with the remedy.
@@ -69,8 +69,8 @@ public enum IndexLocator {
 
   // MARK: apt
 
-  /// apt's data about each index, as tab-separated fields. It contains only the file's path and the
-  /// words of the label, but not the host name.
+  /// apt's data about each index, as tab-separated fields. It contains the file's path and the
+  /// words of the label, so the label has no host name.
   private static let aptFormat = "$(FILENAME)\t$(CODENAME)\t$(SUITE)\t$(COMPONENT)\t$(ARCHITECTURE)"
 
   static func indexes(inAptListing listing: String) -> [IndexFile] {

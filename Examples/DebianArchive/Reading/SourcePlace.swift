@@ -37,11 +37,11 @@ public struct ArchiveProblem: Hashable, Sendable, CustomStringConvertible {
 
 /// An error in the archive that ends the reading of an index.
 ///
-/// All stanzas that were returned before it are valid. The damaged one is not returned.
+/// All stanzas that were returned before the error are valid. The damaged stanza is not returned.
 public struct ArchiveReadError: Error, Sendable, CustomStringConvertible {
   /// The kind of a failure.
   public enum Code: Sendable {
-    /// The path has no index. Without a path: neither apt nor dpkg has one.
+    /// The path has no index, or no path was given and neither apt nor dpkg has an index.
     case notFound
     /// The file could not be read.
     case unreadable

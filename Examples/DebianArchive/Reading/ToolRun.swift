@@ -13,7 +13,7 @@ enum ToolRun {
     process.standardError = FileHandle.nullDevice
     process.standardInput = FileHandle.nullDevice
     guard (try? process.run()) != nil else { return nil }
-    // Read before waiting: a full pipe would prevent the program from ending.
+    // Reads before it waits, because a full pipe prevents the program from ending.
     let data = try? pipe.fileHandleForReading.readToEnd()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { return nil }

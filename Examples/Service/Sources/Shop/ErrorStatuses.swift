@@ -24,7 +24,8 @@ extension PerdureError {
     return isConflict ? .serviceUnavailable : .internalServerError
   }
 
-  /// The message for the client. It contains the text of broken rules only; the log has the others.
+  /// The message for the client. It contains the texts of broken rules. The texts of other errors
+  /// are only in the log.
   fileprivate var answer: String {
     switch status {
     case .badRequest: details.map { "\($0.property) \($0.rule)" }.joined(separator: "; ")

@@ -3,7 +3,7 @@ import SwiftSyntax
 @testable import DeclarationScanning
 
 /// A declaration as SwiftParser reads it, in the terms of the scanner. Offsets count from the start
-/// of the declaration that the compiler would pass to the plugin.
+/// of the declaration that the compiler passes to the plugin.
 struct ParserReading {
   private let start: Int
   private let source: [UInt8]

@@ -3,7 +3,7 @@ import SwiftParser
 
 /// Compares the scanner of the macros' plugin with SwiftParser. It compares every class, struct,
 /// actor and enum in the Swift files of the given folders, with each of its members. Prints each
-/// difference, and exits with 1 if there is any.
+/// difference. Exits with 1 if there is a difference, or if the folders contain no type.
 @main struct ScannerComparison {
   static func main() {
     let folders = CommandLine.arguments.dropFirst()
