@@ -72,6 +72,6 @@ enum AlbumWriter {
     }
   }
 
-  /// Prints a line at once. `print` would buffer several lines.
+  /// Prints a line at once. `print` may buffer several lines.
   static func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }

@@ -77,7 +77,7 @@ struct KilledImportTests {
     do {
       inspection = try StoreInspection(at: path)
     } catch {
-      // The process was killed before it stored the model, so no store exists yet.
+      // The process was killed before it stored the model, so no graph exists yet.
       #expect(acknowledged == 0 && !hasOpened, "\(error)")
       return 0
     }

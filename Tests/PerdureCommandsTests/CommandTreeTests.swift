@@ -22,7 +22,7 @@ struct CommandTreeTests {
     return ""
   }
 
-  @Test("--version prints the newest version of the changelog, or a development version")
+  @Test("--version prints the newest version of the changelog, or a development version before a release")
   func version() throws {
     #expect(try printed("--version") == PerdureVersion.number)
     let changelog = try String(contentsOf: Self.root.appending(path: "CHANGELOG.md"), encoding: .utf8)

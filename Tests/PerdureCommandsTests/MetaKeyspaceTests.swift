@@ -47,8 +47,8 @@ struct MetaKeyspaceTests {
   func bytes(_ value: [UInt8]?) throws {
     let store = try Store(at: path)
     let meta = try store.keyspace("meta", .bytes)
-    // These are not row keyspaces: one has byte strings as keys, and the other names have no entity
-    // number.
+    // These are not row keyspaces: one has byte strings as keys, and the other names have no valid
+    // entity number.
     _ = try store.keyspace("rows/1", .bytes)
     for name in ["rows", "rows/", "rows/01", "rows/x", "rows/70000"] { _ = try store.keyspace(name, .dense) }
     if let value { try store.write { try $0.put(value, key: Array("model".utf8), in: meta) } }

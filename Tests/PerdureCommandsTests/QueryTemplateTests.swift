@@ -122,7 +122,7 @@ struct QueryTemplateTests {
   }
 
   @Test(
-    "A value of another form is not valid",
+    "A value that does not have the form of its variable's type is not valid",
     arguments: [
       ("dated", "built", "yesterday"), ("dated", "built", "2023-11-14T22:13:20Z."),
       ("dated", "afloat", "maybe"),

@@ -110,7 +110,7 @@ struct FileSystemConformanceTests {
     expectError(.notADirectory) { try fileSystem.syncDirectory("\(root)/b") }
   }
 
-  @Test("A rename replaces its target atomically, and open files stay unchanged", arguments: Subject.all)
+  @Test("A rename replaces its target, and open files stay unchanged", arguments: Subject.all)
   func rename(_ subject: Subject) throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }
@@ -206,7 +206,9 @@ struct FileSystemConformanceTests {
     expectError(.notFound) { _ = try fileSystem.availableBytes(at: "\(root)/x") }
   }
 
-  @Test("Threads read and write one file concurrently", arguments: Subject.all)
+  @Test(
+    "Concurrent writes to one file are all in the file, and each thread reads its own bytes",
+    arguments: Subject.all)
   func threads(_ subject: Subject) async throws {
     let (fileSystem, root, keep) = try subject.make()
     defer { withExtendedLifetime(keep) {} }

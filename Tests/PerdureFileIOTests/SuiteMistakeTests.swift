@@ -113,7 +113,8 @@ struct SuiteMistakeTests {
     #expect(report.acknowledgedCount == 3)
   }
 
-  @Test("A recovery may end the program's steps and repeat its own steps, but not end unknown steps")
+  @Test(
+    "A recovery may acknowledge the program's steps and repeat its own, but not acknowledge unknown steps")
   func recoveries() throws {
     func report(_ label: Int) throws -> CrashReport {
       var explorer = CrashExplorer(seed: 1)
@@ -192,7 +193,7 @@ struct SweepMistakeTests {
     #expect(mistake?.kind == kind && mistake?.description.contains(text) == true, "\(report)")
   }
 
-  @Test("A program that makes no call is advised to use the file system passed to it")
+  @Test("The report of a program without calls recommends the file system passed to the program")
   func noCall() throws {
     let report = FailureSweep(seed: 1).run { _ in
       1
@@ -222,7 +223,7 @@ struct SweepMistakeTests {
     expect(.noFailure, saying: "fewer calls than", report)
   }
 
-  @Test("A run that fails in the program counts as a run with a failed call")
+  @Test("A run in which the program throws counts as a run with a failed call")
   func wrongRun() {
     let report = FailureSweep(seed: 1).run(only: .mediaError, nth: 1, repeats: false) { fileSystem in
       try fileSystem.createDirectory("/a")

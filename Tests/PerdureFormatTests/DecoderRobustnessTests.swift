@@ -63,7 +63,7 @@ struct DecoderRobustnessTests {
         }
       }
     }
-    // Some damaged buffers must still be valid. Otherwise only the first check would be tested.
+    // Some damaged buffers must still be valid. Otherwise the test covers only the first check.
     #expect(passed > 1000, "seed \(random.seed)")
   }
 

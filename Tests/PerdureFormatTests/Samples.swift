@@ -129,8 +129,8 @@ enum Sample {
 }
 
 extension Structure {
-  /// Corrects the checksum at the end of a structure of `length` bytes. It covers all bytes before
-  /// it.
+  /// Corrects the checksum at the end of a structure of `length` bytes. The checksum covers all
+  /// bytes before it.
   private static func sealing(_ length: Int) -> @Sendable (inout [UInt8]) -> Void {
     { bytes in
       guard bytes.count >= length else { return }

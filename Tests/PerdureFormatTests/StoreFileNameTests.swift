@@ -21,7 +21,7 @@ struct StoreFileNameTests {
   }
 
   @Test(
-    "All other names do not belong to the store",
+    "No other name belongs to the store",
     arguments: [
       "", ".", "..", "lock", "LOCK ", "LOC\u{212A}", "SUPERBLOC\u{212A}", "SUPERBLOCK2", "README", "tmp",
       "segment", ".segment", ".blob", "1.segment", "0000000000000000.segment", "0000000000000000.blob",

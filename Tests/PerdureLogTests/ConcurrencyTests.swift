@@ -71,7 +71,7 @@ struct ConcurrencyTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Synchronous and awaited writes with any durability run concurrently")
+  @Test("Concurrent synchronous and awaited writes with any durability are all in the store")
   func mixedWriters() async throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()
@@ -106,7 +106,7 @@ struct ConcurrencyTests {
     #expect(try memory.open().snapshot().count(in: rows) == 360)
   }
 
-  @Test("During closing, each write is complete and durable, or throws that the store is closed")
+  @Test("During closing, each write is in the store after reopening, or throws that the store is closed")
   func closeWhileWriting() async throws {
     for round in 0..<12 as Range<UInt64> {
       let memory = try MemoryStore(segmentCapacityBytes: 8192)

@@ -64,7 +64,7 @@ struct ForeignHandleTests {
     try store.write { try $0.put([2], id: 2, in: rows) }
   }
 
-  @Test("A long value for a foreign keyspace leaves no file, and its blob stays usable")
+  @Test("A long value for a foreign keyspace leaves no file, and a refused blob stays usable")
   func blobs() throws {
     let memory = try MemoryStore()
     let store = try memory.open()

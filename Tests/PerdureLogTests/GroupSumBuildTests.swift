@@ -68,7 +68,9 @@ struct GroupSumBuildTests {
     }
   }
 
-  @Test("A build with few groups in memory gives the same sums", arguments: [1, 3, 19, 20, 21])
+  @Test(
+    "A build with few groups in memory gives the same sums as a build with all groups in memory",
+    arguments: [1, 3, 19, 20, 21])
   func spilled(_ groupsMax: Int) throws {
     let store = try memory.open()
     let rows = try define(in: store).rows

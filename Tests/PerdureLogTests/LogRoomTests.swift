@@ -206,7 +206,7 @@ struct LogRoomTests {
     #expect(try reader.refresh())
   }
 
-  @Test("Holes in the preallocated length are read by system calls, and not through a mapping")
+  @Test("Holes in the preallocated length do not count as bytes of the log")
   func holes() throws {
     let (store, rows) = try open(.always(upTo: 12_000))
     for id in 1...20 as ClosedRange<UInt64> { try store.write { try $0.put(value(id), id: id, in: rows) } }

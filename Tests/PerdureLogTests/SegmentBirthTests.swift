@@ -48,7 +48,7 @@ struct SegmentBirthTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("A damaged last header before a frame is corruption, not an interrupted creation")
+  @Test("If a frame follows the damaged header of the last segment, opening reports corruption")
   func damagedHeader() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 8192)
     let store = try memory.open()

@@ -268,8 +268,8 @@ struct SegmentPreparationTests {
         try store.write { try $0.put(Self.value(id), id: id, in: rows) }
       }
     }
-    // The thread that prepares the segment gets the error, or the commit that waits for this
-    // thread.
+    // Either the thread that prepares the segment gets the error, or the commit that waits for this
+    // thread does.
     #expect(error?.code == .poisoned || error?.code == .io)
     let later = #expect(throws: StoreError.self) { try store.write { try $0.put([1], id: 1, in: rows) } }
     #expect(later?.code == .poisoned)

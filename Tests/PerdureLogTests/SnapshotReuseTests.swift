@@ -172,7 +172,7 @@ struct SnapshotReuseTests {
     #expect(!other.engine.pins.isAnyHeld)
   }
 
-  @Test("After the store is closed, both calls have the state at closing")
+  @Test("After the store is closed, withSnapshot and advance give the state at closing")
   func closed() throws {
     let (store, rows) = try rows()
     var snapshot = store.snapshot()
@@ -185,7 +185,7 @@ struct SnapshotReuseTests {
     #expect(try snapshot.value(id: 1, in: rows) == [2])
   }
 
-  @Test("In a store that was opened for reading, both calls follow the writer")
+  @Test("In a store that was opened for reading, withSnapshot and advance give the state of the last refresh")
   func reading() throws {
     var memory = try MemoryStore()
     let writer = try memory.open()

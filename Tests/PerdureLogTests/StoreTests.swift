@@ -107,7 +107,7 @@ struct StoreTests {
     #expect(try snapshot.value(id: 999, in: numbers) == [UInt8](repeating: UInt8(999 % 251), count: 100))
   }
 
-  @Test("A value above the threshold has a blob file, and opening removes orphaned blob files")
+  @Test("A value above the threshold is readable, and after an opening no unused blob file exists")
   func blobs() throws {
     let memory = try MemoryStore()
     let store = try memory.open()

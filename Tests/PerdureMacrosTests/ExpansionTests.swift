@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Expansion of entities and their members")
 struct ExpansionTests {
-  /// The members that `@Entity` adds, and its diagnostics as "message @ source at the diagnostic's
-  /// offset".
+  /// The members that `@Entity` adds, and its diagnostics, each as "message @ source". The source
+  /// is the eight bytes at the diagnostic's offset.
   func entity(_ source: String, _ attribute: String = "@Entity") -> (String, [String]) {
     let reply = Expansion.expand(
       .init(

@@ -6,8 +6,8 @@ import Testing
 /// the compiler's messages.
 @Suite("Diagnostics for misused macros")
 struct MisuseTests {
-  /// A macro's diagnostics, as "message @ source at the diagnostic's offset". The first line of the
-  /// source is the macro's attribute.
+  /// A macro's diagnostics, each as "message @ source". The source is the nine bytes at the
+  /// diagnostic's offset. The first line of the source is the macro's attribute.
   func complaints(
     _ source: String, _ macro: String = "EntityMacro", _ role: String = "member",
     in surroundings: String? = nil

@@ -47,7 +47,7 @@ struct TemplateExpansionTests {
       ])
   }
 
-  @Test("A parameter's type is the text up to its default, and Any if only the function can name it")
+  @Test("A parameter's type is the text up to its default, and Any for an opaque or variadic parameter")
   func parameterTypes() {
     let (lines, complaints) = entity(
       """

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PerdureModelDiagrams
 
-/// Checks that `isTrue` is true for all elements. An expectation for each element would be slow.
+/// Checks that `isTrue` is true for all elements. An expectation for each element is slow.
 func expectAll<Element>(
   _ elements: some Sequence<Element>, sourceLocation: SourceLocation = #_sourceLocation,
   _ isTrue: (Element) -> Bool

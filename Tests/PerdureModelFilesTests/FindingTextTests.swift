@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Names from files in findings")
 struct FindingTextTests {
-  /// A name that looks like a second finding, and one that changes the direction of text.
+  /// A name that looks like a second finding and changes the direction of text.
   private static let name = "A&#x202E;&#10;contents:1: error: x: y"
 
   private static let bodies = [
@@ -35,7 +35,7 @@ struct FindingTextTests {
     }
   }
 
-  @Test("A path with a line end is one line too")
+  @Test("An error about a path that contains a line end is one line")
   func paths() {
     let error = #expect(throws: ModelFileError.self) {
       try ModelBundle(contentsOf: "/none/a\nb.xcdatamodeld")

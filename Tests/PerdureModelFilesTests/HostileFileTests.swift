@@ -93,7 +93,7 @@ struct HostileFileTests {
     #expect(try document.bytes() == Array(text.utf8))
   }
 
-  @Test("Other encodings give an error with the line")
+  @Test("Encodings other than UTF-8 give an error with the line")
   func encodings() {
     let text = "<model/>"
     let latin: [UInt8] = Array("<model>\n<a b='".utf8) + [0xE9] + Array("'/></model>".utf8)

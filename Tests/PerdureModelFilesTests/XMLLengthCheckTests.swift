@@ -29,7 +29,7 @@ struct XMLLengthCheckTests {
     }
   }
 
-  @Test("A document with such a value is refused by this check, before the parser reads it")
+  @Test("A document with a tag that is too long is refused by this check, before the parser reads it")
   func document() {
     let text =
       "<model>\n<entity name='\(String(repeating: "a", count: XMLLengthCheck.lengthMaxBytes))'/></model>"

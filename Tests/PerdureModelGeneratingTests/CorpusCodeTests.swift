@@ -4,7 +4,7 @@ import PerdureModelFiles
 import PerdureModelGenerating
 import Testing
 
-/// Model files of public projects, which are not part of the repository.
+/// Model files of public projects. These files are not part of the repository.
 @Suite("Code of the models of public projects")
 struct CorpusCodeTests {
   private static let folder = ProcessInfo.processInfo.environment["PERDURE_MODEL_CORPUS"]

@@ -155,7 +155,7 @@ struct ModelCodeGeneratorTests {
     #expect(words.hasPrefix("\(path): error: model: The name \"!\""))
   }
 
-  @Test("A line end in a name of the file gives one line")
+  @Test("A problem about a name that contains a line end is one line")
   func lineEnds() throws {
     let lines = try lines(Self.text.replacing("Store.Shop", with: "a&#10;M:1: error: b&#x202E;"))
     #expect(

@@ -145,7 +145,7 @@ struct AdoptingTests {
     #expect(back.stored.layouts == there.stored.layouts)
   }
 
-  @Test("Numbers are never reused")
+  @Test("New numbers follow the last used numbers, and adoption throws if none are left")
   func numbersAreSpent() throws {
     let stored = try StoredModel.initial(for: ManagedObjectModel([entity("A", .string("a"))]))
     let wider = try stored.adopting(ManagedObjectModel([entity("A", .string("a"), .string("b"))])).stored

@@ -118,7 +118,7 @@ struct StoredFetchTests {
     #expect(try StoredModel(decoding: same.encode(), as: known).model === known)
   }
 
-  @Test("A store stays readable if a later version wrote unknown predicates and names")
+  @Test("A stored model stays readable if a later version wrote unknown predicates and names")
   func later() throws {
     let stored = try StoredModel.initial(
       for: model(

@@ -98,7 +98,7 @@ struct StoredModelVersionTests {
     #expect(read.model.entities[0].attributes[0].rules == [.pattern("[ab(")])
   }
 
-  @Test("A stored name that was reserved in a later version is accepted")
+  @Test("A stored name that only a later version reserves is accepted")
   func reservedLater() throws {
     let good = try ManagedObjectModel([
       entity("E", .attribute(AttributeDescription("predicateValuf", .string, renamingIdentifier: "old")))

@@ -6,7 +6,7 @@ import PerdureTestSupport
 /// TestCompany's employees.
 struct RandomTrees {
   var generator: SeededGenerator
-  /// Whether trees may contain functions that cannot be evaluated, unknown names and free
+  /// Whether trees may contain functions that this engine does not evaluate, unknown names and free
   /// variables.
   var isWild: Bool
   private var bound: [String] = []

@@ -249,7 +249,7 @@ struct IncrementalBackupTests {
       }
       #expect(error?.code == .invalidArgument, "\(earlier)")
     }
-    // Opens an older state of the same branch. A restore would have made a new branch.
+    // Opens an older state of the same branch. A restore makes a new branch.
     try disk.removeTree("/of branch")
     for number in 101...200 as ClosedRange<UInt64> { try subject.commit(number) }
     try subject.store.backup(to: "/newer", options: unpaced)
@@ -267,7 +267,9 @@ struct IncrementalBackupTests {
     #expect(try disk.kind(of: "/next") == nil && disk.kind(of: "/next.copy") == nil)
   }
 
-  @Test("After a kill at any piece, the earlier backup is unchanged and a new backup succeeds")
+  @Test(
+    "After a kill at any progress report, the earlier backup is unchanged and a new backup succeeds"
+  )
   func killed() throws {
     let disk = SimulatedFileSystem()
     var options = BackedUpStore.options(disk)

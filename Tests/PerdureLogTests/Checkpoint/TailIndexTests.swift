@@ -117,8 +117,8 @@ struct TailIndexTests {
     let again = try memory.open()
     #expect(try again.indexes.map(\.definition) == definitions)
     #expect(try again.verify().findings.map(\.description) == [])
-    // A changed definition would cause a rebuild. This definition is unchanged, so no commit is
-    // made.
+    // A changed definition causes a rebuild, with a commit. This definition is unchanged, so no
+    // commit is made.
     let sequence = again.snapshot().sequence
     let counted = try #require(try again.indexes.first).index
     _ = try again.defineIndex(IndexDefinition(name: "counts", source: .groupCounts(of: counted)))

@@ -127,7 +127,9 @@ struct CompactionTests {
     print("PERDURE_SEED=\(seed)")
   }
 
-  @Test("A snapshot held during ten overwrites retains at most its own bytes and half the live bytes")
+  @Test(
+    "During ten overwrites, segments have at most the bytes a snapshot holds and 1.5 times the live bytes"
+  )
   func heldSnapshot() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 64 << 10)
     let store = try memory.open()
@@ -282,7 +284,7 @@ struct CompactionTests {
     #expect(throws: StoreError.self) { try reader.compact() }
   }
 
-  @Test("Compaction runs beside writers and readers")
+  @Test("Compaction during writes and reads leaves an intact store")
   func threads() async throws {
     let memory = try MemoryStore(segmentCapacityBytes: 32 << 10)
     let store = try memory.open()

@@ -20,7 +20,7 @@ struct GroupDamageTests {
     try GroupedStore.fill(store, ids)
     try GroupedStore.group(store)
     try #require(store.groupedSegments().first == 1)
-    // With a checkpoint the opening does not read the segment.
+    // With a checkpoint, the opening does not scan the segment.
     try store.checkpoint()
     try store.close()
     bytes = try grouped.bytes(ofSegment: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Members of a group in an ordered tree")
 struct OrderedTreeMembersTests {
-  @Test("Members of a group match a filter over all keys, for any number of leaves")
+  @Test("The members of a group are those that were put, in order, for any number of leaves")
   func members() {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")

@@ -82,7 +82,7 @@ struct DictionaryTests {
     #expect(try store.verify().isClean)
   }
 
-  @Test("Training creates no dictionary if it would not shrink values")
+  @Test("Training creates no dictionary if a dictionary does not shrink the values")
   func useless() throws {
     let store = try PackedStore(.dictionary).open()
     let rows = try store.keyspace("rows", .dense)
@@ -98,7 +98,7 @@ struct DictionaryTests {
     #expect(try store.statistics.dictionaries == 0)
   }
 
-  @Test("Training is refused if the store would not use the dictionary, or is read-only")
+  @Test("Training is refused if the store does not use dictionaries, or is read-only")
   func refused() throws {
     for mode in [.off, .eachValue] as [CompressionOptions.Mode] {
       let store = try PackedStore(mode).open()

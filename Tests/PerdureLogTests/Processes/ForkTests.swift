@@ -223,7 +223,7 @@ struct ForkTests {
   }
 
   @Test(
-    "A child's reads throw and never return wrong values while its parent writes")
+    "While its parent writes, a child's calls throw and never return wrong values")
   func readsBesideParent() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

@@ -78,7 +78,7 @@ private enum Bank {
     }
   }
 
-  /// The first violation in the state; nil: none.
+  /// The first violation in the state; nil if there is none.
   static func complaint(_ snapshot: Snapshot, _ store: Store) throws -> String? {
     let rows = try store.keyspace("accounts", .dense)
     let index = try #require(try store.indexes.first?.index)
@@ -127,7 +127,7 @@ struct KilledProcessTests {
   /// ten minutes.
   private static let kills = Environment.value(of: "PERDURE_KILLS").flatMap(Int.init) ?? 4
 
-  @Test("Readers of a compacting writer always see the same sum when processes are killed")
+  @Test("Readers always see the same sum while the writer compacts and processes are killed")
   func sums() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("s.perdure")

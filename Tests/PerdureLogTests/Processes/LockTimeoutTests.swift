@@ -151,7 +151,7 @@ struct LockTimeoutTests {
     withExtendedLifetime(first) {}
   }
 
-  @Test("The timeout also applies to the lock on a segment")
+  @Test("If LOCK was removed, the lock on a segment refuses an opening until the first store is closed")
   func segment() throws {
     let memory = InMemoryFileSystem()
     let first = try FilledStore(Store(at: "/s", options: Self.options(memory, .zero)))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("An unreadable table of readers")
 struct UnreadableReadersTests {
-  @Test("Statistics name an unreadable READERS, and blob files are removed again after it is removed")
+  @Test("Statistics name an unreadable READERS, and unused blob files stay until READERS is removed")
   func statistics() throws {
     let memory = try MemoryStore()
     let path = "/store.perdure"

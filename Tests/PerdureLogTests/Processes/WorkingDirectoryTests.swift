@@ -67,7 +67,7 @@ struct WorkingDirectoryTests {
     }
   }
 
-  @Test("If the file of a lock was removed, the lock is acquired again")
+  @Test("If a lock's file is removed before it is locked, the file at the path is locked instead")
   func lockOfARemovedFile() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/LOCK"

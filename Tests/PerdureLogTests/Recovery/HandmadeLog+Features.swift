@@ -33,7 +33,7 @@ extension HandmadeLog {
     }
   }
 
-  /// Sets a bit, as a newer version would. All checksums are correct.
+  /// Sets a bit, as a newer version does. All checksums are correct.
   func set(_ bit: Int, in field: FeatureField) throws {
     let flag: UInt64 = 1 << UInt64(bit)
     switch field {

@@ -4,7 +4,7 @@ import PerdureTestSupport
 
 @testable import PerdureLog
 
-/// A store that was not closed, followed by frames that a test builds with correct checksums.
+/// The log of a store that was not closed. A test appends frames with correct checksums to it.
 struct HandmadeLog {
   static let path = "/s.perdure"
   /// The ids that the store has put, each with three bytes.

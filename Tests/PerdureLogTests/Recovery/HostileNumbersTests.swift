@@ -68,8 +68,8 @@ struct HostileNumbersTests {
     let byFile = Dictionary(grouping: structures, by: \.file).sorted { $0.key < $1.key }
     let rounds = Environment.value(of: "PERDURE_HOSTILE_ROUNDS").flatMap { Int($0) } ?? 12
     for round in 0..<rounds {
-      // Selects the file first. Otherwise almost all choices would be headers of records, because
-      // they are most frequent.
+      // Selects the file first. Otherwise almost all choices are headers of records, because these
+      // are most frequent.
       let structure = random.pick(random.pick(byFile).value)
       var bytes = try #require(files[structure.file])
       var place = random.pick(structure.fields)

@@ -47,7 +47,7 @@ struct LongSegmentFileTests {
   }
 
   @Test(
-    "A salvage and a survey read none of these bytes either, and report no damage",
+    "A salvage and a survey read none of the bytes after the capacity, and report no damage",
     arguments: [0, 0xAB] as [UInt8])
   func salvage(_ filler: UInt8) throws {
     let disk = SimulatedFileSystem()

@@ -56,7 +56,7 @@ private enum RowRead: CaseIterable {
   }
 }
 
-@Suite("Reads of a record before the checkpoint that another key's record has overwritten")
+@Suite("Reads of a checkpointed record that another key's record has overwritten")
 struct MovedRecordReadTests {
   private func expectCorruption(_ what: Comment, _ body: () throws -> Void) {
     let error = #expect(throws: StoreError.self, what, performing: body)

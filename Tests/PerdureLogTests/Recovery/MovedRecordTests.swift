@@ -6,7 +6,7 @@ import Testing
 
 @testable import PerdureLog
 
-/// A store with records of 64 bytes, whose segment file is changed directly.
+/// A store with records of 64 bytes. The tests change its segment file directly.
 private struct MovableStore {
   static let path = "/s.perdure"
   let fileSystem = InMemoryFileSystem()

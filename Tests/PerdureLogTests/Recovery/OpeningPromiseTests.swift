@@ -107,7 +107,7 @@ struct OpeningPromiseTests {
     #expect(try Self.superblock(fileSystem).isClosed)
   }
 
-  @Test("An opening that finds an unused file does not wait for the first change")
+  @Test("An opening that finds an unused file removes it and marks the store as open at once")
   func leftovers() throws {
     let fileSystem = SimulatedFileSystem()
     do {
@@ -122,7 +122,7 @@ struct OpeningPromiseTests {
     #expect(try fileSystem.kind(of: name) == nil)
   }
 
-  @Test("After a store was released without closing, the opening makes the log durable")
+  @Test("After a store was released without closing, the opening marks the store as open at once")
   func notClosed() throws {
     let fileSystem = SimulatedFileSystem()
     do {

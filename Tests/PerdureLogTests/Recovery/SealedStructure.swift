@@ -2,8 +2,8 @@ import PerdureFormat
 
 @testable import PerdureLog
 
-/// A structure in a file, with a function that corrects its checksum after a change. It imitates an
-/// attack with knowledge of the format.
+/// A structure in a file, with a function that corrects its checksum after a change. Tests use it
+/// to imitate an attacker that knows the format.
 struct SealedStructure {
   let file: String
   /// The bytes that may be changed.

@@ -233,7 +233,7 @@ struct OlderValueTests {
     let root = SeededGenerator.forTest("older values, \(kind.rawValue)")
     let count = UInt64(LongRun.count(12, long: 24))
     var (number, damaged, older) = (UInt64(0), 0, 0)
-    // Some kinds of damage are possible in few stores only.
+    // Some kinds of damage are possible only in few stores.
     while number < count || damaged <= 3 && number < 8 * count {
       var random = root.derived(number)
       defer { number += 1 }

@@ -85,7 +85,7 @@ struct SalvageDeceptionTests {
     }
   }
 
-  @Test("A damaged group table uses only the entries that fit into its gaps")
+  @Test("A search in a damaged group table finds all undamaged entries, and no foreign entry")
   func table() throws {
     let lengths = [800, 1600, 320, 2400]
     var entries: [GroupEntry] = []

@@ -82,7 +82,7 @@ struct SalvageDefinitionTests {
         }
       }
     }
-    // The file has only a part of the frame, and the superblock from before the commit.
+    // The file has only a part of the frame, and the superblock is from before the commit.
     let torn = try bytes(segment).prefix(end + FrameHeader.length + 5 * 1024)
     for (path, bytes) in [(segment, Array(torn)), ("/s/SUPERBLOCK", superblock)] {
       try disk.remove(path)

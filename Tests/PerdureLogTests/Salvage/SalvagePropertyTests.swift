@@ -54,7 +54,7 @@ struct SalvagePropertyTests {
     try run("salvage", stores: LongRun.count(4, long: 8), damages: 12, movesSectors: false)
   }
 
-  @Test("Packed values and groups outside the damage are restored, despite misleading values")
+  @Test("Packed values and groups outside the damage are restored, even if values look like parts of the log")
   func packed() throws {
     try run("salvage of groups", stores: 3, damages: 8, movesSectors: false, packs: true)
   }

@@ -20,7 +20,7 @@ struct SalvagedStore {
   /// One record of the log as it was written.
   struct LogRecord {
     var place: StoredKey
-    /// The value; nil: the record is a tombstone.
+    /// The value; nil if the record is a tombstone.
     var value: [UInt8]?
     var file: String
     /// The range of the record without padding. For a record in a group: the range of the group's
@@ -29,7 +29,7 @@ struct SalvagedStore {
     var sequence: UInt64
     /// The blob file with the value.
     var blobFile: String?
-    /// The range of the group's entry in the table; nil: the record is not in a group.
+    /// The range of the group's entry in the table; nil if the record is not in a group.
     var entry: Range<Int>?
   }
 

@@ -90,7 +90,7 @@ struct FullDiskTests {
     #expect(promised > 50)
   }
 
-  @Test("A commit that may not use the reserve throws an error with the system's error")
+  @Test("While the reserve cannot be written, commits are refused with the system's error as the cause")
   func refusedForTheReserve() throws {
     let disk = CrampedStore(capacityBytes: 4 << 20)
     let store = try disk.open()
@@ -333,7 +333,7 @@ struct FullDiskTests {
     try store.write { for id in 11...200 as ClosedRange<UInt64> { try $0.remove(id: id, in: rows) } }
     if left == 0 { try disk.takeWhatIsFree() }
     #expect(try store.statistics.isShortOfSpace)
-    // With fewer short segments, compaction would close the last segment anyway.
+    // With fewer short segments, compaction closes the last segment in any case.
     #expect(try store.engine.readingState { $0.shortSegmentCount } >= CompactionPolicy.shortSegmentsMax)
     #expect(store.engine.usageTotals.garbageBytes < 256 << 10)
     try store.compact()

@@ -41,7 +41,7 @@ struct ManyKeysTests {
     }
   }
 
-  @Test("Many unordered 16-byte keys survive closing and a crash, and opening reads no log")
+  @Test("Many unordered 16-byte keys survive closing and a crash, and opening a closed store reads no log")
   func hashed() throws {
     try run(.bytes) { store, keyspace, number, value in
       try store.put(Self.bytes(value), key: Self.key(number), in: keyspace)
@@ -107,7 +107,8 @@ struct ManyKeysTests {
 
   private static func bytes(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
 
-  /// Returns keys in no order. They are distinct because both factors are odd.
+  /// The key of a number. The keys of successive numbers are unordered. They are distinct because
+  /// both factors are odd.
   private static func key(_ number: UInt64) -> [UInt8] {
     bytes(number &* 0x9E37_79B9_7F4A_7C15) + bytes(number &* 0xD6E8_FEB8_6659_FD93)
   }

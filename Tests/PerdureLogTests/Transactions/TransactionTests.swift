@@ -162,7 +162,7 @@ struct TransactionTests {
     }
     #expect(try first(2, whileComes: 25) == [1, 2])
     #expect(try first(2, descending: true, whileComes: 15) == [4, 3])
-    // Another entry of a visited key is added, and then removed.
+    // The first call adds another entry with a visited key, and the second call removes that entry.
     #expect(throws: StoreError.self) { try first(1, whileComes: 10) }
     #expect(throws: StoreError.self) { try first(1, whileComes: 30) }
     #expect(throws: StoreError.self) { try first(2, descending: true, whileComes: 35) }

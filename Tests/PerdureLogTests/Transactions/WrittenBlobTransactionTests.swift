@@ -36,7 +36,8 @@ struct WrittenBlobTransactionTests {
     #expect(error?.code == code)
   }
 
-  @Test("The transaction can read, count and visit the value, and after the commit all readers can")
+  @Test(
+    "A transaction can read, count and visit a value that it puts, and later snapshots can read the value")
   func commit() throws {
     let (first, second) = (try written(1), try written(2))
     try store.transaction { transaction in
