@@ -119,7 +119,7 @@ struct RecoveryExplorationTests {
     #expect(some > all / 20 && some < all / 5, "\(some) of \(all)")
   }
 
-  @Test("The number of disks per recovery is limited, and they cover the whole recovery")
+  @Test("The number of disks per recovery is limited, and the disks cover the whole recovery")
   func longRecoveries() throws {
     var explorer = CrashExplorer(seed: 2)
     explorer.recoveryDepth = 1

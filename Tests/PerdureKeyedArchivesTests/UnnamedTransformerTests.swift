@@ -88,7 +88,7 @@ struct UnnamedTransformerTests {
     #expect(text.contains("KeyedArchiveTransformer.register(allowing:)"))
   }
 
-  @Test("If an archive has an object of another class, the error of the read names the class")
+  @Test("If an archive has an object of a class that is not listed, the error of the read names the class")
   func foreign() throws {
     let data = try KeyedArchiveTransformer(allowing: [Shade.self]).data(from: Shade())
     let error = #expect(throws: KeyedArchiveError.self) {

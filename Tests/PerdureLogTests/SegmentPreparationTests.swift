@@ -350,7 +350,7 @@ struct SegmentPreparationTests {
   }
 
   @Test(
-    "Rolling back a commit that continued into a prepared segment removes its segments",
+    "Rolling back a commit that continued into a prepared segment removes the commit's segments",
     arguments: [2, 3])
   func takenBack(_ write: Int) throws {
     let disk = SimulatedFileSystem()

@@ -58,7 +58,7 @@ struct PropertiesExtensionTests {
         """)
   }
 
-  @Test("A class that announces an extension counts, names and describes its properties")
+  @Test("If a class announces an extension, the class counts, names and describes the extension's properties")
   func announced() {
     let reply = Expansion.expand(
       .init(

@@ -211,7 +211,7 @@ struct HostileFileTests {
     }
   }
 
-  @Test("Composites whose elements multiply with each level are refused without expanding them")
+  @Test("Composites whose elements multiply with each level are refused without being expanded")
   func compositeBomb() throws {
     let levels = 0..<20
     let composites = levels.map { level in

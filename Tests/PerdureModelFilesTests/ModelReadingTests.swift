@@ -143,7 +143,7 @@ struct ModelReadingTests {
     #expect(model.entities(forConfigurationName: "Cloud")?.map(\.name) == ["Author"])
   }
 
-  @Test("If a superentity already has an index name, the entity's name is added to it")
+  @Test("If a superentity has an index of the same name, the entity's name is added to the index's name")
   func repeatedIndexNames() throws {
     let index = "<fetchIndex name='by'><fetchIndexElement property='a'/></fetchIndex>"
     let text = """

@@ -31,7 +31,7 @@ struct InheritedPropertyTests {
     #expect(descriptions[0].superentityName == "Person")
   }
 
-  @Test("Descriptions of a model equal those it was made from, and can be used in another model")
+  @Test("Descriptions of a model equal those from which the model was made, and can be used in another model")
   func equality() throws {
     let model = try ManagedObjectModel(descriptions)
     #expect(

@@ -40,7 +40,7 @@ struct TransientRelationshipModelTests {
     #expect(hex.contains(relationship))
   }
 
-  @Test("Both ends must be transient or stored, and a transient end cannot be ordered")
+  @Test("Both ends must be transient, or both stored, and a transient end cannot be ordered")
   func ends() {
     let mixed = problems(of: [
       entity("A", .toMany("b", "B", inverse: "a", transient: true)),

@@ -53,7 +53,9 @@ struct PartDirectionTests {
     }
   }
 
-  @Test("A part stores a whole lower group only if it uses more than three parts of it, or passes it on")
+  @Test(
+    "A part stores a whole lower group only to use more than three of its parts, or to pass the group on"
+  )
   func wholeGroups() throws {
     let groups = try groups().dropFirst()
     for (position, group) in groups.enumerated() {

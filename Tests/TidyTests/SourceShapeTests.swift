@@ -179,7 +179,7 @@ struct SourceShapeTests {
     }
   }
 
-  @Test("Every store option documents its default and reason, and a number its unit and range")
+  @Test("Every store option documents its default and reason, and every number also its unit and range")
   func optionsAreExplained() throws {
     var (documented, options) = ("", 0)
     for line in try Repository.text(of: "Sources/PerdureLog/StoreOptions.swift").split(separator: "\n") {

@@ -56,7 +56,7 @@ struct CopyFailureTests {
   }
 
   @Test(
-    "If one call or all calls from it on fail, the draft is removed, or the error says that it stays",
+    "If a call fails, alone or with all later calls, the draft is removed, or the error says that it stays",
     arguments: Maker.allCases, [false, true])
   func drafts(_ maker: Maker, repeats: Bool) throws {
     let disk = SimulatedFileSystem()

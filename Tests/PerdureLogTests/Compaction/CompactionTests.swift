@@ -128,7 +128,7 @@ struct CompactionTests {
   }
 
   @Test(
-    "During ten overwrites, segments have at most the bytes a snapshot holds and 1.5 times the live bytes"
+    "During ten overwrites, segments use at most a snapshot's bytes plus 1.5 times the live bytes"
   )
   func heldSnapshot() throws {
     let memory = try MemoryStore(segmentCapacityBytes: 64 << 10)

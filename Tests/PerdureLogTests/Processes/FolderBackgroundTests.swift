@@ -152,7 +152,7 @@ struct FolderBackgroundTests {
   }
 
   @Test(
-    "Without directory handles and the folder check, each of these threads changes the other store",
+    "Without directory handles and the folder check, each of the old store's threads changes the other store",
     arguments: BusyStore.Work.allCases)
   fileprivate func unchecked(_ work: BusyStore.Work) throws {
     let ground = try Ground(.memory)

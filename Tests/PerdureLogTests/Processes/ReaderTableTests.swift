@@ -20,7 +20,8 @@ struct ReaderTableTests {
     ]
   }
 
-  @Test("A reader counts as needing everything until it writes its needs, and nothing after its release")
+  @Test(
+    "A reader counts as needing everything until it writes its needs, and needs nothing after its release")
   func life() throws {
     for table in tables {
       #expect(table.needs() == ReaderNeeds())

@@ -69,7 +69,7 @@ struct FeatureBitTests {
   }
 
   @Test(
-    "A store with an unknown feature of the field for writers can be read and salvaged, but not written",
+    "A store with an unknown feature that only writers need can be read and salvaged, but not written",
     arguments: [1, 40])
   func readOnlyCompatible(bit: Int) throws {
     let field = Field.readOnlyCompatible

@@ -84,7 +84,8 @@ struct OldHeaderTests {
     try check(Store(at: Self.path, options: options()), 1...10)
   }
 
-  @Test("The log continues after such a segment, even if the segment's file reappears after a power cut")
+  @Test(
+    "The log continues after a segment with an older header, even if its file reappears after a power cut")
   func goesOn() throws {
     let last = try fill()
     let header = try Array(bytes(1)[..<SegmentHeader.length])

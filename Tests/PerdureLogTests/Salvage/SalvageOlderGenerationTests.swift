@@ -123,7 +123,7 @@ struct SalvageOlderGenerationTests {
   }
 
   @Test(
-    "Without such a checkpoint, the removed key reappears and the report does not name it",
+    "If no data shows that the file is older, the removed key reappears and the report does not name it",
     arguments: Trace.allCases.filter { $0 != .none })
   func silent(_ trace: Trace) throws {
     // No data on the medium shows that the file is older (`Store.salvage`).

@@ -55,7 +55,7 @@ struct SalvagePreparedTests {
   }
 
   @Test(
-    "A prepared segment with a nonzero byte and a used segment overwritten by zeros are reported as damaged")
+    "A prepared segment with a nonzero byte is reported as damaged, and so is a used segment full of zeros")
   func damaged() throws {
     let last = try fill()
     try fileSystem.open(segment(last + 1), .readWrite).write([1], at: 150_000)

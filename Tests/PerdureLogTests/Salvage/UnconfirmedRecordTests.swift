@@ -54,7 +54,7 @@ struct UnconfirmedRecordTests {
     }
   }
 
-  @Test("The only record of a gap is found after damaged bytes, and at their start")
+  @Test("The only record of a gap is found, at the start of the gap or after damaged bytes")
   func onlyRecordOfGap() {
     for damaged in [0, 8, 400] {
       let bytes = record(1, at: RecordSeals.firstOriginal + damaged)
