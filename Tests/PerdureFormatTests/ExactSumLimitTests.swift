@@ -21,7 +21,7 @@ struct ExactSumLimitTests {
     return sum
   }
 
-  /// The term after it is encoded and decoded, as in an index.
+  /// The term that results from encoding and decoding `term`, as in an index.
   private func throughBytes(_ term: ExactSum.Term) -> ExactSum.Term {
     var bytes: [UInt8] = []
     term.append(to: &bytes)

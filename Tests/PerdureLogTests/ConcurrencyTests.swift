@@ -8,7 +8,7 @@ import Testing
 /// Several threads use one store. These tests also run under the thread sanitizer.
 @Suite("Many threads that use one store")
 struct ConcurrencyTests {
-  /// Runs `body` on `count` new threads, and waits for all of them. It throws the first error.
+  /// Runs `body` on `count` new threads, and waits for all of them. Throws the first error.
   private func threads(_ count: Int, _ body: @escaping @Sendable (UInt64) throws -> Void) throws {
     let lock = Lock()
     let condition = Condition()

@@ -5,7 +5,8 @@ import Testing
 
 @testable import PerdureLog
 
-/// A factory of slice extractors that can be disabled.
+/// A factory of slice extractors. While a test has disabled the factory, it throws
+/// `indexUnavailable`.
 private final class SometimesSlices: IndexExtractorFactory {
   private let works = Mutex(true)
 

@@ -7,7 +7,7 @@ struct Comments {
     var text: Substring
     var columns: Int
 
-    /// Whether the line is code or a row of a table, which is laid out by columns.
+    /// Whether the line's columns have a meaning, as in code and in rows of tables.
     var isLaidOut: Bool {
       text.contains("   ") || text.drop { $0 == " " }.hasPrefix("|")
     }

@@ -13,8 +13,8 @@ enum Repository {
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
   }
 
-  /// The error for a folder without Swift files. Without this error, every rule would pass in such
-  /// a folder.
+  /// The error for a folder without Swift files. Without this error, every rule passes in such a
+  /// folder.
   struct NoFiles: Error { var folder: String }
 
   /// All Swift files below a folder; there must be at least one. Skips code files of tutorials,

@@ -98,7 +98,7 @@ enum KeyShape: String, CaseIterable, CustomTestStringConvertible {
   case extremes
   /// Keys with a long common prefix, like index keys.
   case sharedPrefix
-  /// Numbers in big-endian order.
+  /// Numbers as big-endian bytes.
   case integers
   /// Short keys, and keys of up to 2000 bytes, which need blocks.
   case long

@@ -27,7 +27,8 @@ private struct BusyStore {
     do {
       let made = try FilledStore(Store(at: ground.path("s"), options: options))
       try made.put(0..<40, round: 1)
-      // The next commit must fit in the last segment, because a new one would check the folder.
+      // The next commit must fit in the last segment, because the start of a new segment includes a
+      // check of the folder.
       var id: UInt64 = 40
       while try made.store.engine.readingState({ $0.end.offset }) > options.segmentCapacityBytes / 2 {
         try made.put(id..<(id + 1), round: 1)

@@ -6,7 +6,8 @@ import Testing
 
 @testable import PerdureLog
 
-// Each test with a label breaks only that invariant, and expects only findings of that invariant.
+// A test whose title begins with the label of an invariant breaks only this invariant, and expects
+// only findings of this invariant.
 
 @Suite("Verification of a store")
 struct VerificationTests {
