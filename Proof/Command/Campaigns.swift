@@ -6,7 +6,7 @@ import PerdureProving
 /// The path of this program. It is started again for each campaign and for processes to kill.
 let ownProgram = Bundle.main.executablePath ?? CommandLine.arguments[0]
 
-/// The programs for power cuts, except the programs that use the engine alone.
+/// The programs for power cuts, in addition to those of `CrashCampaign`.
 private let otherCrashes: [any CrashSubject] =
   GraphCrashSubject.all.map { $0 as any CrashSubject } + [BackupCrashSubject()]
 

@@ -10,8 +10,8 @@ struct GraphAnswers {
   private let context: ManagedObjectContext
   private let model: ManagedObjectModel
   private var objects: [String: [ManagedObject]] = [:]
-  /// The members by owner, for each relationship by its entity and name. They are found through the
-  /// rows of the members, which contain the owner.
+  /// The members of each owner, for each relationship with a to-one inverse. The key of a
+  /// relationship is its entity and name. The rows of the members contain the owner.
   private var members: [String: [ManagedObjectID: [ManagedObject]]] = [:]
 
   init(_ context: ManagedObjectContext, _ model: ManagedObjectModel) throws {
@@ -131,8 +131,8 @@ struct GraphAnswers {
     return Set(names.map(String.init) + entity.uniquenessConstraints.flatMap(\.self))
   }
 
-  /// Checks that each of the first values finds every object with this value, and that null finds
-  /// the objects without a value.
+  /// Checks that a request for nil, and one for each of the first three values, find exactly the
+  /// objects with that value.
   private func checkRequests(_ entity: EntityDescription, _ attribute: String) throws {
     let byValue = Dictionary(grouping: all(entity)) { word($0[attribute]) }
     let values = byValue.keys.compactMap { $0 }.sorted().prefix(3)

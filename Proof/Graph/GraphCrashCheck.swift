@@ -39,7 +39,7 @@ package struct GraphCrashCheck: CrashCheck {
   package let program: GraphCrashProgram
   /// The content after each commit.
   private var states: [GraphContent] = [GraphContent()]
-  /// The commit that first showed a row.
+  /// The number of the commit that first contained each row.
   private var births: [UInt64: UInt64] = [:]
   private var openings: [Opening] = []
 

@@ -38,8 +38,8 @@ package struct GraphCrashProgram: CrashProgram {
     try open(on: fileSystem, models.get()[version])
   }
 
-  /// Opens the store like a program without a model that changes nothing, such as `verify`, `stats`
-  /// or `dump`.
+  /// Opens the store read-only and without a model, as the commands `verify`, `stats` and `dump`
+  /// do.
   func openToRead(on fileSystem: any FileSystem) throws -> LogPersistentStore {
     var options = StoreOptions()
     options.fileSystem = disk(fileSystem)
@@ -94,8 +94,8 @@ package struct GraphCrashProgram: CrashProgram {
         if try check.note(store), isSaved, isPromised { marker.promise(Int(store.view().sequence)) }
       }
       random = editor.random
-      // The program closes the store, which promises all commits, or releases it as at the end of a
-      // process.
+      // Either closes the store, which promises all commits, or releases it without closing it,
+      // like a process that ends.
       let last = store.view().sequence
       if Bool.random(using: &random) {
         try container.close()
@@ -105,8 +105,8 @@ package struct GraphCrashProgram: CrashProgram {
     return check
   }
 
-  /// Checks that an opening fails if its model requires more than additions. The store must then be
-  /// unchanged.
+  /// Sometimes checks that an opening fails if its model requires more than additions. The next
+  /// opening checks that the graph is unchanged.
   private func refuseMisfit(on fileSystem: any FileSystem, _ random: inout SeededGenerator) throws {
     let misfits = try subject.world.misfits()
     guard !misfits.isEmpty, random.chance(30) else { return }

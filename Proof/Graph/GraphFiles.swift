@@ -39,7 +39,7 @@ package enum GraphFiles {
     }
   }
 
-  /// The stored form of the store's model.
+  /// The stored form of the store's model; nil if the store has none.
   static func storedModel(_ store: LogPersistentStore) throws -> [UInt8]? {
     guard let meta = try store.store.keyspaces.first(where: { $0.name == "meta" }) else { return nil }
     return try store.store.snapshot().value(key: Array("model".utf8), in: meta)

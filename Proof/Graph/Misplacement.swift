@@ -1,7 +1,7 @@
 import PerdureProving
 import PerdureTestSupport
 
-/// Makes random damage to a graph's segment before the checkpoint.
+/// Makes random damage to the records before the checkpoint, in a segment of a graph's store.
 struct Misplacement {
   let graph: TailedGraph
   let file: String

@@ -11,7 +11,7 @@ import Testing
 @Suite("Power cuts detect errors in a graph's store")
 struct GraphCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
-  /// The maximum number of campaigns to try. A single campaign may not need the missing part.
+  /// The maximum number of campaigns to try. In a single campaign, the error may have no effect.
   private static let campaignsMax = 16
 
   @Test(

@@ -4,9 +4,9 @@ import PerdureTestSupport
 // Runs a campaign in a separate process, and watches that process.
 //
 // If the process fails by a trap, a signal, a hang or an error, the failure is a violation. The
-// violation contains the command that reproduces it and names the campaign's last step. Later
-// campaigns still run. Before the process ends, it writes its result to a file, not to a pipe. It
-// also writes its current step to a mapped file, which this process reads (`ProofDesk`).
+// violation contains the campaign's last steps and a command that repeats them. Later campaigns
+// still run. Before the process ends, it writes its result to a file, not to a pipe. It also writes
+// its current step to a mapped file, which this process reads (`ProofDesk`).
 
 /// A campaign that runs in a separate process.
 package struct CampaignProcess: Sendable {
@@ -30,7 +30,7 @@ package struct CampaignProcess: Sendable {
       try fileSystem.rename(self.result + ".new", to: self.result)
     }
 
-    /// The result; nil if no result was written.
+    /// The result; nil if no complete result was written.
     func read() throws -> CampaignResult? {
       guard try POSIXFileSystem().kind(of: result) == .file else { return nil }
       let file = try POSIXFileSystem().open(result, .read)
@@ -59,7 +59,8 @@ package struct CampaignProcess: Sendable {
 
   /// Runs the campaign until its process ends in any way.
   ///
-  /// - Returns: The result, and the maximum resident memory of the process in bytes.
+  /// - Returns: The result, and the maximum resident memory of the process in bytes. If the process
+  ///   fails, the result is one violation.
   package func run(
     _ campaign: some Campaign, _ plan: ProofPlan
   ) async throws -> (result: CampaignResult, peakBytes: Int) {

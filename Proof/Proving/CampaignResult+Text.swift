@@ -14,8 +14,8 @@ extension CampaignResult {
   /// Parses the text of a result; nil if it is incomplete.
   package init?(text: String) {
     self.init()
-    // Splits by scalars, not by characters: a combining accent after a space would form one
-    // character with the space.
+    // Splits by scalars, not by characters: a combining accent after a space forms one character
+    // with the space.
     let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     guard lines.suffix(2) == ["end", ""] else { return nil }
     var what: String?

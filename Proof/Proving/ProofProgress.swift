@@ -51,7 +51,7 @@ package final class ProofProgress: Sendable {
     desk?.beat()
   }
 
-  /// Resets the count before another campaign begins.
+  /// Resets the count, before another part of a campaign begins.
   package func restart() { state.withLock { $0 = State() } }
 
   /// Returns a note for the current step of one task. A task requests one note, and uses it for all

@@ -3,7 +3,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// The program of the campaign is a shell, because these tests only examine how the process ends.
+/// These tests run a shell script in place of a campaign. They examine how the process ends and
+/// which output it leaves.
 @Suite("A campaign in a separate process")
 struct CampaignProcessTests {
   private struct Quiet: Campaign {
@@ -47,7 +48,9 @@ struct CampaignProcessTests {
     #expect(try POSIXFileSystem().kind(of: path.withLock { $0 }) == nil)
   }
 
-  @Test("A signal, an exit code and a missing result are violations with the command that repeats them")
+  @Test(
+    "A signal, an exit code and a missing result are violations with a command that repeats the campaign"
+  )
   func ends() async throws {
     for (script, what) in [
       ("kill -ABRT $$", "was ended by signal 6"), ("exit 3", "ended with the code 3"),
@@ -70,9 +73,9 @@ struct CampaignProcessTests {
     #expect(violation.what.hasSuffix("made no progress for 0.005 seconds, and was killed"))
   }
 
-  @Test("The violation contains the last step before the end, and the command tries that step alone")
+  @Test("The violation names the last steps before the end, and the command tries each of them alone")
   func notes() async throws {
-    // Uses a desk that another process has written, instead of the campaign's own.
+    // The script replaces the campaign's desk by a desk with two notes.
     let directory = try TemporaryDirectory()
     let path = directory.file("desk")
     try ProofDesk.make(path)

@@ -5,12 +5,12 @@ import PerdureTestSupport
 import Testing
 
 /// Deliberately wrong engines. The tests show that the search through crashes detects their errors.
-/// They use the settings of the campaign, which the correct engine passes.
+/// The tests use the settings of the campaign, which the correct engine passes.
 @Suite("Power cuts detect errors of an engine")
 struct CrashCanaryTests {
   private let seed = SeededGenerator.seedFromEnvironment()
 
-  /// The maximum number of campaigns. A single campaign may not need the missing part: no commit
+  /// The maximum number of campaigns. In a single campaign, the error may have no effect: no commit
   /// waits at the right moment, or no sampled disk shows the error.
   private static let campaignsMax = 16
   private static let scale = 0.0008

@@ -9,8 +9,8 @@ import Testing
 struct CrashStateTests {
   private let fileSystem = SimulatedFileSystem()
 
-  /// Makes a store with a value, an empty keyspace, an index and an index of its counts. Also makes
-  /// the required state of this store.
+  /// Makes a store with five values, an empty keyspace, an index and an index of its counts. Also
+  /// makes the required state of this store.
   private func make() throws -> (Store, CrashState) {
     var options = StoreOptions()
     options.fileSystem = fileSystem
@@ -33,7 +33,7 @@ struct CrashStateTests {
     return (store, state)
   }
 
-  @Test("The check accepts the store that was made in the same way")
+  @Test("The check accepts a store with the required state")
   func same() throws {
     let (store, state) = try make()
     try state.check(store, "now")
@@ -74,7 +74,7 @@ struct CrashStateTests {
     #expect(violation?.description.contains("the definitions now are wrong") == true)
   }
 
-  @Test("The check detects a missing value and a different one")
+  @Test("The check detects a value that differs from the required one")
   func values() throws {
     var (store, state) = try make()
     state.content[CrashKey(keyspace: "rows", key: .id(3))]?[8] = 0

@@ -24,7 +24,7 @@ struct DamageTests {
     #expect(changes(noise).keys.allSatisfy { (8..<24).contains($0) } && changes(noise).count > 8)
   }
 
-  @Test("Damage made for a longer file is applied up to the end of a shorter file")
+  @Test("Damage beyond the end of a file changes nothing")
   func behindTheEnd() {
     for damage in [
       Damage.bit(8 * 99), .zeros(40..<50), .noise(99..<120, seed: 1), .copy(from: 90, to: 99, length: 9),

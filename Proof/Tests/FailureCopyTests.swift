@@ -3,8 +3,8 @@ import PerdureProving
 import PerdureTestSupport
 import Testing
 
-/// Backups, restored stores, copies and replacements while system calls fail. It prints the seed.
-/// `PERDURE_SEED` repeats the run.
+/// Backups, restored stores, copies and replacements while system calls fail. The suite prints the
+/// seed. `PERDURE_SEED` repeats the run.
 @Suite("Copies while calls fail")
 struct FailureCopyTests {
   private static let names = [
@@ -32,7 +32,7 @@ struct FailureCopyTests {
     #expect(result.counts.ioFailures > 10)
   }
 
-  @Test("A refused mapping of a file of a copy fails only one call", arguments: names)
+  @Test("If the system refuses to map a file during a copy, only one call fails", arguments: names)
   func mappings(name: String) async throws {
     let result = try await campaign(name, [.noMemory]).run(ProofPlan(seed: seed, scale: 1), .silent)
     #expect(result.violations.map(\.description) == [])
@@ -85,7 +85,7 @@ private final class SwallowingCopies: ForwardingFileSystem {
   }
 }
 
-/// A file system that keeps the files of drafts.
+/// A file system that refuses to remove the files of drafts.
 private final class KeptDrafts: ForwardingFileSystem {
   let behind: any FileSystem
 

@@ -17,8 +17,8 @@ struct FailureTests {
     print("\(result.counts.ioFailures) failures, PERDURE_SEED=\(seed)")
     #expect(result.violations.map(\.description) == [])
     #expect(result.counts.ioFailures > 150)
-    // Each kind is requested in each program. The kinds that a part of the campaign reaches are
-    // random.
+    // Each program runs with each kind of failure. In a small part of the campaign, chance decides
+    // which kinds occur.
     #expect(reports.count == FailureWorkload.all.count)
     #expect(reports.allSatisfy { Set($0.report.runs.keys) == Set(FailureKind.allCases) })
   }
@@ -41,7 +41,9 @@ struct FailureTests {
     #expect(result.counts.ioFailures == 1)
   }
 
-  @Test("Every call of one program fails with a media error, a short write and dropped pages")
+  @Test(
+    "The store keeps its promises if any call fails by a media error, a short write or dropped pages"
+  )
   func everyCall() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = campaign.workloads.filter { $0.name == "a little of everything" }
@@ -127,7 +129,7 @@ struct FailureTests {
     #expect(violation.what.contains("reading a poisoned store, though it can be read"), "\(violation)")
   }
 
-  @Test("A salvage with failing calls that adds a value is detected")
+  @Test("A salvage that adds a value while calls fail is detected")
   func inventedSalvage() async throws {
     var campaign = FailureCampaign()
     campaign.workloads = [.inventiveSalvage]
@@ -180,8 +182,8 @@ struct FailureTests {
 }
 
 extension SwallowingFileSystem.Ignored {
-  /// The possible messages of a run that detects that the store ignores a call. The first message
-  /// depends on the few disks that are tried for each power cut.
+  /// The possible messages of a run that detects that the store ignores a call. The few disks that
+  /// are tried for each power cut decide which message comes first.
   fileprivate var consequences: [String] {
     switch self {
     // The bytes are lost after a power cut, or the next read returns unwritten bytes.

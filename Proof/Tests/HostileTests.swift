@@ -27,7 +27,7 @@ struct HostileTests {
     }
   }
 
-  @Test("A decoder that throws a wrong error, or accepts a wrong input, is detected")
+  @Test("A decoder that throws a wrong error, or whose check finds a violation, is detected")
   func canaries() async throws {
     struct Other: Error {}
     for isViolation in [true, false] {

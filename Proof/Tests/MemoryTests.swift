@@ -31,8 +31,8 @@ import Testing
       }
     }
 
-    /// Like `run`, for a body that allocates in pieces and reports progress between them. Parallel
-    /// tasks do this.
+    /// Like `run`, but the decoder allocates pieces of 4 MiB and reports progress after each, as
+    /// parallel tasks do.
     private static func runInPieces(_ count: Int) async throws -> CampaignResult {
       let progress = ProofProgress { _ in }
       let decoder = HostileDecoder(

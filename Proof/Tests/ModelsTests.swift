@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Histories compared with a model")
 struct ModelsTests {
-  @Test("Random histories give the model's answers under any options, and the same answers under others")
+  @Test("Random histories give the model's answers, and the same answers again under other options")
   func slice() async throws {
     let seed = SeededGenerator.forTest("histories").seed
     let plan = ProofPlan(seed: seed, scale: 0.001)

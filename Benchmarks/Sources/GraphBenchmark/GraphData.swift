@@ -1,8 +1,8 @@
 /// The content of every engine: companies of a thousand workers, with a hundred projects each.
 ///
-/// Worker number `i` belongs to company `i / 1000`. The numbers within a company form a heap with
-/// eight children per node, which determines the manager. A worker works on three projects of its
-/// company. Every value follows from the number, without random choices.
+/// Worker number `i` belongs to company `i / 1000`. The workers of a company form a heap with eight
+/// children per node. The parent of a worker in this heap is the worker's manager. A worker works
+/// on three projects of its company. Every value follows from the number, without random choices.
 struct GraphData {
   static let companySize = 1_000
   static let projectsPerCompany = 100
@@ -22,7 +22,7 @@ struct GraphData {
 
   var companyCount: Int { workerCount / Self.companySize }
 
-  /// The companies whose workers are inserted in one save: ten thousand workers.
+  /// The companies in batches of ten. One save inserts the ten thousand workers of a batch.
   var companyBatches: [Range<Int>] {
     stride(from: 0, to: companyCount, by: 10).map { $0..<min($0 + 10, companyCount) }
   }

@@ -5,8 +5,8 @@ package enum Idle {
   /// The length of an interval in which the process must be idle.
   private static let interval = 0.02
 
-  /// Waits until the process has used less than a twentieth of each of three consecutive intervals,
-  /// at most 20 seconds.
+  /// Waits until the processor time of the process is less than a twentieth of each of three
+  /// consecutive intervals, at most 20 seconds.
   package static func wait() {
     var idleCount = 0
     for _ in 0..<Int(20 / interval) {

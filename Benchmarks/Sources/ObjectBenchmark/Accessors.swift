@@ -74,8 +74,8 @@ struct Accessors {
         { Int64($0.opened.timeIntervalSinceReferenceDate) }),
       get("String of 9", { Int64($0.code.utf8.count) }, { Int64($0.code.utf8.count) }),
       get("String of 45", { Int64($0.note.utf8.count) }, { Int64($0.note.utf8.count) }),
-      // The object is allocated and freed for each read. A stored property would retain its target,
-      // but objects of Perdure do not.
+      // Each read allocates and frees the owner, because objects of Perdure do not retain the
+      // objects at the other end of a relationship.
       get(
         "to-one object that nothing else retains", { $0.owner == nil ? 0 : 1 }, { $0.owner == nil ? 0 : 1 }),
       withExtendedLifetime(inMemory(objects.first?.owner)) {

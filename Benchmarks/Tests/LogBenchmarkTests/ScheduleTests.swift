@@ -29,7 +29,7 @@ struct ScheduleTests {
     }
   }
 
-  @Test("All engines run the main part, and selected engines run every part")
+  @Test("By default all engines run the main part; if engines are selected, only they run")
   func engines() {
     #expect(schedule([.main]).turns.allSatisfy { $0.engines == EngineName.allCases })
     #expect(schedule([.large], engines: [.sqlite]).turns.allSatisfy { $0.engines == [.sqlite] })

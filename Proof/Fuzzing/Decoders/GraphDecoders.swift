@@ -139,7 +139,7 @@ package enum GraphDecoders {
       _ = type.typeDeclaration()
       _ = member.member(isConditional: false)
       // Each byte must be read only a few times, for any nesting of brackets. Otherwise a long
-      // source would take too long.
+      // source takes too long.
       guard type.steps + member.steps <= 100 + 12 * text.utf8.count else {
         throw Violation("\(type.steps) and \(member.steps) steps for \(text.utf8.count) bytes")
       }

@@ -1,7 +1,8 @@
 package import PerdureLog
 
 /// Makes the entries of `SliceExtractor`, except for about one id in five. An engine with this
-/// extractor behaves like an engine whose indexes lose entries. Its own checks do not detect this.
+/// extractor behaves like an engine whose indexes lose entries. The engine's own checks do not
+/// detect the loss.
 package struct ForgetfulExtractor: IndexExtractorFactory {
   package static let name = "forgetful"
 

@@ -8,7 +8,7 @@ import PerdureFormat
 // - SF1 Each long value of the store has one file. No other blob file exists.
 // - SF2 The only index file is the one that the superblock names. If it names none, no index file
 //   exists.
-// - SF3 The segments up to the durable end are exactly the last of them and its chain of
+// - SF3 The segments up to the durable end are exactly the segment with this end and its chain of
 //   predecessors. Later segments may exist: the newest one may have no header. Void segments
 //   remain, because their numbers must not be reused (FORMAT.md, B5 and R12).
 // - SF4 No temporary file exists, and FORMAT.md defines every name.

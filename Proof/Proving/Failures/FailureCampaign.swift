@@ -10,7 +10,7 @@ package struct FailureCampaign: Campaign {
     "every call of \(FailureWorkload.all.count) programs fails, once or repeatedly, "
     + "in \(FailureKind.allCases.count) ways"
 
-  /// The file system that the stores use. Tests of the proof replace it with a wrong file system.
+  /// Makes the file system that the stores use. Tests of the proof return a wrong file system.
   package var disguise: @Sendable (SimulatedFileSystem) -> any FileSystem = { $0 }
   package var workloads = FailureWorkload.all
   package var kinds = FailureKind.allCases
@@ -55,7 +55,8 @@ package struct FailureCampaign: Campaign {
   /// A program and the report of its sweep.
   package typealias Sweep = (workload: FailureWorkload, report: FailureReport)
 
-  /// Makes each call of all programs fail in turn.
+  /// Makes the calls of all programs fail in turn. If the scale is less than 1, only a random part
+  /// of the calls fails.
   package func reports(_ plan: ProofPlan, _ progress: ProofProgress) async -> [Sweep] {
     let total = plan.quota(Self.fullCount)
     return await withTaskGroup(of: (Int, FailureReport).self) { group in

@@ -73,7 +73,8 @@ struct HistoryContent: Sendable, Equatable {
     }
   }
 
-  /// Whether no key in a range was put or removed since the content `old`.
+  /// Whether each key in a range has the same version as in the content `old`, or is absent in
+  /// both.
   func isUnchanged(_ space: HistorySpace, _ positions: Range<Int>, since old: HistoryContent) -> Bool {
     entries(space).withUnsafeBufferPointer { new in
       old.entries(space).withUnsafeBufferPointer { old in
@@ -158,7 +159,7 @@ struct HistoryModel {
     case committed(UInt64)
     /// The preconditions with these indexes are false.
     case conflict(Set<Int>)
-    /// Several rows would have these serial numbers.
+    /// With the changes, several rows have one of these serial numbers.
     case duplicates(Set<UInt16>)
   }
 
@@ -189,8 +190,8 @@ struct HistoryModel {
     return .committed(content.sequence)
   }
 
-  /// Moves serial numbers from the old rows to the new ones. If two rows would have the same
-  /// number, changes nothing and returns these numbers.
+  /// Moves serial numbers from the old rows to the new ones. If two rows claim the same number,
+  /// changes nothing and returns these numbers.
   private mutating func claim(_ undo: [(place: HistoryPlace, entry: HistoryContent.Entry)]) -> Set<UInt16> {
     var first: [Int: HistoryContent.Entry] = [:]
     for (place, entry) in undo where place.space == .rows && first[place.position] == nil {

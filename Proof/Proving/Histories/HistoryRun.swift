@@ -49,7 +49,7 @@ package struct HistoryTally: Equatable, Sendable {
   }
 }
 
-/// The failure of a step whose answer differs from the model's.
+/// The failure of a step: its answer differs from the model's, or it threw an unexpected error.
 package struct HistoryFailure: Error, CustomStringConvertible {
   package var step: Int
   package var what: String

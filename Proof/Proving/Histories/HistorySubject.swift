@@ -15,7 +15,8 @@ package protocol HistorySubject: Sendable {
   func sequence(_ number: UInt64) -> UInt64
   /// Adapts the options of every opening.
   func adapt(_ options: inout StoreOptions)
-  /// The form of an answer in the digest. The digest is compared between different options.
+  /// Returns the number that the digest contains for an answer. The digests of runs with different
+  /// options are compared.
   func remembered(_ answer: UInt64, _ options: HistoryOptions) -> UInt64
   /// The extractor of the index over groups.
   var groupExtractor: String { get }

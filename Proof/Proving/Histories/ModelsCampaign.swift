@@ -2,8 +2,8 @@ import PerdureFileIO
 import PerdureLog
 import PerdureTestSupport
 
-/// Compares random histories with a model, under random options. Every eighth history runs again
-/// with other options. It must give the same answers.
+/// Compares random histories with a model, under random options. Every eighth history runs twice
+/// more, with other options and other maintenance steps. It must give the same answers.
 package struct ModelsCampaign: Campaign {
   package let name = "models"
   package let summary = "random histories, compared with a model under random options, and again under others"
@@ -18,7 +18,7 @@ package struct ModelsCampaign: Campaign {
   package struct Part: Sendable {
     var answers = 0
     var histories = 0
-    /// The number of histories that were repeated with other options and gave the same answers.
+    /// The number of repetitions with other options whose answers all agreed with the model.
     package fileprivate(set) var variants = 0
     var onDisk = 0
     var tally = HistoryTally()
@@ -34,8 +34,7 @@ package struct ModelsCampaign: Campaign {
     _ plan: ProofPlan, _ progress: ProofProgress
   ) async throws -> (result: CampaignResult, sum: Part) {
     let quota = plan.quota(Self.answersFull)
-    // If the quota is small, many short histories are used, so that as many kinds as possible
-    // occur.
+    // If the quota is small, histories are short, so that there are many with different options.
     let steps = min(4_000, max(200, quota / 100))
     let only = try plan.part.map { part in
       guard let number = UInt64(part) else { throw plan.noSuchPart("the number of a history") }
@@ -121,7 +120,7 @@ package struct ModelsCampaign: Campaign {
     return part
   }
 
-  /// The violation with the shortest failing history. A test can run its text.
+  /// The violation with the shortest failing history. A test can parse and run the history's text.
   private func violation(
     _ history: History, _ medium: Medium, _ failure: HistoryFailure, _ number: UInt64, _ plan: ProofPlan,
     _ progress: ProofProgress

@@ -103,8 +103,8 @@ extension EngineDecoders {
     }
   }
 
-  /// The file of the only segment of a store. The store is opened, read, verified, salvaged and
-  /// continued.
+  /// The file of the only segment of a store. The store is salvaged, opened, read, verified and
+  /// written.
   static let segment = HostileDecoder(
     "segment", cost: 400, throwing: StoreError.self, repair: { Seals.segment(&$0) },
     samples: { try Samples.segments() },

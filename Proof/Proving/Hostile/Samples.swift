@@ -92,7 +92,7 @@ enum Samples {
       .sorted { $0.key < $1.key }.map { rebound($0.value) }
   }
 
-  /// The segment with number 1 of the samples' store and without a predecessor.
+  /// A copy of the segment that is segment 1 of the samples' store and has no predecessor.
   private static func rebound(_ segment: [UInt8]) -> [UInt8] {
     var bytes = segment
     Seals.set(EngineDecoders.store.high, &bytes, at: 16)
@@ -125,7 +125,8 @@ enum Samples {
       var head = [UInt8](repeating: 0, count: 16)
       head[0] = isDense ? 1 : 0
       head[1] = UInt8(tree.height)
-      // A single node or all of them: small inputs are tried more often.
+      // If the tree has one node, the input has only this node, because small inputs are tried more
+      // often.
       let isSingle = tree.height == 1
       Seals.set(isSingle ? 1 : tree.slot, &head, at: 4)
       Seals.set(tree.count, &head, at: 8)

@@ -23,7 +23,7 @@ struct ChildProcess {
     var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
     defer { for string in strings + variables { free(string) } }
     // A child inherits the signal mask of the thread that starts it. Threads of a pool block
-    // signals. So neither an alarm nor an interrupt from the keyboard could end the child.
+    // signals. With their mask, neither an alarm nor an interrupt from the keyboard ends the child.
     #if canImport(Darwin)
       var attributes: posix_spawnattr_t?
     #else

@@ -20,7 +20,8 @@ package struct RotCampaign: Campaign {
     (self.canary, self.graphs) = (canary, graphs)
   }
 
-  /// The cases of damage of more than one bit to the smallest store, by number.
+  /// The names of all cases of damage to the smallest store, except flips of single bits. Cases are
+  /// numbered in this order.
   package static func mutations(seed: UInt64) throws -> [String] {
     try RotMutations(RotStore(rounds: 0, seed: seed), truncates: true, share: 1, seed: seed).names
   }

@@ -7,8 +7,8 @@ struct RotPlaces {
   /// The damaged bytes and all bytes under the same checksums; nil: the file was removed.
   let ranges: [Range<Int>]?
 
-  /// Checks that an error reports corruption, or that the index is unavailable because of it. The
-  /// error must name the file and a damaged byte.
+  /// Checks that an error reports corruption, an unsupported format or an unavailable index. The
+  /// error must name the file, and a damaged byte unless the file was removed.
   func check(_ error: StoreError) throws {
     guard [.corruption, .unsupportedFormat, .indexUnavailable].contains(error.code) else {
       throw Violation("the error does not report damage: \(error)")
@@ -58,10 +58,10 @@ struct RotReader {
     try snapshot.value(of: key.key, in: keyspace(key.keyspace))
   }
 
-  /// Reads a part in a way that reads all of its bytes. Checksums cover these bytes, so the read
-  /// must fail if one of them is damaged.
+  /// Reads all bytes of a part, if a read of the store covers them. Checksums cover these bytes, so
+  /// the read must fail if one of them is damaged.
   ///
-  /// - Returns: Whether such a way exists.
+  /// - Returns: False if no read covers the part. Nothing is read then.
   func read(_ part: RotPart) throws -> Bool {
     switch part.kind {
     case .frameHeader, .mark, .deadRecord, .recordPadding, .definition:

@@ -65,8 +65,8 @@ struct RotReading {
     }
   }
 
-  /// Checks that the visited entries are the first of the required ones; and that they are all of
-  /// them, if no error occurred.
+  /// Checks that the visited entries are the first ones of the required entries, and all of them if
+  /// no error occurred.
   private func check<Element: Equatable>(
     _ seen: [Element], _ isWhole: Bool, against right: [Element], _ what: String
   ) throws {
@@ -83,7 +83,7 @@ struct RotReading {
     }
   }
 
-  /// Reads each key alone, because undamaged values must be readable beside damaged ones.
+  /// Reads each key alone, because undamaged values must stay readable if other values are damaged.
   private mutating func readEach() throws {
     let snapshot = store.snapshot()
     let keyspaces = Dictionary(uniqueKeysWithValues: try store.keyspaces.map { ($0.name, $0) })
@@ -104,7 +104,7 @@ extension RotPart {
   }
 
   /// Whether every opening of the store reads the part, and must detect damage in it. False for the
-  /// mark, because it is the last frame: a damaged one looks like a torn tail.
+  /// mark: it is the last frame, so a damaged mark looks like a torn tail.
   var isReadByOpening: Bool { isTail && kind != .mark }
 
   /// Whether a verification must detect damage in it.
@@ -116,7 +116,7 @@ extension RotPart {
     }
   }
 
-  /// The methods that check one of its bits.
+  /// The methods that check whether a flip of one bit is detected.
   ///
   /// - Parameter choice: A random number. It selects the bits that are also checked by opening the
   ///   store.
@@ -173,7 +173,7 @@ enum RotPages {
   }
 }
 
-/// Checksums for the canaries, which make wrong bytes seem valid.
+/// Checksums that make wrong bytes seem valid, for the canaries.
 enum RotChecksum {
   /// The checksum that a changed record must have.
   ///

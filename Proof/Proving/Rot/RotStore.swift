@@ -3,8 +3,8 @@ import PerdureFormat
 package import PerdureLog
 import PerdureTestSupport
 
-/// A closed store that contains every structure that a store can have. It has its files and its
-/// required content.
+/// A closed store that contains every structure that a store can have. This type has the files of
+/// the store and its required content.
 ///
 /// The store has segments that compaction has rewritten, some of them into groups, and other
 /// segments. It has commits over several segments, and removals. Values are uncompressed,
@@ -278,7 +278,7 @@ private struct RotStoreBuilder {
   private var idCount: UInt64 { isSmallest ? 16 : 64 }
 
   /// Writes noise, so that compaction does not put it into groups. Overwrites every third value,
-  /// and removes some.
+  /// and removes one value in each round.
   private mutating func putRewritten(in store: Store) throws {
     for round in 0..<UInt64(rounds) {
       let ids = (idCount * round)..<(idCount * (round + 1))
@@ -337,7 +337,8 @@ private struct RotStoreBuilder {
     try commit([(.id(1 << 41), row(1 << 41, length: length)), (.id(1 << 42), nil)], "rows", in: store)
   }
 
-  /// Makes a commit that is longer than a segment, and a second one with most of the same keys.
+  /// Makes two commits, each longer than a segment. In large stores, the second one has most keys
+  /// of the first one.
   private mutating func putChains(in store: Store) throws {
     for start in [1 << 20, 1 << 20 + 100] as [UInt64] {
       let ids = start..<(start + (isSmallest ? 25 : rounds > 4 ? 400 : 100))

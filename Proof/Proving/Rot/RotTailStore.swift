@@ -7,8 +7,8 @@ import PerdureTestSupport
 /// row has several versions.
 ///
 /// Every record is 64 bytes long and begins at a multiple of 64, so a copied sector contains
-/// complete records. The rows have unique indexes, counting indexes and sums. Each version of a row
-/// has different keys in these indexes.
+/// complete records. The rows have plain, unique and counting indexes, and sums. Each version of a
+/// row has another key in the unique index.
 struct RotTailStore {
   static let recordLength = 64
   private static let rowCount: UInt64 = 120
@@ -93,7 +93,7 @@ private struct RotTailBuilder {
     return parts
   }
 
-  /// - Parameter share: One row in `share` rows is removed; 0 removes none.
+  /// - Parameter share: On average, one of `share` rows is removed; 0 removes none.
   private mutating func commit(
     _ ids: [UInt64], removing share: UInt64, in rows: Keyspace, of store: Store
   ) throws {

@@ -142,7 +142,7 @@ private struct SoakRun {
       try store.close()
     }
     store = nil
-    // If a wait has failed once, it is not repeated.
+    // After the first leak, further waits are skipped.
     guard leaks.isEmpty,
       let files = ProcessMeter.openFilesInTheEnd(below: directory, looks: campaign.looksMax), !files.isEmpty
     else { return }
@@ -240,7 +240,7 @@ private struct SoakRun {
     [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: 70_000)
   }
 
-  /// Writes a value that has a blob file. Its id is one of a few ids.
+  /// Writes a long value in pieces, into a blob file. Its id is one of 20 ids.
   private mutating func stream(to store: Store, _ rows: Keyspace) throws {
     note("values in pieces")
     step += 1

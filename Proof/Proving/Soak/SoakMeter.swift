@@ -21,7 +21,7 @@ struct SoakSeries {
     return spread > 0 ? common / spread : 0
   }
 
-  /// The growth per minute and in total, without the first third, because caches fill in it.
+  /// The growth per minute and in total after the first third, in which caches fill.
   var growth: (inAMinute: Double, inAll: Double) {
     let later = points[(points.count / 3)...]
     guard let first = later.first, let last = later.last else { return (0, 0) }

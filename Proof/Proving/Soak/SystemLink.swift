@@ -10,7 +10,7 @@ enum SystemLink {
   static func waitAMillisecond() { usleep(1000) }
   static func waitBriefly() { usleep(50) }
 
-  /// The target of a symbolic link.
+  /// The target of a symbolic link; nil if it cannot be read.
   static func target(of path: String) -> String? {
     var bytes = [CChar](repeating: 0, count: 4096)
     let length = readlink(path, &bytes, bytes.count)

@@ -13,7 +13,7 @@ final class PerdureDesign: DesignEngine {
   private var modules: [ManagedObjectID] = []
   private(set) var bases: [ManagedObjectID] = []
   private var added: [ManagedObjectID] = []
-  /// The objects of a cold traversal, kept for the hot traversals.
+  /// The objects of a traversal, kept in memory for the hot traversals.
   private var walked: (context: ManagedObjectContext, objects: [ManagedObject])?
 
   init(folder: URL, design: DesignData) throws {
@@ -128,7 +128,7 @@ struct PerdureWalk {
   private let size: DesignSize
   private let keepsObjects: Bool
   private(set) var answer = Answer()
-  /// All visited objects. The array keeps them in memory.
+  /// The visited objects, if `keepsObjects` is true. The array keeps them in memory.
   private(set) var objects: [ManagedObject] = []
   private var isVisited: [Bool]
 

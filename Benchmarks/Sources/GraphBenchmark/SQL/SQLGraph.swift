@@ -10,8 +10,8 @@ final class SQLGraph<Access: SQLAccess>: GraphEngine {
   private let path: String
   private var connection: Access?
   private var statements: [String: Access.Statement] = [:]
-  /// The statements that run for each row, by the address of their text. Hashing the text would
-  /// take measurable time.
+  /// The statements that run for each row, by the address of their text. Hashing the text takes
+  /// measurable time.
   private var oftenRun: [UnsafePointer<UInt8>: Access.Statement] = [:]
 
   init(folder: URL, data: GraphData) throws {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Measuring
 
-/// Counts all rows, and writes them to a file and into a document.
+/// Counts rows, and writes them to a file and, if requested, into a document.
 struct RecordCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record", abstract: "Count, and write the table.")
@@ -16,7 +16,7 @@ struct RecordCommand: ParsableCommand {
   var document: String?
 
   func validate() throws {
-    // A file of some rows would look like a table from which the others were removed.
+    // A document with only some rows looks as if the other rows were removed.
     if options.only != nil, document != nil { throw ValidationError("--document needs all rows.") }
   }
 

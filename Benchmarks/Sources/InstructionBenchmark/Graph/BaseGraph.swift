@@ -38,7 +38,7 @@ enum BaseGraph {
   }
 
   /// A container whose store is not loaded yet. Checkpoints and compaction do not run in the
-  /// background, because they would start at different times in each run.
+  /// background, because they start at different times in each run.
   static func container(at path: String) throws -> PersistentContainer {
     var description = PersistentStoreDescription(path: path, durability: .processCrash)
     description.configuresEngine = { options in

@@ -92,7 +92,7 @@ struct Bench {
   }
 }
 
-/// Checks the result of an operation, because the count of another operation has no use.
+/// Checks the result of an operation, because the count of a wrong operation has no meaning.
 func expect(_ found: Int, _ expected: Int) throws {
   guard found == expected else { throw CountingError("An operation found \(found) instead of \(expected).") }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import PerdureLog
 
-/// Commits to one store, first without and then during a backup.
+/// Measures commits to one store, in phases without and phases with backups at the same time.
 struct BackupTrial: Sendable {
   private let recordCount: Int
   private let seconds: Double
@@ -47,7 +47,7 @@ struct BackupTrial: Sendable {
 
   // MARK: Phases
 
-  /// The latencies of one phase.
+  /// The measurements of one phase.
   private struct Phase {
     var latencies = Histogram()
     var backups = 0

@@ -29,7 +29,7 @@ struct Schedule {
   var engines: [EngineName]?
   var records: Int
   var largeRecords: Int
-  /// The maximum number of operations for records of 100 bytes. Records of 1 KiB have half of it.
+  /// The maximum number of operations for records of 100 bytes; half as many for records of 1 KiB.
   var operations: Int
   var durableCommits: Int
   var rounds: Int
@@ -60,7 +60,7 @@ struct Schedule {
   }
 
   /// The turns of the part `steady`, for hashed keys only. SQLite is not a default engine here,
-  /// because it would take as long as all other engines together.
+  /// because it takes as long as all other engines together.
   private var steady: [Turn] {
     guard shapes.contains(.hashed100) else { return [] }
     let usual = plan(.hashed100, records, Workload.steady.contains)

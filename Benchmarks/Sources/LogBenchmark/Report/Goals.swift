@@ -190,7 +190,7 @@ extension ResultSet {
     counts(shape).first { $0 >= ResultTable.largeCount }.flatMap { self[workload, engine, shape, $0] }
   }
 
-  /// The figure of an engine divided by that of the fastest other engine, with hashed keys.
+  /// The figure of an engine divided by that of the fastest engine of `others`, with hashed keys.
   fileprivate func ratio(_ workload: Workload, _ engine: String, to others: [String]) -> Double? {
     let best = others.compactMap { usual(workload, $0, .hashed100)?.nsPerOp }.min()
     guard let best, best > 0 else { return nil }

@@ -17,8 +17,8 @@ struct TrialPlan: Codable {
   var round: Int
 }
 
-/// One engine with one shape in one round, in a separate process. It fills a store, runs workloads
-/// on it, and ends.
+/// Measures one engine with one shape in one round, in a separate process: fills a store, and runs
+/// workloads on it.
 ///
 /// The plan determines each workload, so that all engines end in the same state. For comparison,
 /// the trial reports sums over the values read and over the final state.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs threads that begin together, and waits for their end.
+/// Runs several threads at the same time, and waits for their end.
 enum Threads {
   /// Runs `body` on `count` threads, each with its number.
   ///

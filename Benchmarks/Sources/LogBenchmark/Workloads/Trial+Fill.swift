@@ -2,8 +2,8 @@ import CLogFloor
 import Foundation
 
 // Filling a store, in the order of the keys or in random order, with batches of 1, 100 and 1000.
-// One of these workloads fills the store that later workloads use. Each other workload writes a
-// fifth of the records into a separate store, which is then removed.
+// One of these workloads fills the store that later workloads use. Each other workload writes at
+// most a fifth of the records into a separate store, which is then removed.
 
 extension Trial {
   func fillOthers() throws {

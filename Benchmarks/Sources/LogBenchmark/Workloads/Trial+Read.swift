@@ -47,7 +47,8 @@ extension Trial {
   private func readTogether(_ view: inout Engine.View, _ count: Int) throws {
     guard isWanted(.getMany64) else { return }
     let all = keys(.getMany64, max(count / 64, 1) * 64) { shape.key($0) }
-    // An IN list returns an entry only once, even if it contains the key several times.
+    // The keys of a group differ, because an IN list of SQLite returns an entry only once, even if
+    // the list contains the key several times.
     let groups = stride(from: 0, to: all.count, by: 64).map { distinct(all, from: $0) }
     try measure(.getMany64, count: groups.count, operations: groups.count * 64) {
       try view.readMany(groups[$0])

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The measured workloads, in their order. Each uses the store that the previous one left.
+/// The measured workloads, in their order. Most of them use the store that the previous one left.
 enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case fillSequential1 = "fill-sequential-1"
   case fillSequential100 = "fill-sequential-100"
