@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Perdure
 
-// A small model for interrupted saves: derived values, values too long for the log, and composites.
+// A small model for interrupted saves: derived values, long values in separate files, and
+// composites.
 
 @Entity final class Market: ManagedObject {
   @Attribute(.unique) var name: String

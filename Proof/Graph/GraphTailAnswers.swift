@@ -15,7 +15,7 @@ struct GraphTailAnswers {
   /// The parts whose rows may have an older version.
   private let older: Set<Int>
   private(set) var mistakes: [String] = []
-  /// Whether a read threw a corruption error.
+  /// Whether a read threw an error. An error that does not report damage is also a mistake.
   private(set) var hasErrors = false
   private(set) var hasOlderRows = false
 
@@ -33,7 +33,7 @@ struct GraphTailAnswers {
     checkUniqueness(TailedGraph.row(TailedGraph.partCount / 3))
   }
 
-  /// The corruption error that is an error of the graph or its cause; nil for other errors.
+  /// The corruption error that `error` is, or that caused it; nil for other errors.
   static func damage(in error: any Error) -> StoreError? {
     let found = error as? StoreError ?? (error as? PerdureError)?.cause as? StoreError
     return found?.code == .corruption ? found : nil

@@ -10,7 +10,7 @@ struct GraphTailTests {
   /// The number of cases of damage to each kind of store.
   private static let damageCount = 80
 
-  @Test("Every answer by an index agrees with the rows, is an error, or shows an older version of the row")
+  @Test("Every answer by an index is right or an error; only unbound records can show an older version")
   func damages() throws {
     let seed = SeededGenerator.forTest("misplaced records of a graph").seed
     let (result, tally) = try GraphTails().examine(

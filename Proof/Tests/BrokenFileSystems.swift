@@ -4,9 +4,9 @@ import PerdureTestSupport
 
 // Deliberately wrong engines. Their file system is wrong.
 
-/// After a call has failed, the mapped bytes of segments read as zeros in existing mappings. The
-/// files are unchanged, and a new opening reads their content. So an engine on this file system has
-/// wrong bytes in memory after an error.
+/// After a write or a sync of a segment has failed, all existing mappings of segments read as
+/// zeros. The files are unchanged, and a new opening reads their content. So an engine on this file
+/// system has wrong bytes in memory after an error.
 final class ForgottenMappings: ForwardingFileSystem {
   let behind: any FileSystem
   private let copies = Guarded<[MappedCopy]>([])

@@ -2,7 +2,7 @@ import Foundation
 import Measuring
 import Perdure
 
-/// The cost of making a request of a fetch request template.
+/// The cost of making a request from a fetch request template.
 struct Templates {
   static let requestCount = 10_000
   let rounds: Int

@@ -17,7 +17,7 @@ package enum Replay {
     }
   }
 
-  /// Writes the samples of every decoder into a separate folder.
+  /// Writes the samples of each decoder into its own folder. Existing files stay as they are.
   package static func writeSamples(to folder: String) throws {
     let fileSystem = POSIXFileSystem()
     if try fileSystem.kind(of: folder) == nil { try fileSystem.createDirectory(folder) }

@@ -7,10 +7,10 @@ package enum CrashWay: Sendable {
   case transaction
   /// A transaction whose first run conflicts with another commit.
   case overtaken
-  /// A commit with preconditions of every kind. All of them are true.
+  /// A commit with preconditions of every kind except `exists`. All of them are true.
   case required
-  /// A commit. Then other commits are refused, by preconditions of every kind. The preconditions
-  /// were true before the first commit.
+  /// A commit. Then other commits are refused, by preconditions of every kind except `exists`. The
+  /// preconditions were true before the first commit.
   case refused
   /// A commit with one more value, which is written in pieces.
   case pieces

@@ -46,7 +46,8 @@ extension CrashWriter {
 
   private func keyspace(_ key: CrashKey) -> Keyspace { key.keyspace == "rows" ? rows : names }
 
-  /// Conditions of every kind that this change makes false.
+  /// Preconditions that this change makes false: all kinds except `exists`. Kinds of rows are
+  /// omitted if the change has no row.
   private func conditions(
     on change: CrashHistory.Change, since snapshot: Snapshot
   ) throws -> [Precondition] {

@@ -91,7 +91,7 @@ struct CrashWriter {
     }
   }
 
-  /// Compacts if the background compactor would do so now. Sometimes retains a snapshot, which
+  /// Compacts under the conditions of the background compactor. Sometimes retains a snapshot, which
   /// preserves garbage.
   private mutating func compactIfDue() throws {
     guard let compactor else { return }
@@ -162,7 +162,7 @@ struct CrashWriter {
     return (CrashKey(keyspace: "rows", key: .id(id)), isRemoval ? nil : value(group: UInt8(id % 3)))
   }
 
-  /// A value: a group, a serial number that no other value has, and random bytes.
+  /// A value: a group, a serial number that no other value has, and repetitions of a random byte.
   private mutating func value(group: UInt8) -> [UInt8] {
     let isBlob = shape.blobOneIn > 0 && Int.random(in: 0..<shape.blobOneIn, using: &random) == 0
     let length =

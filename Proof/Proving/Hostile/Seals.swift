@@ -107,7 +107,7 @@ enum Seals {
     set(checksum(bytes, footer..<(footer + 60), continuing: before), &bytes, at: footer + 60)
   }
 
-  /// Seals all bytes at the end of a file that a reader may use as the entry of a group.
+  /// Seals the last eight places before the footer that a reader may use as the entry of a group.
   static func groupEntries(_ bytes: inout [UInt8]) {
     var start = bytes.count - RewrittenFooter.length - GroupEntry.length
     for _ in 0..<8 where start >= 0 {

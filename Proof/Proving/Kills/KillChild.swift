@@ -8,7 +8,7 @@ package enum KillChild {
   /// the store.
   ///
   /// - Parameter isEarly: Whether each note is for a step that is not made yet. This is wrong, and
-  ///   every kill must detect it.
+  ///   the campaign must detect it.
   package static func write(_ directory: String, seed: UInt64, _ durability: Durability, isEarly: Bool) throws
   {
     let store = try Store(at: storePath(directory), options: options(readOnly: false))
@@ -75,7 +75,7 @@ package enum KillChild {
     }
   }
 
-  /// Makes a reader that never opens the store. The campaign must detect this.
+  /// Waits without end, and never opens the store. The campaign must detect such a reader.
   package static func readNothing() { while true { SystemLink.waitAMillisecond() } }
 
   static func storePath(_ directory: String) -> String { directory + "/s.perdure" }
@@ -121,9 +121,9 @@ enum ChildMark: String, CaseIterable {
   }
 }
 
-/// The last acknowledged step, in a file that remains after the process has ended. A note can be
-/// interrupted like any other write. So notes alternate between two slots. The complement after
-/// the number shows that a note is complete.
+/// The last acknowledged step, in a file that remains after the process has ended. The write of a
+/// note can be interrupted like any other write. So notes alternate between two slots. The
+/// complement after the number shows that a note is complete.
 package struct AcknowledgedStep {
   private static let slotLength = 16
   private let file: any File

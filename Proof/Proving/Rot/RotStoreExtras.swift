@@ -2,9 +2,9 @@ import PerdureFormat
 import PerdureLog
 import PerdureTestSupport
 
-/// Structures that a store may contain but this engine did not write here, made by hand: a mark,
-/// prepared zeros after the log, a reserve file, and a lock with the note of its holder. Instead of
-/// a mark this engine writes a superblock.
+/// Structures that a store may contain, but that this engine did not write here. They are made by
+/// hand: a mark, prepared zeros after the log, a reserve file, and a lock with the note of its
+/// holder. Instead of a mark this engine writes a superblock.
 enum RotStoreExtras {
   /// The space that must be free after the log.
   static let length = FrameHeader.length + roomLength

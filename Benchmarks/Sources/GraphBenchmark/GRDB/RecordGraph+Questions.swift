@@ -29,8 +29,8 @@ extension RecordGraph {
     return answer
   }
 
-  /// Reads a company's workers with their projects in one request. GRDB runs two statements for it,
-  /// as it recommends for associations.
+  /// Reads a company's workers with their projects in one request. GRDB runs two statements for
+  /// this request, as its documentation recommends for associations.
   func traverse(_ companies: [Int], _ database: Database) throws -> Answer {
     var answer = Answer()
     for company in companies {

@@ -8,7 +8,8 @@ struct CallgrindProfile: Equatable {
   /// - Parameters:
   ///   - text: The file.
   ///   - name: The name of the file, for errors.
-  /// - Throws: `CountingError` if the file has no total, or counts no instructions.
+  /// - Throws: `CountingError` if the file has no column of instructions, or no total of this
+  ///   column.
   init(_ text: some StringProtocol, named name: String) throws {
     var events: [Substring]?
     var totals: [Substring]?

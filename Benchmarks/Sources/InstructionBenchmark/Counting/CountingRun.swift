@@ -11,8 +11,8 @@ struct CountingRun {
   /// Makes a store with the graph, counts each scenario on a copy, and removes all files.
   ///
   /// - Returns: A row for each scenario, in their order.
-  /// - Throws: `CountingError` with the first failure, after the scenarios in progress have
-  ///   ended.
+  /// - Throws: The error of the first scenario that failed, after the scenarios in progress have
+  ///   ended; `CountingError` if another run uses the folder.
   func rows(_ scenarios: [Scenario]) throws -> [CountRow] {
     // The name is the same in every run: the lengths of paths change counts by up to 2 %.
     let folder = Self.memory.appendingPathComponent("perdure-instructions")
@@ -54,7 +54,7 @@ struct CountingRun {
     }
   }
 
-  /// A file system in memory, if the system has one, because a disk would only make the run slower.
+  /// A file system in memory, if the system has one, because a disk only makes the run slower.
   private static var memory: URL {
     let shared = "/dev/shm"
     return FileManager.default.isWritableFile(atPath: shared)

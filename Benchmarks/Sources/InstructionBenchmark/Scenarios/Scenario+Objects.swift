@@ -89,7 +89,7 @@ extension Scenario {
     }
   }
 
-  /// The first workers, with their rows.
+  /// The first workers, with their rows and those of their managers in memory.
   private static func loaded(_ count: Int, _ context: ManagedObjectContext) throws -> [Worker] {
     let bound = Int64(count)
     var request = Worker.fetchRequest { $0.number < bound }

@@ -2,7 +2,8 @@ import Measuring
 import Perdure
 
 extension Scenario {
-  /// The access paths of fetches. Each finds workers of the first half of all companies.
+  /// The access paths of fetches. Each finds workers that no unsaved change affects: at least those
+  /// of the first half of the companies.
   static var paths: [Scenario] { indexed + scans + through }
 
   private static var indexed: [Scenario] {

@@ -20,8 +20,8 @@ struct Histogram: Equatable {
     maximum = max(maximum, other.maximum)
   }
 
-  /// An upper bound for at least `fraction` of the durations: the smallest such bound of a bucket.
-  /// Returns 0 if there are no durations.
+  /// A duration that at least `fraction` of the durations do not exceed: the upper bound of a
+  /// bucket, or the maximum if it is less. Returns 0 if there are no durations.
   func percentile(_ fraction: Double) -> UInt64 {
     guard count > 0 else { return 0 }
     let wanted = max(1, Int((fraction * Double(count)).rounded(.up)))

@@ -11,7 +11,7 @@ extension Trial {
       (.ycsbC, .read, .read, 0), (.ycsbB, .read, .update, 5), (.ycsbE, .scan, .insert, 5),
       (.ycsbA, .read, .update, 50), (.ycsbF, .read, .readModifyWrite, 50),
     ]
-    // Even an engine that cannot scan must insert. Otherwise its final state would differ.
+    // Even an engine that cannot scan must insert. Otherwise its final state differs.
     guard mixes.contains(where: { plan.workloads.contains($0.0) }) else { return }
     let zipfian = Zipfian(count: records)
     for (workload, often, seldom, percent) in mixes where plan.workloads.contains(workload) {
@@ -52,7 +52,7 @@ extension Trial {
         inserted += 1
       }
       if step != .read && step != .scan {
-        // Written values depend on values that were read, as in real programs.
+        // The written value depends on the values that were read, as in real programs.
         if step == .readModifyWrite { value = pool.value(salt &+ UInt64(position) &+ (sum & 1)) }
         try writer.put(key, value, shape.valueLength)
       }
