@@ -16,7 +16,7 @@ struct CrashBreadthTests {
     #expect(found.filter { $0.hasPrefix("no write was torn") }.count == 2)
   }
 
-  @Test("Only a kind of program with too many of the disks is named")
+  @Test("A kind of program with more than a twentieth of all disks is named, and no other kind")
   func unevenShares() async throws {
     let tallies = try await CrashCampaign().tallies(ProofPlan(seed: seed, scale: 0.0004), .silent)
     let all = tallies.reduce(into: CrashTally(name: "too many")) { $0 += $1 }

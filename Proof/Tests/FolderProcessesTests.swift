@@ -37,8 +37,8 @@ struct FolderProcessesTests {
     let (path, choice, fault) = (directory.path, change.rawValue, canary?.rawValue)
     let hasEnded = Guarded(false)
     let result = Guarded<Result<[String], any Error>?>(nil)
-    // Exit tests wait on threads of the task pool, and the pool may have only two threads. So this
-    // starts without the pool.
+    // Exit tests wait on threads of the task pool, and the pool may have only two threads. So the
+    // second writer has a thread outside of the pool.
     let isStarted = PlatformThread.start(name: "second writer") {
       let found = Result { try pair.mistakes(isBusy: isBusy) { hasEnded.withLock { $0 } } }
       result.withLock { $0 = found }
@@ -151,7 +151,7 @@ struct FolderPair: Sendable {
 
   // MARK: - Folders
 
-  /// Makes a store and a copy of it, and closes both.
+  /// Makes a store, closes it, and copies it.
   func prepare() throws {
     let store = try Store(at: path, options: options)
     let rows = try store.keyspace("rows", .dense)
@@ -193,7 +193,7 @@ struct FolderPair: Sendable {
     let rows = try store.keyspace("rows", .dense)
     second = (store, rows)
     expected = try KillChild.contents(store.snapshot(), rows)
-    // Commits in a new store too, so that the log has a segment.
+    // Makes a commit, so that the log has a segment even if the store is new.
     try put(0)
   }
 

@@ -88,7 +88,7 @@ struct RotTests {
   }
 
   /// The seed also determines the store's identity. Compressed values contain data that depends on
-  /// the identity, so their length would vary with it.
+  /// the identity, so their length varies with it.
   @Test("For a seed, the reference store has the same log, and other files of the same length")
   func sameStore() throws {
     func isLog(_ name: String) -> Bool { name.hasSuffix(".segment") || name.hasSuffix(".blob") }

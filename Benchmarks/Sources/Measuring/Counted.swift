@@ -1,6 +1,6 @@
 // The functions that callgrind recognises by their symbols. They are not optimised, and are in
-// another module than their callers. An inlined or specialised copy would have another symbol, and
-// would not be counted.
+// another module than their callers. An inlined or specialised copy has another symbol, and is not
+// counted.
 
 /// The symbols of the functions below.
 package enum CountedSymbols {

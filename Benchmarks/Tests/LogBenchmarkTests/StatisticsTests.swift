@@ -50,7 +50,7 @@ struct StatisticsTests {
     #expect(a == both)
   }
 
-  @Test("An empty histogram has percentiles of zero")
+  @Test("An empty histogram has percentiles of zero, and an empty list has no median")
   func empty() {
     #expect(Histogram().percentile(0.5) == 0)
     #expect(median([]) == nil)

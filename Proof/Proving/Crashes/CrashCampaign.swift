@@ -172,8 +172,8 @@ private final class CrashShared: Sendable {
   }
 }
 
-/// Chooses the number of cases for one program. The kind of the program should come close to its
-/// share, and enough disks should come from recoveries.
+/// Chooses the number of cases for one program. The aims: the kind of the program comes close to
+/// its share, and enough disks come from recoveries.
 private struct CrashAim {
   /// The expected number of distinct disks per operation if 12 disks of each operation are built.
   /// Includes the disks of recoveries.
@@ -187,7 +187,7 @@ private struct CrashAim {
   /// With this value, about a quarter of all disks come from recoveries.
   private static let recoveryRatio = 0.25
   private static let imagesMax = 48.0
-  /// The minimum number of images. With fewer images, almost none would be random, because
+  /// The minimum number of images. With fewer images, almost none are random, because
   /// `CrashPlanner` chooses the most informative losses first.
   private static let imagesMin = 12.0
 

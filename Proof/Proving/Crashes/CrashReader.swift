@@ -1,7 +1,7 @@
 import PerdureLog
 
-/// A second opening of the store for reading. It is like that of another process, at the same time
-/// as the writer.
+/// A second opening of the store for reading, while the writer works. It behaves like an opening in
+/// another process.
 struct CrashReader: Sendable {
   private let store: Store
   private let history: CrashHistory

@@ -101,8 +101,8 @@ package struct CrashWorkload: CrashProgram {
             }
             return
           }
-          // A writer that never suspends would occupy a thread of the pool until its end, so other
-          // writers could not begin. The separate thread may live slightly longer than its work. It
+          // A writer that never suspends occupies a thread of the pool until its end, so other
+          // writers may not begin. The separate thread may live slightly longer than its work. It
           // must not retain the store during that time.
           let hands = Guarded<(store: Store, readers: [CrashReader])?>((store, readers))
           try await onThread {

@@ -102,7 +102,7 @@ final class FailureRun {
   }
 
   /// Opens the store, and checks its content. Returns nil if opening failed and the error has a
-  /// valid reason.
+  /// valid reason. If only one call failed, opens the store again.
   func open(readOnly: Bool = false, registers: Bool = true) throws -> Store? {
     var options = optionsHere
     options.isReadOnly = readOnly

@@ -34,7 +34,8 @@ struct ForkHistory {
     let sums = try store.defineIndex(.sums("sums", keyspace))
     let busy = BusyThread(store, names)
     // The Swift runtime takes locks when a thread first uses a type. A child that inherits such a
-    // lock in the locked state waits forever. That is independent of the store.
+    // lock in the locked state waits forever. That is independent of the store. So the first fork
+    // waits until the thread has used its types.
     try busy.wait(until: 64)
     var snapshot = store.snapshot()
     while tally.children < children {

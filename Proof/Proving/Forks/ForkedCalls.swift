@@ -130,7 +130,8 @@ package struct ForkedCalls {
 
   /// Makes a call in a child.
   ///
-  /// - Returns: Nil if the call threw `.forked`; otherwise a description of the wrong result.
+  /// - Returns: Nil if the call threw `.forked`, or if the parent did not have an object that the
+  ///   call needs; otherwise a description of the wrong result.
   package static func complaint(_ call: Call, _ handles: Handles) -> String? {
     do {
       try call.body(handles)

@@ -2,7 +2,7 @@ package import PerdureTestSupport
 
 /// A decoder of untrusted bytes, which must return a value or throw a typed error for any input.
 package struct HostileDecoder: Sendable {
-  /// The name of the decoder's folder in the corpus: one word in lower case.
+  /// The name of the decoder, and of its folder in the corpus: lowercase words joined by hyphens.
   package let name: String
   /// The cost of one run, as a multiple of the cost of the simplest decoder.
   package let cost: Int
@@ -63,7 +63,8 @@ package enum HostileMutation {
     1 << 24, (1 << 25) - 1, 1 << 28, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 1 << 40, 1 << 62, 1 << 63, .max,
   ]
 
-  /// Makes one to four changes. Some of them copy pieces of `others`.
+  /// Makes one to four changes. Some of them copy pieces of `others`. In most cases, the first byte
+  /// is set so that checksums are corrected.
   package static func mutate(
     _ bytes: inout [UInt8], others: [[UInt8]], using random: inout SeededGenerator
   ) {

@@ -29,7 +29,7 @@ package struct RaceTransaction: Sendable {
     case readOnly
   }
 
-  /// The tag that was read or written; 0 for an absent value.
+  /// A key, and the tag that was read or written; 0 for an absent value.
   package struct Access: Hashable, Sendable {
     package var key: Int
     package var tag: UInt64

@@ -8,10 +8,9 @@ struct RotDamage {
   let places: RotPlaces
   /// The parts of the file in which bytes changed.
   let parts: [RotPart]
-  /// Whether the file is the superblock with its content of an earlier time.
+  /// Whether the damage restores an earlier content of the superblock.
   let isOlderSuperblock: Bool
-  /// Whether the file is a complete segment with its content of an earlier time, which may be valid
-  /// by itself.
+  /// Whether the damage restores an earlier content of a segment, which may be valid by itself.
   let isOlderSegment: Bool
   private let file: String
   /// The bytes of the file; nil if it was removed.

@@ -9,8 +9,9 @@ import PerdureTestSupport
 /// or, if the definition is damaged, a generated name. The exceptions are keys with a record in
 /// bytes that were moved, or in a frame that these overwrote (`Store.salvage` describes both). The
 /// salvage restores the newest intact record of every key; a removed key stays removed
-/// (`RotSalvage.checkVersions`). No value that never existed is restored. The report names each
-/// damaged file and each key with an older value, and the restored store passes verification.
+/// (`RotSalvage.checkVersions`). Every restored value was once the value of its key. The report
+/// names each damaged file and each key with an older value, and the restored store passes
+/// verification.
 struct RotSalvage: Sendable {
   private static let target = "/salvaged"
 
@@ -152,8 +153,7 @@ struct RotSalvage: Sendable {
     }
   }
 
-  /// Spoils a row that must be restored unchanged. For a damaged row, other results would be right
-  /// too.
+  /// Spoils a row that must be restored unchanged. For a damaged row, other results are right too.
   private func spoil(_ target: Store, _ canary: RotCanary, _ damaged: Case) throws {
     if canary == .forgetfulSalvage { return try bringBack(in: target, damaged) }
     guard let rows = try target.keyspaces.first(where: { $0.name == "rows" }) else { return }
@@ -264,7 +264,7 @@ struct RotSalvage: Sendable {
   /// Whether the value of a key is in a keyspace with a generated name, and not in the keyspace of
   /// the original name.
   ///
-  /// - Throws: `Violation` if the key should have its value and does not.
+  /// - Throws: `Violation` if the key must have its value and does not.
   private func isAsItWas(
     _ key: CrashKey, _ damaged: Case, _ found: CrashHistory.Content
   ) throws -> Bool {

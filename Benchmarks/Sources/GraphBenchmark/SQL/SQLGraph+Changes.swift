@@ -112,8 +112,8 @@ extension SQLGraph {
   }
 
   /// Reads and updates each worker separately, like a program with objects. Updates the sums of
-  /// companies once. One statement for all rows would be faster, but would not correspond to a save
-  /// of objects.
+  /// companies once. One statement for all rows is faster, but does not correspond to a save of
+  /// objects.
   private func raiseAll() throws -> Int {
     let rows = try statement("SELECT \(columns), id FROM worker")
     var workers: [(values: WorkerValues, id: Int64)] = []

@@ -126,7 +126,7 @@ struct OpeningTrial {
     return median(found) ?? 0
   }
 
-  /// Updates records with all background work.
+  /// Updates many records, while the store compacts and writes checkpoints in the background.
   private func updateMany(_ path: String) throws -> [OpeningFigure] {
     var figures: [OpeningFigure] = []
     try change(path, StoreOptions()) { store, keyspace in
