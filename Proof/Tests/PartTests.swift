@@ -40,12 +40,12 @@ struct PartTests {
     return String(command.dropFirst(start.count).dropLast(2))
   }
 
-  @Test("Repeats a power cut")
+  @Test("The part that a violation names repeats a power cut")
   func crashes() async throws {
     try await findAgain(CrashCampaign(only: Forgetful()), scale: 0.002)
   }
 
-  @Test("Repeats a failing call")
+  @Test("The part that a violation names repeats a failing call")
   func failures() async throws {
     var whole = FailureCampaign()
     whole.disguise = { SwallowingFileSystem($0, ignoring: .sync) }
@@ -69,12 +69,14 @@ struct PartTests {
     #expect(seeds.count == 2 && seeds[0] == seeds[1], "PERDURE_SEED=\(seed)")
   }
 
-  @Test("Repeats a flipped bit", arguments: [RotCanary.uncheckedRecords, .repairedRecords, .uncheckedNodes])
+  @Test(
+    "The part that a violation names repeats a flipped bit",
+    arguments: [RotCanary.uncheckedRecords, .repairedRecords, .uncheckedNodes])
   func rot(_ canary: RotCanary) async throws {
     try await findAgain(RotCampaign(canary: canary), scale: 0.0005)
   }
 
-  @Test("Repeats hostile bytes, both generated ones and ones in the corpus")
+  @Test("The part that a violation names repeats generated hostile bytes, and those in the corpus")
   func hostile() async throws {
     let canary = HostileDecoder(
       "record", throwing: CancellationError.self, samples: { [[1, 2, 3, 4, 5, 6, 7, 8]] },
@@ -90,13 +92,13 @@ struct PartTests {
     try await findAgain(HostileCampaign([wrong]), scale: 0.00001, words: 2)
   }
 
-  @Test("Repeats a history")
+  @Test("The part that a violation names repeats a history")
   func models() async throws {
     try await findAgain(ModelsCampaign(on: UncheckedConditions()), scale: 0.001)
     try await findAgain(ModelsCampaign(on: UnsteadyAnswers()), scale: 0.001)
   }
 
-  @Test("Repeats a race")
+  @Test("The part that a violation names repeats a race")
   func races() async throws {
     try await findAgain(RacesCampaign(on: UncheckedConditions()), scale: 0.001)
   }
@@ -158,7 +160,7 @@ struct PartTests {
   }
 }
 
-/// Programs that fail on the third run, if their schedule varies.
+/// Programs that fail on their third run. If they are repeatable, there is only one run.
 private struct Seldom: CrashSubject {
   let name = "seldom"
   let sectorLengths = [512]

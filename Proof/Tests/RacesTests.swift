@@ -6,7 +6,7 @@ import Testing
 /// Several threads that use one store. These tests also run under the thread sanitizer.
 @Suite("Concurrent threads")
 struct RacesTests {
-  @Test("The reads of concurrent threads are snapshots, in order, and their conditions hold")
+  @Test("Concurrent threads read snapshots in the order of the commits, and their preconditions hold")
   func slice() async throws {
     let seed = SeededGenerator.forTest("races").seed
     let result = try await RacesCampaign().run(ProofPlan(seed: seed, scale: 0.002), .silent)
@@ -147,7 +147,7 @@ struct RaceCheckerTests {
     #expect(anomalies(first, writer, transaction(9...20, sees: 1, reads: [1: 11])).isEmpty)
   }
 
-  @Test("A partial view of a commit is detected")
+  @Test("A transaction that sees only a part of a commit is detected")
   func fractured() {
     let writer = transaction(5...9, sees: 1, writes: [1: 21, 2: 22], .committed(2))
     #expect(

@@ -46,13 +46,13 @@ struct CountTableTests {
   }
 
   @Test(
-    "Counts have separators of thousands",
+    "Counts from 1,000 on have thousands separators, and smaller counts have one decimal digit",
     arguments: [(0, "0.0"), (999.9, "999.9"), (1_000, "1,000"), (123_456, "123,456"), (-1_000, "-1,000")])
   func separators(count: Double, text: String) {
     #expect(CountTable.text(count) == text)
   }
 
-  @Test("A change of exactly the tolerance is not a move, in both directions")
+  @Test("Only a change of more than the tolerance is a move, in both directions")
   func tolerance() {
     let before = CountTable(rows: [row("a", 1_000), row("b", 1_000), row("c", 1_000), row("d", 1_000)])
     let after = CountTable(rows: [row("a", 1_050), row("b", 1_051), row("c", 950), row("d", 949)])

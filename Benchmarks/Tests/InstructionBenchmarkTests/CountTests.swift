@@ -41,7 +41,7 @@ struct CountTests {
     #expect(counts.perOperation(10) == 1_000)
   }
 
-  @Test("An operation is rounded to a tenth of an instruction")
+  @Test("The count of an operation is rounded to a tenth of an instruction")
   func rounding() throws {
     #expect(try PartCounts([1, 100, 307], of: "get").perOperation(16) == 12.9)
   }

@@ -28,7 +28,8 @@ package final class ForgetfulFileSystem: ForwardingFileSystem {
     case indexName
     /// The sync of a rewritten segment before it gets its name (T7).
     case rewrittenSegment
-    /// The sync of the directory after that, before void segments are removed (T7, T9).
+    /// The sync of the directory after a rewritten segment got its name, before void segments are
+    /// removed (T7, T9).
     case rewrittenName
     /// Every sync of a file.
     case everyFile

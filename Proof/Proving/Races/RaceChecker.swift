@@ -137,7 +137,7 @@ package struct RaceChecker {
     }
   }
 
-  /// The kind of anomaly that a wrong read is.
+  /// The kind of anomaly that a wrong read shows.
   private func anomaly(
     of read: RaceTransaction.Access, in transaction: RaceTransaction, _ expected: Version?
   ) -> RaceFinding.Anomaly {

@@ -27,7 +27,7 @@ package struct RecordPlace: Sendable {
     while offset + FrameHeader.length <= bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
       let position = LogPosition(segment: header.number, offset: UInt64(offset))
-      // After the last frame, the file has no further one.
+      // The frames end where no valid header follows.
       guard let frame = try? FrameHeader(reading: rest, store: header.store, position: position) else {
         break
       }

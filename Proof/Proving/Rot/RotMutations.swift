@@ -11,7 +11,7 @@ struct RotMutations: Sendable {
     /// The name of the kind, used in a line of the report.
     var kind: String
 
-    /// Whether the file has its complete content of an earlier time.
+    /// Whether the damage replaces the whole file by its content at an earlier time.
     var isOlder: Bool { kind == RotMutations.olderSegments || kind == RotMutations.olderOthers }
 
     var description: String { "\(file) \(damage?.description ?? "removed")" }
@@ -69,8 +69,8 @@ struct RotMutations: Sendable {
   /// The descriptions of the mutations, by number.
   var names: [String] { mutations.map(\.description) }
 
-  /// All mutations, in the order of the file names within each kind. Numbers name mutations, and a
-  /// dictionary would have another order in each process.
+  /// All mutations, in the order of the file names within each kind. The order is the same in every
+  /// process, because numbers name mutations.
   static func all(
     _ store: RotStore, truncates: Bool, _ random: inout SeededGenerator
   ) -> [Mutation] {
@@ -86,8 +86,8 @@ struct RotMutations: Sendable {
 
   private static func sectors(_ store: RotStore, _ random: inout SeededGenerator) -> [Mutation] {
     let names = store.files.keys.sorted().filter { (store.files[$0]?.count ?? 0) > 0 }
-    // The files that are long enough to contain a sector of either length, which can replace a
-    // sector of another file.
+    // The files with a complete sector of either length. Their sectors can replace those of other
+    // files.
     let longNames = names.filter { (store.files[$0]?.count ?? 0) >= 4096 }
     var all: [Mutation] = []
     for name in names {
