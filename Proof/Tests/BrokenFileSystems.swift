@@ -2,7 +2,7 @@ import PerdureFileIO
 import PerdureProving
 import PerdureTestSupport
 
-// Deliberately wrong engines. Their file system is wrong.
+// A deliberately wrong file system. An engine on it behaves like a wrong engine.
 
 /// After a write or a sync of a segment has failed, all existing mappings of segments read as
 /// zeros. The files are unchanged, and a new opening reads their content. So an engine on this file

@@ -30,7 +30,8 @@ struct FailureFitTests {
     #expect(misfit(error(.diskFull, room), medium, hasStruck: false, isVolumeFull: true) == nil)
   }
 
-  @Test("A store must report the system's error if the medium is full")
+  @Test(
+    "`.diskFull` needs lack of space as its cause, and either a call that failed meanwhile or a full volume")
   func noRoomForNoReason() {
     #expect(misfit(error(.diskFull), nil, hasStruck: false, isVolumeFull: true) == "without a failure")
     #expect(misfit(error(.diskFull, medium), nil, hasStruck: false, isVolumeFull: true) != nil)

@@ -20,7 +20,7 @@ struct RacesTests {
     try await expect([.lostUpdate, .writeSkew, .changedEntries, .missingTarget], of: UncheckedConditions())
   }
 
-  @Test("An index that lacks entries is detected, and so is a broken uniqueness")
+  @Test("Missing index entries are detected, and so are equal labels in the unique index")
   func forgetful() async throws {
     try await expect([.wrongEntries, .sharedLabel], of: MissingEntries())
   }
@@ -224,7 +224,7 @@ struct RaceCheckerTests {
     #expect(second([6: 256 + 7], .refused) == [.refusedForNothing])
   }
 
-  @Test("Commit numbers are unique and greater than their snapshot's, and the last commit is the end state")
+  @Test("A shared commit number, one not above its snapshot's, and a wrong end state are detected")
   func numbers() {
     let second = transaction(2...9, sees: 0, writes: [3: 23], .committed(1))
     #expect(anomalies(first, second) == [.sharedNumber])

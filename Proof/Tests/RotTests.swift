@@ -105,7 +105,7 @@ struct RotTests {
     #expect(other.files["0000000000000001.segment"] != stores[0].files["0000000000000001.segment"])
   }
 
-  @Test("A number always names the same damage")
+  @Test("For a given seed, a number always names the same damage")
   func numbers() throws {
     let names = try RotCampaign.mutations(seed: seed)
     #expect(names.count > 100_000)

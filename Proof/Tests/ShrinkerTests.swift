@@ -56,7 +56,7 @@ struct ShrinkerTests {
     #expect(!result.isMinimal && !result.isConfirmed)
   }
 
-  @Test("A stable failure is confirmed, and an unstable one is not")
+  @Test("A failure that every run repeats is confirmed, and one that later runs do not repeat is not")
   func flaky() {
     var trials = 0
     let gone = Shrinker<Int>().shrink([1, 2, 3, 4]) { _ in

@@ -72,7 +72,7 @@ struct SoakTests {
       #expect(result.violations.contains { $0.what.contains("open files of the store") })
     }
 
-    @Test("An existing segment is counted only if it is open twice, and a removed one always")
+    @Test("The first opening of an existing segment is not counted; a second one and removed segments are")
     func segments() {
       let names = ["1.segment", "2.segment", "1.segment", "3.segment (deleted)", "SUPERBLOCK"]
       let files = names.map { "/s/" + $0 }

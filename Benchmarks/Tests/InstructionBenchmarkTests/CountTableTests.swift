@@ -52,7 +52,7 @@ struct CountTableTests {
     #expect(CountTable.text(count) == text)
   }
 
-  @Test("Only a change of more than the tolerance is a move, in both directions")
+  @Test("A count that rises or falls by more than the tolerance is a move; a smaller change is not")
   func tolerance() {
     let before = CountTable(rows: [row("a", 1_000), row("b", 1_000), row("c", 1_000), row("d", 1_000)])
     let after = CountTable(rows: [row("a", 1_050), row("b", 1_051), row("c", 950), row("d", 949)])

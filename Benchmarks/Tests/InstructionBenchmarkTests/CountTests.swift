@@ -15,12 +15,12 @@ struct CountTests {
 
     """
 
-  @Test("The instructions of a part are its totals, not the line of a function")
+  @Test("The count of a part is the total of its file, not the count of one function")
   func totals() throws {
     #expect(try CallgrindProfile(file, named: "profile.1").instructions == 120_034)
   }
 
-  @Test("The column of the instructions is found among other events")
+  @Test("The instructions are read from their column, even if the file has other columns")
   func columns() throws {
     let text = "events: Dr Ir Dw\ntotals: 1 22 333\n"
     #expect(try CallgrindProfile(text, named: "profile.1").instructions == 22)

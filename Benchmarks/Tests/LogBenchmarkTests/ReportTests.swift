@@ -46,7 +46,8 @@ struct ReportTests {
     #expect(processor.text.contains("| read random | 20 ns | 40 ns |"))
   }
 
-  @Test("The summary omits the floor and counts the rows on which Perdure is ahead")
+  @Test(
+    "The summary omits the floor, and counts the rows in which Perdure is at least as good as the best peer")
   func summary() {
     let all = [
       measurement("floor", .readRandom, ns: 1), measurement("Perdure", .readRandom, ns: 20),
@@ -63,7 +64,7 @@ struct ReportTests {
         """)
   }
 
-  @Test("A goal is met, not met, or not measured")
+  @Test("The table shows whether each goal is met, is not met, or was not measured")
   func goals() {
     let all = [
       measurement("Perdure", .readRandom, ns: 900), measurement("Perdure", .readMissing, ns: 299),

@@ -6,8 +6,8 @@ package import PerdureTestSupport
 package struct FailureFit {
   /// The failure of the calls; nil if no call has failed so far.
   private let failure: InjectedFailure?
-  /// Whether such a call failed during the operation that threw the error. True also if the call
-  /// failed earlier in the background, and this operation reports it.
+  /// Whether a call failed during the operation that threw the error. True also if a call failed
+  /// earlier in the background, and this operation reports the failure.
   private let hasStruck: Bool
   /// Whether the volume is full, so that any call may fail.
   private let isVolumeFull: Bool

@@ -240,9 +240,9 @@ extension FolderRun {
 
   /// Removes a file that the writers of a folder need.
   ///
-  /// - Returns: False if nothing was removed. Files of a folder without segments stay, because it
-  ///   opens as a new store without them. A restored store that was not opened yet may have no
-  ///   LOCK.
+  /// - Returns: False if nothing was removed. A folder without segments keeps its files, because
+  ///   without them it opens as a new store. The file may also be absent: a restored store has no
+  ///   LOCK before it is opened.
   private func remove(_ name: String, of folder: StoreFolder) throws -> Bool {
     guard folder.hasSegments, try fileSystem.kind(of: path + "/" + name) != nil else { return false }
     try fileSystem.remove(path + "/" + name)

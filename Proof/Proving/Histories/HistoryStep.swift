@@ -141,7 +141,7 @@ package enum HistoryStep: Hashable, Sendable {
   case follow
   case unfollow
 
-  /// Whether no read can detect an effect of the step.
+  /// Whether the step has no effect that a read can detect.
   package var isUpkeep: Bool {
     switch self {
     case .compact, .checkpoint, .train, .sync, .verify, .lookAround, .reopen: true

@@ -278,7 +278,8 @@ private struct SoakRun {
   }
 
   /// The growth that is allowed per minute, and the growth that is allowed in any run. Growth is a
-  /// leak only if it exceeds both. Differences in the speed of machines cannot explain more.
+  /// leak only if it exceeds both. Differences in the speed of machines cannot cause so much
+  /// growth.
   private static let growthMax: (mebibytes: (Double, Double), files: (Double, Double)) = ((8, 8), (30, 32))
 
   /// The growth per minute that is allowed in the second half of a run. It applies if the run is

@@ -65,8 +65,9 @@ package enum ProcessMeter {
     return files.filter { $0.hasPrefix(directory) }
   }
 
-  /// The number of open files, without segments that exist. Each existing segment must be open
-  /// once. A removed segment is counted, because the system adds a mark to its name.
+  /// The number of open files. One opening of each existing segment is not counted, because the
+  /// store needs it. Openings of removed segments are counted; the system adds a mark to their
+  /// names.
   package static func countWithoutSegments(_ openFiles: [String]) -> Int {
     openFiles.count - Set(openFiles.filter { $0.hasSuffix(".segment") }).count
   }

@@ -130,7 +130,8 @@ extension Goal {
     }
   }
 
-  /// The log of 10 million records has more than 16 segments.
+  /// Goals for the bytes of a store that is overwritten repeatedly. With 10 million records, its
+  /// log has more than 16 segments.
   private static var writing: [Goal] {
     [
       Goal(

@@ -33,8 +33,9 @@ enum Workload: String, CaseIterable, ExpressibleByArgument, Codable {
   case openAfterKill = "open-after-kill"
   case openClean = "open-clean"
 
-  /// Whether the workload is meaningful for a shape. Missing ids are all after the last id, at the
-  /// edge of the index. Ids have no prefixes.
+  /// Whether the workload is meaningful for a shape. Two workloads need hashed keys: `readMissing`,
+  /// because missing ids are all after the last id, at the edge of the index, and `prefix`, because
+  /// ids have no prefixes.
   func makesSense(for shape: Shape) -> Bool {
     shape.keyKind == .hashed || (self != .readMissing && self != .prefix)
   }
