@@ -215,7 +215,7 @@ struct AccessorClassTests {
     ] { #expect(said.contains(sentence), "\(said)") }
   }
 
-  @Test("Accessors of fetched properties, and of transformed values as they are stored, are refused")
+  @Test("Accessors of fetched properties, and of transformed attributes without .transformed, are refused")
   func unsuited() throws {
     let transformed = ["colour", "sound", "seal"].map { name in
       PropertyDescription.attribute(

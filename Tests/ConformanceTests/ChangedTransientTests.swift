@@ -88,7 +88,7 @@ struct ChangedTransientTests {
     #expect(desk.zoom == 1)
   }
 
-  @Test("T1 Changes of the current event include transient attributes with earlier values")
+  @Test("T1 changedValuesForCurrentEvent has transient attributes with their values before the event")
   func event() throws {
     let (context, desk) = try desk()
     func event() -> [String: Any?] { desk.changedValuesForCurrentEvent() }

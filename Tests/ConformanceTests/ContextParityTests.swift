@@ -74,7 +74,7 @@ struct ContextParityTests {
     #expect(error?.code == .unknownObjectID && error?.objectIDs == [first.objectID])
   }
 
-  @Test("X1 An object whose id is permanent stays in its store")
+  @Test("X1 An object whose id is permanent cannot be assigned to another store")
   func permanentAndAssigned() throws {
     let container = try Library.container("Books", "Archive")
     let context = container.newContext()

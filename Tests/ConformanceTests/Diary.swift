@@ -26,7 +26,7 @@ final class Diary {
     try action.run(member)
   }
 
-  /// Runs an operation at the next calls of a hook.
+  /// Runs an operation at each of the next `times` calls of a hook, such as "Name.willSave".
   func on(_ hook: String, _ times: Int = 1, _ run: @escaping (Member) throws -> Void) {
     actions[hook] = (times, run)
   }

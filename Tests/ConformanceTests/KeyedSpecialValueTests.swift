@@ -92,8 +92,8 @@ struct KeyedSpecialValueTests {
     "size", "level", "sender", "options", "numbers", "ink", "spot", "spot.code", "spot.city", "spot.size",
   ]
 
-  /// Each row has values, and the results of setting each attribute of `keys` to each of them. The
-  /// values are a Swift value and the instances of Foundation's classes with the same content.
+  /// Each row has values with the same content: Swift values, and instances of Foundation's
+  /// classes. It also has the result of setting each attribute of `keys` to any of these values.
   ///
   /// | result | meaning |
   /// |---|---|
@@ -171,7 +171,7 @@ struct KeyedSpecialValueTests {
     return parcel
   }
 
-  @Test("Both setters accept or reject values for enumerations, ids, Codable types and composites")
+  @Test("The throwing setter and setValue accept or reject each value as the table says")
   func everyPair() throws {
     let post = try Post()
     for (values, held) in rows(post) {

@@ -59,7 +59,7 @@ struct ModelParityTests {
     #expect(model.entitiesByName["Thing"]?.properties.count == 1 && model.entitiesByName["Other"] == nil)
   }
 
-  @Test("M4 Models are merged, and an entity with two different descriptions is rejected by name")
+  @Test("M4 Models are merged, and the error about two different descriptions names the entity")
   func merging() throws {
     let (first, second) = (try model(.string("name")), try model(.string("name"), .int64("size")))
     let other = try ManagedObjectModel([EntityDescription("Other", properties: [])])
@@ -160,7 +160,7 @@ struct ModelParityTests {
     #expect(error?.problems.count == 1)
   }
 
-  @Test("A5 Large values are read completely, and a save removes replaced values")
+  @Test("A5 Large values are read completely, and after a save their replacements are read")
   func large() throws {
     let container = try Sandbox(Attachment.self).container
     let context = container.newContext()

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// Parity with Core Data for objects. The suites of each part test the details.
+// Parity with Core Data for objects. Other suites test the details.
 
 @Entity private final class Team: ManagedObject {
   var title: String?

@@ -2,7 +2,7 @@ import Perdure
 import Testing
 
 // Behaviours X16 and X17 of Core Data (README.md): contexts that are pinned to a state, and
-// contexts that merge other saves.
+// contexts that merge saves of other contexts.
 
 @Entity private final class Account: ManagedObject {
   var owner: String?
@@ -82,7 +82,7 @@ struct QueryGenerationTests {
     #expect(try cents(context) == 8 && context.queryGenerationToken != nil)
   }
 
-  @Test("X17 A token of another store, and an older token with unsaved changes, are rejected")
+  @Test("X17 A token of another store is rejected, and so is an older token if there are unsaved changes")
   func refused() throws {
     let stranger = try Sandbox(Account.self).container.newContext()
     try stranger.setQueryGeneration(from: .current)

@@ -52,7 +52,7 @@ struct RelationshipParityTests {
     #expect(band.value(forKey: "leader") == nil && band.value(forKey: "fans") is Set<ManagedObject>)
   }
 
-  @Test("R5 A cascade and a nullification create no unrequested objects")
+  @Test("R5 A cascade and a nullification register no other objects in the context")
   func cost() throws {
     let band = Band(context: context)
     for number in 0..<50 {
@@ -109,7 +109,7 @@ struct RelationshipParityTests {
     #expect(titles(band) == ["b"])
   }
 
-  @Test("R7 Ids of a relationship and hasFault(forRelationshipNamed:) create and fire no objects")
+  @Test("R7 Ids of a relationship and hasFault(forRelationshipNamed:) can be read without creating objects")
   func faults() throws {
     let band = Band(context: context)
     for _ in 0..<3 { band.fans.insert(Admirer(context: context)) }

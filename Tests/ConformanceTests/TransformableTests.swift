@@ -271,7 +271,7 @@ struct TransformableTests {
     #expect(same.colour == Colour(red: 9) && same.value(forKey: "colour") as? Colour == Colour(red: 9))
   }
 
-  @Test("Bytes that cannot be decoded can be replaced. Without a class, they are read as data")
+  @Test("Bytes that cannot be decoded can be replaced, and a container without classes reads them as data")
   func unreadable() throws {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -391,7 +391,7 @@ struct TransformableTests {
     }
   }
 
-  @Test("If an attribute is set by name to a list of texts, the next save fails")
+  @Test("If a Codable attribute is set by name to an array of texts, only the next save fails")
   func texts() throws {
     let context = try Sandbox(Plain.self).container.newContext()
     Plain(context: context).setValue(["a", "b"], forKey: "draft")

@@ -212,7 +212,7 @@ struct TransientLifetimeTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("After nil is set by name, a property reads as its default and the value stays nil")
+  @Test("After nil is set by name, the property reads as its default, and value(forKey:) returns nil")
   func takenAway() throws {
     let context = try Sandbox(Node.self).container.newContext()
     let (node, _) = try pair(context)

@@ -1,4 +1,4 @@
-// Observers of a parent that edit its child, while the child saves.
+// Observers of a parent edit its child while the child saves.
 
 import Perdure
 import PerdureTestSupport

@@ -2,7 +2,7 @@ import Perdure
 import Synchronization
 import Testing
 
-/// Several stores are opened for reading, and one of them cannot be advanced.
+/// A container has two stores. One of them cannot read its newest state.
 @Suite("Several stores of which one cannot be refreshed")
 struct JoinedRefreshTests {
   @Test("After a failed refresh of one store, only the next fetch from that store throws")

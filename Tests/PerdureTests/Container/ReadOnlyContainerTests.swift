@@ -99,7 +99,7 @@ struct ReadOnlyContainerTests {
     try pair.close()
   }
 
-  @Test("After the writer changes the model, the next fetch throws unless the reader has that model")
+  @Test("After the writer changes the model, readers with the old model throw when they advance")
   func changedModel() throws {
     let pair = try Pair()
     let context = pair.reader.newContext()
@@ -154,7 +154,7 @@ struct ReadOnlyContainerTests {
     #expect(try Self.workers(context) == 0)
   }
 
-  @Test("A save of a read-only container is refused with the reason")
+  @Test("A save in a read-only container throws, and the message gives the reason")
   func inserting() throws {
     let pair = try Pair()
     let context = pair.reader.newContext()

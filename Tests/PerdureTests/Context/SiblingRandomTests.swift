@@ -3,8 +3,8 @@ import Testing
 
 @testable import Perdure
 
-/// Objects must show the current state, whichever siblings are cached and whichever objects are
-/// retained. Plain values define this state.
+/// Objects must show the current state, for any cached siblings and any retained objects. The test
+/// keeps this state in plain values.
 @Suite("Siblings in random walks")
 struct SiblingRandomTests {
   private static let companyCount = 30

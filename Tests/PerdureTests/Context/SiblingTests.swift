@@ -141,7 +141,7 @@ struct SiblingTests {
     #expect(workers[2].name == "" && workers[2].isDeleted)
   }
 
-  @Test("Long rows are read one at a time, and completely")
+  @Test("Siblings with long and short rows are read completely")
   func long() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -154,7 +154,7 @@ struct SiblingTests {
     #expect(found.sorted { $0.count < $1.count }.map(\.count) == names.map(\.count).sorted())
   }
 
-  @Test("A walk and its objects outlive their context's handle")
+  @Test("A walk and its objects can be used after the program has released the context")
   func outliving() throws {
     let container = try Staff.container()
     let id = try company(container)
@@ -164,7 +164,7 @@ struct SiblingTests {
     #expect(names.sorted() == self.names)
   }
 
-  @Test("A walk finds its group again after many other walks, without retained objects")
+  @Test("A walk requests each block at most once, even if many other walks begin meanwhile")
   func manyGroups() throws {
     let container = try Staff.container()
     let id = try company(container)

@@ -23,7 +23,7 @@ struct NaiveScene {
     try container.loadPersistentStores()
   }
 
-  /// Saves companies with workers, each of whom has a project.
+  /// Saves companies with workers. Each worker has a project.
   func fill(companies: Int, workers: Int = 2) throws {
     let context = container.newContext()
     for number in 0..<companies {
@@ -42,7 +42,7 @@ struct NaiveScene {
 
 @Suite("Requests to a store without capabilities")
 struct NaiveStoreTests {
-  @Test("A fetch takes one request, and one for each prefetched relationship")
+  @Test("A fetch takes at most one request, and one for each prefetched relationship")
   func fetches() throws {
     let scene = try NaiveScene()
     try scene.fill(companies: 150)
@@ -220,8 +220,9 @@ struct FailedRequestTests {
   /// Runs an operation on a new scene, in which one request fails.
   ///
   /// - Parameter number: The number of the failing request from 0, or -1 for none.
-  /// - Returns: The result of the operation. If the operation failed, it is repeated after a
-  ///   rollback.
+  /// - Returns: The result of the operation. If the operation failed, this is the result of a
+  ///   second run, after a rollback. Also whether the first run failed, the stored content, and the
+  ///   number of requests of the first run.
   private func result(
     of operation: Operation, failing number: Int
   ) throws -> (result: String, hasFailed: Bool, stored: String, requestCount: Int) {
@@ -243,7 +244,8 @@ struct FailedRequestTests {
   }
 
   @Test(
-    "An operation that fails with any of its requests succeeds when it is repeated", arguments: operations)
+    "If any one request of an operation fails, a repetition after a rollback has the normal result",
+    arguments: operations)
   fileprivate func retries(_ operation: Operation) throws {
     let expected = try result(of: operation, failing: -1)
     #expect(!expected.hasFailed)
@@ -258,7 +260,7 @@ struct FailedRequestTests {
     #expect(failureCount > 0)
   }
 
-  @Test("A context on an expired view reports it, and continues with its changes after a refresh")
+  @Test("A fetch from an expired view throws, and after a refresh the context saves its changes")
   func expiry() throws {
     let scene = try NaiveScene()
     try scene.fill(companies: 3)

@@ -106,7 +106,7 @@ struct OrderedKeyTests {
     #expect(key(.reference(ObjectReference(entity: 2, id: 3)), .reference) == [1, 0, 2, 0, 0, 0, 0, 0, 3])
   }
 
-  @Test("Ranges include their stated bounds")
+  @Test("Ranges contain exactly the keys within their bounds")
   func ranges() {
     #expect([UInt8]([1, 0xFF]).afterPrefix() == [2])
     #expect([UInt8]([0xFF, 0xFF]).afterPrefix() == nil)

@@ -90,7 +90,7 @@ struct PartialUpdateTests {
     _ = try store.commit(change)
   }
 
-  @Test("After commits that change any columns, every index agrees with the rows, even for older layouts")
+  @Test("After commits that change random columns, all indexes agree with the rows, also for older layouts")
   func random() throws {
     let seed = SeededGenerator.seedFromEnvironment()
     print("seed \(seed)")
@@ -111,7 +111,7 @@ struct PartialUpdateTests {
     try store.close()
   }
 
-  @Test("A condition on stored columns makes a partial index read only these columns")
+  @Test("A predicate reads only its columns, or all parts if it uses derived values, links or SELF")
   func conditions() throws {
     let store = try Self.open(Self.model(extras: 70), SimulatedFileSystem())
     let entity = try #require(store.schema.entity(named: "Item"))

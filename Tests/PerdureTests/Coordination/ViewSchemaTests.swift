@@ -1,4 +1,4 @@
-// Reads of states of one store whose rows have different layouts.
+// One store has states whose rows have different layouts. These tests read both.
 
 import Perdure
 import PerdureLog
@@ -89,7 +89,7 @@ private struct TwoSchemas {
 }
 
 extension ManagedObjectContext {
-  /// The persons of a predicate, in order of their ages: "Ann 30 Riga".
+  /// The persons that satisfy a predicate, in the order of their ages, such as "Ann 30 Riga".
   fileprivate func persons(_ format: String? = nil) throws -> [String] {
     var request = FetchRequest<ManagedObject>(entityName: "Person")
     request.predicate = try format.map { try FetchPredicate(format: $0) }

@@ -57,7 +57,7 @@ struct IndexSkipTests {
     }
   }
 
-  @Test("The entries and rows before the offset are not visited")
+  @Test("A fetch with the offset 400 reads fewer than 50 rows and 50 index entries")
   func visits() throws {
     let context = try container(.engine).newContext()
     var request = FetchRequest<Employee>()
@@ -71,7 +71,7 @@ struct IndexSkipTests {
     #expect(view.rowsRead < 50 && view.entriesRead < 50, "\(view.rowsRead), \(view.entriesRead)")
   }
 
-  @Test("Entries of deleted objects, which a delete rule leaves, are not counted as objects of the offset")
+  @Test("Index entries of deleted objects, which .noAction leaves, are not counted or skipped as objects")
   func withoutRows() throws {
     let container = try PersistentContainer(
       name: "Skip", classes: [SkippedParent.self, SkippedChild.self], description: .inMemory)

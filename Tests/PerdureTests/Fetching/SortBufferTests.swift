@@ -31,7 +31,7 @@ struct SortBufferTests {
     }
   }
 
-  @Test("A buffer with a limit drops later keys and keeps the first keys")
+  @Test("A buffer with a limit of 3 returns the 3 smallest of 5,000 keys that are added in descending order")
   func compaction() {
     var buffer = SortBuffer(limit: 3, keepsRows: true)
     for number in (0..<5000).reversed() {

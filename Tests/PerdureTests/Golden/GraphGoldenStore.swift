@@ -70,7 +70,7 @@ enum GraphGoldenModel {
   }
 }
 
-/// Writes a store in the format of this version.
+/// Writes a store in the format of this version of Perdure.
 enum GraphGoldenGenerator {
   private static let path = "/golden"
 

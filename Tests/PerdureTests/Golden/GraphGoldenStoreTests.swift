@@ -96,7 +96,7 @@ struct GraphGoldenStoreTests {
   }
 
   @Test(
-    "The generator writes the stores of the newest version once",
+    "The generator writes the store of the newest version if there is none",
     .enabled(if: ProcessInfo.processInfo.environment["PERDURE_WRITE_GOLDEN"] != nil))
   func write() throws {
     let store = GraphGoldenStore(version: GraphGoldenStore.newestVersion)

@@ -58,7 +58,7 @@ struct FullDiskSaveTests {
     try container.close()
   }
 
-  /// Inserts, moves, changes and deletes objects. A value has `length` bytes.
+  /// Inserts, moves, changes and deletes objects. Sets two values of `length` bytes.
   private static func edit(_ context: ManagedObjectContext, length: Int) throws {
     let shelves = try context.fetch(Shelf.fetchRequest()).sorted { $0.name < $1.name }
     context.delete(shelves[1])

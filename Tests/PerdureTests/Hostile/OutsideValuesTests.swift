@@ -56,7 +56,7 @@ struct OutsideValuesTests {
     #expect(try FetchPredicate(format: predicate.predicateFormat) == predicate)
   }
 
-  @Test("An empty text and empty data do not empty a to-many relationship")
+  @Test("An empty text, empty data or an empty dictionary is refused as the value of a to-many relationship")
   func emptyText() throws {
     let context = try context()
     let thing = context.insertNewObject(forEntityName: "Thing")

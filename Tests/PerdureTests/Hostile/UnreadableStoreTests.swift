@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perdure
 
-/// Unreadable data is an error, and never counts as deleted.
+/// A failed read is reported as an error. An object that cannot be read never counts as deleted.
 @Suite("A graph that is temporarily unreadable")
 struct UnreadableStoreTests {
   private let container: PersistentContainer
@@ -66,7 +66,7 @@ struct UnreadableStoreTests {
     }
   }
 
-  @Test("A link's target that cannot be read does not count as deleted")
+  @Test("If two objects cannot be read while a link between them is set, neither counts as deleted")
   func connecting() throws {
     let context = container.newContext()
     let ids = try ["A", "B"].map { try worker($0, container.newContext()).objectID }
@@ -80,7 +80,7 @@ struct UnreadableStoreTests {
     #expect((one as? Employee)?.name == "A" && (other as? Employee)?.name == "B")
   }
 
-  @Test("A deletion whose cascade could not be read is refused until a rollback")
+  @Test("If the cascade of a deletion cannot be read, saves throw until a rollback")
   func cascade() throws {
     let context = container.newContext()
     context.delete(try company(context))
@@ -93,7 +93,7 @@ struct UnreadableStoreTests {
     try expectWhole(container)
   }
 
-  @Test("Deleting an unreadable object is refused, and the object does not count as absent")
+  @Test("An unreadable object is not marked as deleted, and saves throw until a rollback")
   func deleting() throws {
     let context = container.newContext()
     let object = context.object(with: try worker("A", container.newContext()).objectID)
@@ -103,7 +103,7 @@ struct UnreadableStoreTests {
     try expectReadFailure(context)
   }
 
-  @Test("If an unreadable row was changed by another save, it counts neither as a conflict nor as absent")
+  @Test("If a row that another save changed cannot be read, a save throws the read error, not a conflict")
   func conflict() throws {
     let context = container.newContext()
     let one = try worker("A", context)
@@ -120,7 +120,7 @@ struct UnreadableStoreTests {
     #expect(one.salary == 8)
   }
 
-  @Test("If an object cannot be read in a newer state of the store, it does not count as absent")
+  @Test("If objects cannot be read in a newer state of the store, they do not count as deleted")
   func advancing() throws {
     let context = container.newContext()
     let (one, two) = (try worker("A", context), try worker("B", context))

@@ -1,6 +1,7 @@
-// Each of two contexts makes three edits of one object, in every interleaving and with every
-// policy, with and without a rule for a property. A long run has every order of the edits of a
-// context, other runs have a random order. A model of a few sets defines the result of each merge.
+// Each of two contexts makes three edits of one object, with every policy, with and without a rule
+// for a property. The edits are interleaved in every way, or in some ways in a debug build. A long
+// run has every order of each context's edits; other runs have a random order. A simple model
+// defines the result of each merge.
 
 import Perdure
 import PerdureModel

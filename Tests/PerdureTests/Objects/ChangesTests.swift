@@ -47,7 +47,7 @@ struct ChangesTests {
     #expect(committed["projects"] as? Set<ManagedObject> == [])
   }
 
-  @Test("Committed values equal the stored values, even for every kind of relationship")
+  @Test("Committed values equal the stored values of attributes and of every kind of relationship")
   func committed() throws {
     let context = try Staff.context()
     let (worker, other, company) = (context.worker("W"), context.worker("O"), context.company("C"))

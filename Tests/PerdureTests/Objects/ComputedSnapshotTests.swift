@@ -38,7 +38,7 @@ import Testing
 
 @Suite("Snapshots of computed transient attributes")
 struct ComputedSnapshotTests {
-  @Test("A snapshot has the value of a transient attribute's getter, and the stored value of a stored one")
+  @Test("A snapshot has transient attributes as their getters return them, and stored values of stored ones")
   func snapshots() throws {
     let container = try PersistentContainer(name: "Meetings", classes: [Meeting.self], description: .inMemory)
     try container.loadPersistentStores()

@@ -28,7 +28,7 @@ struct DescriptionTests {
     #expect("\(fault)" == "<Company \(company.objectID.uri) fault>" && fault.isFault)
   }
 
-  @Test("Every kind of value is shown in a readable form")
+  @Test("Data, URLs, decimals, Booleans and dates are shown in a readable form")
   func values() throws {
     let context = try Staff.context()
     let sample = Sample(context: context)
@@ -39,7 +39,7 @@ struct DescriptionTests {
     #expect(text.contains("moment = 2001-01-01"))
   }
 
-  @Test("The description of a context has its size and unsaved changes; that of a container has its path")
+  @Test("A context's description shows its size and unsaved changes; a container's shows its name and size")
   func contexts() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -53,7 +53,7 @@ struct DescriptionTests {
     #expect(three.isInserted && "\(container)" == "<PersistentContainer Staff in memory; 8 entities>")
   }
 
-  @Test("A request's description reads as a sentence")
+  @Test("A request's description shows its entity, predicate, order, window and options")
   func requests() throws {
     var request = FetchRequest<Employee>(
       predicate: try FetchPredicate(format: "salary > 1000"), sortDescriptors: [FetchOrder("name")])

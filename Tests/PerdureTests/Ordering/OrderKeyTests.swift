@@ -9,7 +9,7 @@ import Testing
 struct OrderKeyTests {
   private func key(_ bytes: UInt8...) throws -> OrderKey { try #require(OrderKey(bytes)) }
 
-  @Test("A key has 1 to 24 bytes, does not end with zero, and can be encoded and decoded")
+  @Test("A key has 1 to 24 bytes, does not end with zero, and returns its bytes unchanged")
   func bytes() throws {
     #expect(OrderKey([]) == nil && OrderKey([0]) == nil && OrderKey([1, 0]) == nil)
     #expect(OrderKey([UInt8](repeating: 1, count: 25)) == nil)
@@ -55,7 +55,7 @@ struct OrderKeyTests {
     }
   }
 
-  @Test("The key between two random keys is deterministic, and is nil only if 24 bytes are too few")
+  @Test("The key between two random keys is deterministic, and is nil only if they are equal or long")
   func randomPairs() {
     var random = SeededGenerator.forTest("between keys")
     for _ in 0..<20_000 {
@@ -97,7 +97,7 @@ struct OrderKeyTests {
     #expect(try OrderKey.spread(1, between: key(5), key(5)) == nil)
   }
 
-  @Test("After many insertions at one position, keys stay short although no member gets a new key")
+  @Test("After 100,000 insertions at one position, the new keys have at most 15 bytes")
   func runs() throws {
     var (first, last) = (try key(128), try key(128))
     let (left, right) = (try key(7, 1), try key(7, 2))
@@ -122,7 +122,7 @@ struct OrderKeyTests {
     }
   }
 
-  /// A key that differs in its last bytes.
+  /// A key that differs from `key` only at its end, or not at all.
   private func neighbour(of key: OrderKey, _ random: inout SeededGenerator) -> OrderKey {
     while true {
       var bytes = key.bytes

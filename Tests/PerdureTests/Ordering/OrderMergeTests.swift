@@ -22,7 +22,7 @@ struct OrderMergeTests {
 
 extension OrderMergeTests {
   @Test(
-    "A move that only makes space is dropped for a saved move of the member, also after a child's save",
+    "If another context has saved a move of a member, a move that only makes space is dropped",
     arguments: [false, true])
   func room(isChild: Bool) throws {
     let scene = try listScene()

@@ -269,7 +269,7 @@ private final class UndoRulesRun {
     let silent = before.changedObjects(after).subtracting(reported)
     desk.expect(silent.isEmpty, "changes of \(silent) were not reported")
     if direction == .undo, policy != .overwrite { checkOthersValues(before, after) }
-    // The group owns the values that it has replaced: its reversal restores them.
+    // The reversal of the group restores the values of others that the group has replaced.
     if policy == .overwrite {
       othersValues = othersValues.filter { after.objects[$0.object]?[$0.property] == $0.value }
     }
@@ -288,8 +288,8 @@ private final class UndoRulesRun {
     desk.expect(causes != .none || canConflict, "conflicts without a cause: \(error.undoConflicts)")
   }
 
-  /// Checks that the values that the other context has saved, and that no edit of the context has
-  /// ever set, are still shown.
+  /// Checks that values of the other context are still shown, except values that an edit of the
+  /// context has also set at some time.
   private func checkOthersValues(_ before: UndoRulesContent, _ after: UndoRulesContent) {
     for value in othersValues where !ownValues.contains(value) {
       guard before.objects[value.object]?[value.property] == value.value,

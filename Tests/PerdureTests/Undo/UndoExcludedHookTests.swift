@@ -8,9 +8,9 @@ import Testing
   override func willSave() { if !isDeleted, length != text.count { length = text.count } }
 }
 
-@Suite("Hooks of saves of edits in withoutUndo")
+@Suite("Save hooks after edits in withoutUndo")
 struct UndoExcludedHookTests {
-  @Test("The changes of willSave for edits in withoutUndo make no group, and keep groups to redo")
+  @Test("Changes by willSave after an edit in withoutUndo create no group, and groups to redo stay")
   func hook() throws {
     let container = try PersistentContainer(name: "Memos", classes: [Memo.self], description: .inMemory)
     try container.loadPersistentStores()

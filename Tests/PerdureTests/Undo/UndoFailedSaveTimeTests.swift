@@ -2,7 +2,7 @@ import Foundation
 import Perdure
 import Testing
 
-@Suite("The time of a save that fails, and undo")
+@Suite("Undo and the time of the last save, after a failed save")
 struct UndoFailedSaveTimeTests {
   @Test("After a failed save, the undo of the edits leaves no changes", arguments: [false, true])
   func undone(_ isLink: Bool) throws {

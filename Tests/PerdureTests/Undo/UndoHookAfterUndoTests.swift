@@ -11,9 +11,9 @@ import Testing
   }
 }
 
-@Suite("Undo of changes by hooks of a save after an undo")
+@Suite("Undo of changes that save hooks make after an undo")
 struct UndoHookAfterUndoTests {
-  @Test("Groups before the save can be undone after a new edit, without a conflict")
+  @Test("After an undo, a save with hooks and a new edit, earlier groups can be undone without a conflict")
   func afterUndo() throws {
     let container = try PersistentContainer(
       name: "Phrases", classes: [Phrase.self], description: .inMemory)

@@ -26,7 +26,7 @@ struct UndoHookCancelTests {
     // The hooks' changes belong to the second group, so its undo reverts `memo.length` too.
     try context.undo()
     #expect(memo.length == 0)
-    // `willSave` sets it again. The new group has that change, instead of the group to redo.
+    // `willSave` sets it again. The new group records that change; the group to redo does not.
     try context.save()
     #expect(memo.length == 3)
     context.undoGroup("3") { other.text = "y" }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Undo after a save that only one of two stores has committed")
 struct UndoIncompleteSaveTests {
-  @Test("A hidden save of an object that was saved is no conflict of later groups")
+  @Test("After a partial save, an earlier save by another context causes no conflict for later groups")
   func hidden() throws {
     let model = try ManagedObjectModel(
       ["A", "B"].map { EntityDescription($0, properties: [.string("x")]) },

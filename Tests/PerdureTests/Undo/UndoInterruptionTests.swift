@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Undo groups that are open during rollbacks, saves and merges")
 struct UndoInterruptionTests {
-  @Test("If the groups are removed inside a closure, its group has only the later edits")
+  @Test("If all groups are removed inside a closure, the group of the closure has only the later edits")
   func removal() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -28,7 +28,7 @@ struct UndoInterruptionTests {
     #expect(volume.title == "Three" && !scene.manager.canUndo)
   }
 
-  @Test("If the groups are removed inside an asynchronous closure, its group has only the later edits")
+  @Test("If all groups are removed inside an asynchronous closure, its group has only the later edits")
   @MainActor func removalInTask() async throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -114,7 +114,7 @@ struct UndoInterruptionTests {
     #expect(volume.title == "One" && other.title == "Theirs")
   }
 
-  @Test("An edit after one of the same property in withoutUndo belongs to the group")
+  @Test("An edit of a property belongs to the group even after an edit of the property in withoutUndo")
   func editedAfterExclusion() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -138,7 +138,7 @@ struct UndoInterruptionTests {
     #expect(volume.title == "Three" && !scene.manager.canUndo)
   }
 
-  @Test("Deletions by the rules of a deletion before a closure do not belong to its group")
+  @Test("If an object is deleted before a closure, its cascade does not belong to the closure's group")
   func cascadeBefore() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -153,7 +153,7 @@ struct UndoInterruptionTests {
     #expect(shelf.volumes.map(\.title) == ["a", "b"])
   }
 
-  @Test("The group of a deletion right before an undo has the deletions by its rules")
+  @Test("An undo right after a deletion also restores the objects that the cascade deleted")
   func cascadeBeforeUndo() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -166,7 +166,7 @@ struct UndoInterruptionTests {
     #expect(shelf.volumes.map(\.title) == ["a", "b"] && !context.hasChanges)
   }
 
-  @Test("The undo of a deletion does not restore a link that the group had made before")
+  @Test("The undo of a group that sets a link and deletes the object restores the object without the link")
   func linkedBeforeDeletion() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -201,7 +201,7 @@ struct UndoInterruptionTests {
     #expect(volume.title == "Two")
   }
 
-  @Test("Links that a refresh or a merge removes belong to no group", arguments: [0, 1, 2])
+  @Test("If a refresh or a merge removes links, no group records the removals", arguments: [0, 1, 2])
   func lostLinks(_ kind: Int) throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))

@@ -8,7 +8,7 @@ import Testing
 struct UndoManagerTests {
   private final class Thing {}
 
-  @Test("The name to redo is empty while the event has edits")
+  @Test("redoActionName is empty while the current event has edits")
   func redoName() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -62,7 +62,7 @@ struct UndoManagerTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("The manager of a context that was freed has nothing to undo, even if objects still exist")
+  @Test("After its context was freed, a manager cannot undo or redo, even if objects still exist")
   func freedContext() throws {
     let manager = ContextUndoManager()
     var kept: UndoVolume?
@@ -99,7 +99,7 @@ struct UndoManagerTests {
     var calls = 0
     let observation = old.observe { _ in calls += 1 }
     volume.companion = nil
-    // Discards the change, with the value before it. The open group still has that value.
+    // Discards the change and the value before it. The open group still retains that value.
     context.refresh(volume, mergeChanges: false)
     #expect(thing != nil && old.canUndo)
     let new = ContextUndoManager()
@@ -131,7 +131,7 @@ struct UndoManagerTests {
     #expect(volume.title == "A" && !scene.manager.canUndo)
   }
 
-  @Test("The observer's edits before a closure and the closure's edits of one property are two groups")
+  @Test("If an observer and then a closure edit one property, their edits are in separate groups")
   func editingObserver() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("0"))
@@ -189,7 +189,7 @@ struct UndoManagerTests {
     #expect(try context.existingObject(with: id).value(forKey: "name") as? String == "C")
   }
 
-  @Test("The undo of a deletion while the store cannot be read keeps the object")
+  @Test("If the store cannot be read during the undo of a deletion, a rollback restores the object")
   func unreadableDeletion() throws {
     let (container, failing) = try UnreadableStore.container()
     let context = container.newContext()

@@ -1,12 +1,12 @@
-// A group that spreads the keys of an overcrowded order and moves a member too.
+// One group spreads the order keys of an overcrowded relationship, and moves a member.
 
 import Testing
 
 @testable import Perdure
 
-@Suite("Undo of an overcrowded order in which the program has moved a member too")
+@Suite("Undo of a group that spreads order keys and moves a member")
 struct UndoMovedSpreadTests {
-  @Test("If another context has moved a member that only made space, the undo of a move is refused")
+  @Test("If another context has moved a member whose key was only spread, the undo of the group is refused")
   func moved() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf())

@@ -1,5 +1,5 @@
-// Undo beside references that a deletion keeps: .noAction on the deleted object, or on the object
-// that refers to it.
+// A deletion with the rule .noAction keeps the links of other objects to the deleted object. These
+// tests undo such deletions.
 
 import Perdure
 import Testing
@@ -14,7 +14,7 @@ import Testing
   @Relationship(inverse: "guests", deleteRule: .deny) var winter: Harbour?
 }
 
-@Suite("Undo of the deletion of an object that keeps its references")
+@Suite("Undo of deletions with the rule .noAction")
 struct UndoNoActionTests {
   private let container: PersistentContainer
   private let context: ManagedObjectContext
@@ -37,7 +37,7 @@ struct UndoNoActionTests {
     context.undoManager = manager
   }
 
-  @Test("A reference that the deletion of its owner keeps returns with both objects after a save")
+  @Test("After both ends of a kept link are deleted and saved, undoing both deletions restores the link")
   func keptByOwner() throws {
     try save(home: nil, winter: harbour)
     context.undoGroup("Delete the harbour") { context.delete(harbour) }
@@ -49,7 +49,7 @@ struct UndoNoActionTests {
     #expect(boat.winter === harbour && Array(harbour.guests) == [boat])
   }
 
-  @Test("The undo of a deletion does not restore a reference that an earlier undo has kept as it was")
+  @Test("The undo of a deletion does not restore a link for which an earlier undo kept another saved value")
   func keptByPolicy() throws {
     try save(home: harbour)
     let third = Harbour(context: context)
@@ -71,7 +71,7 @@ struct UndoNoActionTests {
   }
 
   @Test(
-    "An object whose deletion was saved does not return with a reference that was changed since",
+    "The undo of a saved deletion does not restore a link that was changed after the save",
     arguments: [false, true])
   func changedSince(_ isRepeated: Bool) throws {
     try save(home: harbour)
@@ -85,7 +85,7 @@ struct UndoNoActionTests {
     }
   }
 
-  @Test("An object that a child inserts again has no reference that its parent has changed since")
+  @Test("If a child's undo restores an object, links that the parent has changed since are not restored")
   func insertedByChild() throws {
     try save(home: harbour)
     let child = context.newChildContext()

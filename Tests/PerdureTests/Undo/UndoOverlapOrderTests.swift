@@ -1,11 +1,11 @@
-// The group of a task changes a place that another group changes too, before the task ends. The
-// group of the task is undone first, although the other edit may be later.
+// A task's group and another group change the same property or object before the task ends. The
+// task's group is undone first, although the other edit may be later.
 
 import Testing
 
 @testable import Perdure
 
-@Suite("Overlapping groups that change one place by turns")
+@Suite("Overlapping groups that change the same property or object")
 struct UndoOverlapOrderTests {
   private let scene: UndoScene
   private let context: ManagedObjectContext
@@ -60,7 +60,7 @@ struct UndoOverlapOrderTests {
     #expect(scene.manager.undoCount == 2)
   }
 
-  @Test("An edit that no group has, and an edit of another place, cause no conflict")
+  @Test("An edit outside of all groups and an edit of another property cause no conflict")
   func others() throws {
     let volume = try #require(try context.fetch(FetchRequest<UndoVolume>()).first)
     inTask { volume.title = "Two" }

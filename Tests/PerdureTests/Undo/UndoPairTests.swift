@@ -48,7 +48,7 @@ struct UndoPairTests {
     try #require(try other.existingObject(with: object.objectID) as? T)
   }
 
-  @Test("An undo that keeps the current partner of an object leaves both partners a pair")
+  @Test("If an undo keeps the current partner of an object, both refer to each other")
   func keptPartner() throws {
     let all = try spouses(4)
     context.withoutUndo { all[0].partner = all[1] }
@@ -63,7 +63,7 @@ struct UndoPairTests {
     try context.save()
   }
 
-  @Test("An undo of a deletion that keeps the current partner leaves both partners a pair")
+  @Test("If the undo of a deletion keeps a current partner, both partners refer to each other")
   func keptPartnerOfDeleted() throws {
     let all = try spouses(3)
     context.withoutUndo { all[0].partner = all[1] }
@@ -89,7 +89,7 @@ struct UndoPairTests {
   }
 
   @Test(
-    "An object that another context has connected with a returned object is not removed by the redo of its deletion"
+    "If another context has linked an object to a restored object, the redo of the deletion is a conflict"
   )
   func connectedSince() throws {
     let (basket, apple) = context.withoutUndo { (Basket(context: context), Apple(context: context)) }

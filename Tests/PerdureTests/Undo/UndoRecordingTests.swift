@@ -1,5 +1,5 @@
-// The edits that the recorder of an undo manager records: after an exchange of the manager, in
-// groups with saves, and for objects that exist again.
+// The edits that an undo manager records: after an exchange of the manager, in groups with saves,
+// and for deleted objects that exist again.
 
 import Perdure
 import PerdureTestSupport
@@ -8,7 +8,7 @@ import Testing
 @Suite("Recording of edits in undo groups")
 struct UndoRecordingTests {
   @Test(
-    "A second manager records the edits of properties that the first one has recorded",
+    "A second manager records the next edit of a property that the first manager has recorded",
     arguments: [false, true])
   func secondManager(isNew: Bool) throws {
     let scene = try UndoScene()
@@ -70,7 +70,7 @@ struct UndoRecordingTests {
     #expect(same.title == "One" && same.pages == 7)
   }
 
-  @Test("An undo keeps the links that the other object had before a save merged a new object into it")
+  @Test("If a save merges a new object into a stored one, an undo keeps the stored object's links")
   func mergedLink() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

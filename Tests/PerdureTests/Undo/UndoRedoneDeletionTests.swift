@@ -25,7 +25,7 @@ struct UndoRedoneDeletionTests {
     context.undoManager = manager
   }
 
-  /// Inserts a firm with a machine, whose insertion is not in a group.
+  /// Inserts a firm and a machine, and removes the undo group of these insertions.
   private func firm(isSaved: Bool, _ connect: (Machine, Firm) -> Void) throws -> (Firm, Machine) {
     let (firm, machine) = (Firm(context: context), Machine(context: context))
     connect(machine, firm)

@@ -4,7 +4,7 @@ import Testing
 @Suite("Edits of an open undo group that a rollback has reverted")
 struct UndoRevertedEditTests {
   @Test(
-    "Edits that a rollback has reverted do not belong to the group, even if they were read meanwhile",
+    "Edits that a rollback has reverted do not belong to the group, even if the group had read them",
     arguments: [false, true])
   func reverted(_ merges: Bool) throws {
     let scene = try UndoScene()
@@ -32,7 +32,7 @@ struct UndoRevertedEditTests {
     #expect(volume.title == "One" && volume.pages == 7)
   }
 
-  @Test("An edit after the rollback has the content before it, not that of the reverted edit")
+  @Test("The undo of an edit after the rollback restores the value before the edit, not a reverted value")
   func editedAgain() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

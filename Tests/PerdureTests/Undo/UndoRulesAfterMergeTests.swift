@@ -2,7 +2,7 @@ import Testing
 
 @testable import Perdure
 
-@Suite("Delete rules that are applied again after a merge, and undo")
+@Suite("Undo of deletions whose delete rules are applied again after a merge")
 struct UndoRulesAfterMergeTests {
   private func addElsewhere(_ shelf: UndoShelf, _ scene: UndoScene) throws {
     let other = scene.container.newContext()
@@ -27,7 +27,7 @@ struct UndoRulesAfterMergeTests {
     #expect(try scene.container.newContext().count(for: FetchRequest<UndoVolume>()) == 2)
   }
 
-  @Test("Observers learn that a group was removed because delete rules have made it too large")
+  @Test("Observers are called when a group is removed because delete rules have made it too large")
   func tooLarge() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -56,7 +56,7 @@ struct UndoRulesAfterMergeTests {
     #expect(scene.manager.redoActionName == "Rename")
   }
 
-  @Test("A saved deletion that was merged with an added member is one group")
+  @Test("If the save of a deletion also deletes a member that another context added, there is one group")
   func savedByPolicy() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -69,7 +69,7 @@ struct UndoRulesAfterMergeTests {
     #expect(shelf.volumes.map(\.title).sorted() == ["a", "new"])
   }
 
-  @Test("The undo of an insertion that a merge gives a member can be redone with the member")
+  @Test("After another context adds a member to an object whose insertion was undone, a redo restores both")
   func undoneInsertion() throws {
     let scene = try UndoScene()
     let context = scene.context
@@ -85,7 +85,7 @@ struct UndoRulesAfterMergeTests {
     try context.save()
   }
 
-  @Test("A redo deletes the member that a merge has added to the deletion")
+  @Test("The redo of a deletion also deletes a member that another context has added")
   func redoneDeletion() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -124,7 +124,7 @@ struct UndoRulesAfterMergeTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("A rollback removes the changes that a merge has added to the group of a deletion")
+  @Test("A rollback removes the group of a deletion to which a merge has added changes")
   func rolledBack() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -137,7 +137,7 @@ struct UndoRulesAfterMergeTests {
     #expect(shelf.volumes.map(\.title).sorted() == ["a", "new"])
   }
 
-  @Test("Rules of a deletion in withoutUndo that a merge applies again cannot be undone")
+  @Test("If a merge applies the rules of a deletion in withoutUndo again, their changes cannot be undone")
   func excludedDeletion() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))
@@ -150,7 +150,8 @@ struct UndoRulesAfterMergeTests {
     #expect(try scene.container.newContext().count(for: FetchRequest<UndoVolume>()) == 0)
   }
 
-  @Test("A group that is open during the merge has the changes of the rules", arguments: [false, true])
+  @Test(
+    "A group that is open during a merge contains the changes by the delete rules", arguments: [false, true])
   func openGroup(_ isEvent: Bool) throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))

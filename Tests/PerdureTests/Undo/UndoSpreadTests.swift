@@ -60,7 +60,7 @@ struct UndoSpreadTests {
     #expect(saved.volumes.map(\.title) == shelf.volumes.map(\.title) && saved.volumes.count == 170)
   }
 
-  @Test("An undo of a group that moved a member to make space and then at the program's request is refused")
+  @Test("If the program also moved the member in the group, a move by another context makes undo a conflict")
   func movedByProgram() throws {
     let scene = try UndoScene()
     let (context, (shelf, neighbour)) = (scene.context, try crowded(scene))

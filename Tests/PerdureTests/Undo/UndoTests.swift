@@ -148,7 +148,7 @@ struct UndoTests {
     #expect(scene.manager.redoCount == 0)
   }
 
-  @Test("Composite and transient attributes are restored, also objects in them")
+  @Test("Composite and transient attributes are restored, including objects that are values")
   func attributes() throws {
     final class Thing {}
     let scene = try UndoScene()
@@ -279,7 +279,7 @@ struct UndoTests {
     }
   }
 
-  @Test("Edits in withoutUndo belong to no group, without further calls")
+  @Test("Edits in withoutUndo belong to no group, even inside a closure that makes a group")
   func withoutUndo() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -389,7 +389,7 @@ struct UndoTests {
     try context.save()
   }
 
-  @Test("The undo of an insertion removes links to the object that no group has")
+  @Test("The undo of an insertion also removes links to the object that were made in withoutUndo")
   func linksOutsideOfGroups() throws {
     let scene = try UndoScene()
     let context = scene.context

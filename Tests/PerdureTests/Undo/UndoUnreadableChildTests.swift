@@ -1,13 +1,13 @@
-// A child's save into a parent with an undo manager, in which any read of the store fails.
+// A child is saved into a parent with an undo manager, and reads of the store fail.
 
 import Testing
 
 @testable import Perdure
 
-@Suite("Undo groups of a child's save whose contents cannot be read")
+@Suite("Saves of a child into a parent with an undo manager when reads fail")
 struct UndoUnreadableChildTests {
   @Test(
-    "A child's save is complete, or throws, and its parent demands no rollback",
+    "A child's save succeeds completely or throws, and its parent can be saved without a rollback",
     arguments: [UnreadableStore.Part.versions, .rows, .entries])
   func everyRead(_ part: UnreadableStore.Part) throws {
     let (container, failing) = try UnreadableStore.container()

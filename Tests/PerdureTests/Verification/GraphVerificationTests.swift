@@ -6,8 +6,8 @@ import Testing
 
 @testable import Perdure
 
-// Each test violates one invariant by writing through the engine. It expects only the finding of
-// that invariant.
+// The tests G1 to G6 each violate one invariant by writes that the graph never makes. They expect
+// only findings of that invariant.
 
 @Suite("Verification of a graph")
 struct GraphVerificationTests {
@@ -92,7 +92,7 @@ struct GraphVerificationTests {
     #expect(report.isClean && report.rows == 3 && report.links == 1)
   }
 
-  @Test("Verification reports progress up to the total, and the callback can cancel")
+  @Test("Verification reports progress up to the total, and an error of the callback ends it")
   func progress() throws {
     struct Enough: Error {}
     try store.close()
@@ -164,7 +164,7 @@ struct GraphVerificationTests {
     #expect(findings() == [])
   }
 
-  @Test("G6: Verification finds relationships with too many objects, and required relationships without one")
+  @Test("G6: Verification finds relationships with too many objects, and empty required relationships")
   func limits() throws {
     for number in 700..<703 as Range<UInt64> {
       let member = ObjectReference(entity: worker.entityNumber, id: number)
