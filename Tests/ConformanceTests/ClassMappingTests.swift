@@ -66,7 +66,7 @@ struct ClassMappingTests {
     #expect(try context.fetch(FetchRequest<Stone>()).map(\.label) == ["Flint!"])
   }
 
-  @Test("M7 Several entities can have one class, and a fetch names the entity")
+  @Test("M7 Several entities can have one class, and then a fetch must name the entity")
   func oneClassOfMany() throws {
     let model = try ManagedObjectModel(
       ["City", "River"].map { EntityDescription($0, className: "Named", properties: [.string("name")]) })

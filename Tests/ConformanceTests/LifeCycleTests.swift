@@ -77,7 +77,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X6 The stored value, set over a value of awakeFromFetch, does not replace a later save")
+  @Test("X6 Replacing a value of awakeFromFetch by the stored value does not overwrite a later save")
   func storedValueWhileAwaking() throws {
     try Clubhouse.visit { container, context, diary in
       let (member, other) = (context.member("m"), container.newContext())
@@ -189,7 +189,7 @@ struct LifeCycleTests {
     }
   }
 
-  @Test("X8 prepareForDeletion is called before an object is marked as deleted, or during the cascade")
+  @Test("X8 delete calls prepareForDeletion before it marks the object; a cascade calls it for its objects")
   func deletion() throws {
     try Clubhouse.visit { container, context, diary in
       let club = Club(context: context)
@@ -258,7 +258,7 @@ struct LifeCycleTests {
     class Grown: Member {}
     #expect(ManagedObject._lifeCycle == [] && Club._lifeCycle == [])
     #expect(Plain._lifeCycle == .all && Grown._lifeCycle == .all)
-    // The class lists the keys that it validates.
+    // `Member` declares all hooks except `validateValue`.
     let listed = Member._lifeCycle.union([.validateValue])
     #expect(!Member._lifeCycle.contains(.validateValue) && listed.rawValue == (1 << 12) - 1)
     #expect(Listener._lifeCycle == [.willSave] && Silent._lifeCycle == [.willSave])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Hooks of a save")
 struct SaveHooksTests {
-  @Test("X9 A save calls all willSave hooks, all validation, the commit and all didSave hooks")
+  @Test("X9 A save calls all willSave hooks, then all validation, and all didSave hooks after the commit")
   func order() throws {
     try Clubhouse.visit { _, context, diary in
       let (changed, deleted) = (context.member("c"), context.member("d"))
@@ -94,7 +94,7 @@ struct SaveHooksTests {
     }
   }
 
-  @Test("V6 A validation that always changes an object causes the same error")
+  @Test("V6 A validation that always changes its object causes an error that names the object")
   func endlessValidation() throws {
     try Clubhouse.visit { _, context, diary in
       let member = context.member("m")

@@ -43,7 +43,7 @@ struct BatchFaultingTests {
 
   private var names: [String] { (0..<Self.count).map { "c\($0)" }.sorted() }
 
-  @Test("Reading the to-one objects of fetched objects costs one request for each block")
+  @Test("Reading the to-one objects of fetched objects costs at most one request for each block, plus one")
   func toOne() throws {
     let context = try staff().newContext()
     let workers = try workers(context)
@@ -54,7 +54,7 @@ struct BatchFaultingTests {
     #expect(asked.relationshipRequestCount == 0)
   }
 
-  @Test("Reading to-one objects in any order costs the same requests", arguments: [0, 1, 2])
+  @Test("Reading to-one objects in any order costs at most one request for each block, plus one", arguments: [0, 1, 2])
   func toOneLater(order: Int) throws {
     let context = try staff().newContext()
     var workers = try workers(context)
@@ -100,7 +100,7 @@ struct BatchFaultingTests {
     #expect(asked.rowRequestCount <= (3 * Self.count + 63) / 64 + Self.blocks + 1)
   }
 
-  @Test("One-to-one relationships without a column cost one index lookup for each block")
+  @Test("One-to-one relationships without a column cost at most one index lookup for each block, plus one")
   func inverseToOne() throws {
     let container = try staff()
     let writer = container.newContext()

@@ -1,11 +1,12 @@
-// Reads of operations fail: every read with `PERDURE_STEPS`, otherwise a random selection.
+// Reads of operations fail. With `PERDURE_STEPS`, every read fails in one run; otherwise only some
+// random reads.
 
 import PerdurePredicates
 import Testing
 
 @testable import Perdure
 
-@Suite("Operations while any of their reads fails")
+@Suite("Operations whose reads fail")
 struct FailedReadTests {
   private func check(
     _ name: String, mayAsk: Bool = false, prepare: @escaping (SweepScene) throws -> Void,

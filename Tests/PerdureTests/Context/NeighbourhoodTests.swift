@@ -91,7 +91,7 @@ struct NeighbourhoodTests {
     #expect(statistics.rowCount <= 6 * Self.count)
   }
 
-  @Test("A search along objects whose ids are far apart reads no other rows")
+  @Test("A search along objects whose ids are far apart reads at most 16 rows of other objects")
   func distant() throws {
     let container = try container()
     let order = (0..<Self.count).map { $0 * 241 % Self.count }

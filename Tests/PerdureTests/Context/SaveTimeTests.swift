@@ -215,7 +215,7 @@ struct SaveTimeTests {
     #expect(error?.conflicts.flatMap { $0.properties.map(\.property) } == ["text"])
   }
 
-  @Test("If a save would write only its time, no merge policy drops a link or overwrites another change")
+  @Test("No merge policy drops a link or overwrites another change only to write the time of a save")
   func policies() throws {
     for policy in [
       MergePolicy.error, .rollback, .overwrite, .mergeByPropertyStoreTrump, .mergeByPropertyObjectTrump,
@@ -272,7 +272,7 @@ struct SaveTimeTests {
     #expect(page["edited"] is Date)
   }
 
-  @Test("A stored date attribute can become one that saves set, and vice versa; a computed one cannot")
+  @Test("A stored date attribute can become one that saves set, and back again, but not a computed one")
   func adopting() throws {
     let fileSystem = InMemoryFileSystem()
     func open(_ property: PropertyDescription) throws -> PersistentContainer {

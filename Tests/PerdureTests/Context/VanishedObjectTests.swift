@@ -323,7 +323,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "After a deletion is undone, an object that another context deleted counts as deleted and has no links")
+    "After a deletion is discarded, an object that another context deleted counts as deleted, without links")
   func deletionTakenBack() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -340,7 +340,7 @@ struct VanishedObjectTests {
     #expect(try context.count(for: request) == 0)
   }
 
-  @Test("Counting the objects of a relationship reads no object, even after another context deleted one")
+  @Test("Counting a relationship does not read it, even after another context has deleted an object")
   func counting() throws {
     let container = try Staff.container()
     let context = container.newContext()
@@ -378,7 +378,7 @@ struct VanishedObjectTests {
   }
 
   @Test(
-    "Saves refuse changes of a deleted object until they are discarded or the object is deleted"
+    "Saves refuse changes of a deleted object until the changes are discarded or it is deleted here too"
   )
   func attributes() throws {
     for deletes in [false, true] {

@@ -27,7 +27,7 @@ struct DeletedLinkTests {
     return pair
   }
 
-  @Test("`.rollback` shows the saved object if its new target was deleted and its row was written")
+  @Test("`.rollback` drops a link to a deleted object, and shows the values that the other context saved")
   func writtenAndDeleted() throws {
     let (branch, target) = try pair()
     let there = container.newContext()

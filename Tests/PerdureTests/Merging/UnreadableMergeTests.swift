@@ -8,7 +8,7 @@ import Testing
 @Suite("Merging: saves that cannot read the store")
 struct UnreadableMergeTests {
   @Test(
-    "After a passing failure in a merge, the edits are still there and can be saved again",
+    "After a temporary read failure in a merge, the edits are still pending and can be saved",
     arguments: [UnreadableStore.Part.versions, .rows, .entries])
   func passing(_ part: UnreadableStore.Part) throws {
     let (container, failing) = try UnreadableStore.container()

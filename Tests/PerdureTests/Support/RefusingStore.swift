@@ -2,7 +2,8 @@ import Perdure
 import PerdureModel
 import Synchronization
 
-/// A store whose check accepts a change, but whose commit then fails, as on a full disk.
+/// A store whose commits fail on request, as on a full disk, after its check has accepted the
+/// change.
 final class RefusingStore: PersistentStore {
   struct Failure: Error {}
 
@@ -13,7 +14,7 @@ final class RefusingStore: PersistentStore {
 
   var schema: StoreSchema { inner.schema }
   var identifier: String { inner.identifier }
-  /// The number of commits made.
+  /// The number of commits that were passed to the inner store.
   var commits: Int { state.withLock { $0.commits } }
   func view() -> any StoreView { inner.view() }
   func check(_ change: StoreChange) throws { try inner.check(change) }

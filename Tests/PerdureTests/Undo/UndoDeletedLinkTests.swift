@@ -44,7 +44,7 @@ struct UndoDeletedLinkTests {
   }
 
   @Test(
-    "Without another context, the undo of a deletion that a refresh has dropped is no conflict",
+    "If no other context has saved, the undo of a deletion that a refresh has dropped is no conflict",
     arguments: [false, true])
   func refreshed(_ deletesMark: Bool) throws {
     let scene = try UndoScene()

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-@Suite("Undo of deletions that were dropped")
+@Suite("Undo of deletions that a refresh or a merge policy has dropped")
 struct UndoDroppedDeletionTests {
   @Test(
     "The undo of a dropped deletion does not move the object back from where another context has moved it",

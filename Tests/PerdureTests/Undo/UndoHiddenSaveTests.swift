@@ -270,7 +270,7 @@ struct UndoHiddenSaveTests {
     #expect(edited.title == "One" && volume.title == "Parent's")
   }
 
-  @Test("A rollback forgets hidden saves: an earlier edit that was saved can be undone")
+  @Test("After a rollback, a hidden save is no conflict: an earlier edit that was saved can be undone")
   func rolledBack() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -300,7 +300,7 @@ struct UndoHiddenSaveTests {
     #expect(volume.title == "Theirs")
   }
 
-  @Test("The undo of a group that edits again after a discard conflicts with the save that was hidden")
+  @Test("The undo of an event that edits again after a discard conflicts with the save that was hidden")
   func discardedInGroup() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

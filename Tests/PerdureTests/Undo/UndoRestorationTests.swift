@@ -1,4 +1,5 @@
-// The data of removed objects that an undo restores, and the changes that it leaves unsaved.
+// The data that an undo restores when removed objects exist again, and the changes that then stay
+// unsaved.
 
 import Perdure
 import PerdurePredicates
@@ -63,7 +64,7 @@ struct UndoRestorationTests {
   }
 
   @Test(
-    "The delete rule `.noAction` leaves both ends of a one-to-one link, which the undo shows again",
+    "If `.noAction` keeps both ends of a one-to-one link, the undo of the deletion shows the link again",
     arguments: [false, true])
   func leftTwin(_ isSaved: Bool) throws {
     let scene = try LooseScene()
