@@ -58,8 +58,8 @@ struct InitialValueTests {
     properties.compactMap { if case .attribute(let attribute) = $0 { attribute.defaultValue } else { nil } }
   }
 
-  /// Whether a date is within a day of now. A default in the model is not within a day, and neither
-  /// is zero. The range is wide because the clock may change during a test.
+  /// Whether a date is within a day of now, unlike a fixed default or zero. The range is wide
+  /// because the clock may change during a test.
   private func isNow(_ date: Date?) -> Bool { abs(date?.timeIntervalSinceNow ?? .infinity) < 86_400 }
 
   @Test("Current times and UUIDs are generated for each inserted object")

@@ -125,7 +125,7 @@ struct SeveralStoresEdgeTests {
     #expect(objects[1].objectID.storeIdentifier == second.identifier)
   }
 
-  @Test("An object stays in its store if the new store was removed")
+  @Test("An object stays in its store if it is assigned to a removed store")
   func withoutID() throws {
     let container = try Library.container("Books", "Archive")
     let stores = container.persistentStores

@@ -191,7 +191,7 @@ struct PersistentContainerTests {
     #expect(worker.name == "W")
   }
 
-  @Test("A background task of a closed container gets an error")
+  @Test("A background task of a closed container throws an error")
   func taskAfterClosing() async throws {
     let container = try Staff.container()
     try container.close()
@@ -260,8 +260,8 @@ struct PersistentContainerTests {
     @Test("In a debug build, using an object outside of its background context stops the program")
     func strayObject() async {
       await #expect(processExitsWith: .failure) {
-        // Unchecked: otherwise the compiler would refuse this code. A client in an older language
-        // mode could contain it.
+        // Unchecked, because the compiler refuses this code without it. A client in an older
+        // language mode can contain such code.
         struct Smuggler: @unchecked Sendable { let object: Employee }
         let smuggled = try await Staff.container().newBackgroundContext().perform { context in
           Smuggler(object: context.worker("W"))
@@ -290,8 +290,8 @@ struct PersistentContainerTests {
 }
 
 #if DEBUG
-  // Unchecked: otherwise the compiler would refuse this code. A client in an older language mode
-  // could contain it.
+  // Unchecked, because the compiler refuses this code without it. A client in an older language
+  // mode can contain such code.
   private struct SmuggledContext: @unchecked Sendable {
     let context: ManagedObjectContext
 

@@ -79,7 +79,7 @@ struct RelationshipSequenceTests {
   }
 
   @Test(
-    "Undoing a deletion does not restore new objects that were removed with the deleted object",
+    "Discarding a deletion does not restore new objects that were removed with the deleted object",
     arguments: [0, 1])
   func takenBack(stored: Int) throws {
     let scene = try family(.deny, .deny)

@@ -102,7 +102,7 @@ struct RowTests {
     #expect(passed > 0)
   }
 
-  @Test("Each error in the structure of a row has its own code")
+  @Test("Each kind of error in the structure of a row has its own code")
   func faults() {
     let layouts = Self.layouts([RowColumn(property: 1, kind: .string), RowColumn(property: 2, kind: .string)])
     let good: [UInt8] = [7, 0, 0, 0, 3, 3, 1, 0, 0, 0, 2, 0, 0, 0, 0x61, 0x62]

@@ -243,7 +243,7 @@ struct IndexedRangeTests {
     #expect(view.entriesRead == 20 && view.rowsRead == 0)
   }
 
-  @Test("A request without a plan throws the same errors as a planned request")
+  @Test("A request without a plan throws a FetchError for a value of a wrong type or a negative limit")
   func mistakes() throws {
     let context = try Self.context()
     for number in 0..<5 {

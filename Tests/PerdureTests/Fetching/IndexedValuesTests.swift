@@ -1,5 +1,5 @@
-// Compares the results of an index with those of the evaluator before and after a save. The values
-// are at the limits of their types.
+// Compares fetches after a save, which use indexes, with fetches before it, which evaluate each
+// unsaved object. The values are at the limits of their types.
 
 import FoundationEssentials
 import PerdureModel

@@ -61,7 +61,7 @@ struct PlainPredicateTests {
     #expect(try FetchPredicate(format: "salary IN {1, 1.5}").traits == .hasFractions)
   }
 
-  @Test("A predicate with more levels than a fetch accepts unchanged is not plain")
+  @Test("A predicate with 40 nested parts is plain, and one with 60 nested parts is not")
   func depth() throws {
     let part = try FetchPredicate(format: "age == 1")
     let flat = (0..<40).reduce(part) { inner, level in level % 2 == 0 ? .not(inner) : .or([inner, part]) }

@@ -39,7 +39,7 @@ struct PrefetchTests {
     withExtendedLifetime(workers) { #expect(context.registeredObjects.count == 2 * Self.count) }
   }
 
-  @Test("A prefetched path through to-many relationships costs two requests for each relationship")
+  @Test("A prefetched path through to-many relationships costs at most two requests for each relationship")
   func toMany() throws {
     let context = try container().newContext()
     var request = FetchRequest<Company>()
@@ -88,7 +88,7 @@ struct PrefetchTests {
     #expect(context.statistics == fetched)
   }
 
-  @Test("If the entity lacks a prefetching path, the error names the unknown part of the path")
+  @Test("A wrong prefetching path or a negative batch size causes a typed error, and no row is read")
   func mistakes() throws {
     let context = try container().newContext()
     func error(_ path: String, batch: Int = 0) -> FetchError? {

@@ -118,7 +118,7 @@ struct SubentityTests {
     }
   }
 
-  @Test("Objects of another class are an error only if their subentities are included")
+  @Test("A request for an entity by name finds objects of its subentities only if these are included")
   func otherClasses() throws {
     let context = try context()
     for _ in 0..<2 {

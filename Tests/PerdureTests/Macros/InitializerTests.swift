@@ -69,7 +69,7 @@ struct InitializerTests {
     #expect(Array(south.clerks) == [other, clerk] && office.clerks.isEmpty && office.desks.contains(south))
   }
 
-  @Test("Omitted parameters keep the values of awakeFromInsert, but optionals get their declared default")
+  @Test("Omitted values stay as awakeFromInsert sets them, but optionals get their declared default, if any")
   func omitted() throws {
     let context = try context()
     let member = Member(context: context, name: "Ada")

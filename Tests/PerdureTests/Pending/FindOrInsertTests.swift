@@ -75,7 +75,7 @@ struct FindOrInsertTests {
     #expect(!context.hasChanges)
   }
 
-  @Test("The closure is called for a new object only, also if an earlier call has inserted an object")
+  @Test("The closure is called only for an inserted object, not for one that an earlier call has inserted")
   func initialization() throws {
     let context = try context()
     var names: [String?] = []
@@ -179,7 +179,7 @@ struct FindOrInsertTests {
     #expect(part.favourite == nil && part.others.isEmpty)
   }
 
-  @Test("If the closure saves and then throws, the saved object is deleted with its links only")
+  @Test("If the closure saves and then throws, the saved object and its links are deleted, but no others")
   func refusedAfterSave() throws {
     struct Refusal: Error {}
     let context = try context()

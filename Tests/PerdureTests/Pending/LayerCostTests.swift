@@ -125,7 +125,7 @@ struct LayerCostTests {
     try expectLayer(scene.context)
   }
 
-  @Test("A deleted owner, and an owner that exists again, have the links that a new layer has")
+  @Test("After deletions of an owner and its member, and after a rollback, the layer equals a new layer")
   func deletion() throws {
     let scene = try scene()
     let list = scene.new("List")

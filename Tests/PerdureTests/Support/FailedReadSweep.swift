@@ -1,4 +1,4 @@
-// Runs an operation of a context again and again. In each run, another read of the store fails.
+// Runs an operation of a context again and again. In each run, a different read of the store fails.
 
 import Foundation
 import PerdurePredicates
@@ -111,7 +111,7 @@ struct SweepResult: Equatable {
     child = try scene.child.map { try SweepState($0) }
   }
 
-  /// The lines of only one of two results, for the message of a test.
+  /// The lines that only one of two results has, for the message of a test.
   func differences(from other: SweepResult) -> [String] {
     let (mine, theirs) = (lines, other.lines)
     return mine.filter { !theirs.contains($0) }.map { "+ " + $0 }
@@ -123,7 +123,7 @@ struct SweepResult: Equatable {
   }
 }
 
-/// Fails reads of an operation, one in each run.
+/// Fails reads of an operation: in each run one read, or one read and all later ones.
 struct FailedReadSweep {
   let name: String
   /// Prepares a scene. All its reads succeed.

@@ -12,8 +12,8 @@ struct UndoBesideSavesTests {
     try scene.saveElsewhere { body(try undoVolume(id, $0)) }
   }
 
-  /// Makes a volume, and edits and deletes it in one group. Then another context saves its pages,
-  /// and the context advances without a refresh of the volume.
+  /// Makes a volume, and edits and deletes it in one group. Then another context saves new pages of
+  /// the volume, and this context advances without a refresh of the volume.
   private func deletedBeforeAdvance(_ scene: UndoScene) throws -> UndoVolume {
     let (context, volume) = (scene.context, try scene.volume("One"))
     let unrelated = try scene.volume("Other")
@@ -26,7 +26,7 @@ struct UndoBesideSavesTests {
     return volume
   }
 
-  @Test("A refresh without a merge forgets a hidden save, so an earlier saved edit can be undone")
+  @Test("After a refresh without a merge, a hidden save is no conflict for an earlier saved edit")
   func refreshedWithoutMerge() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -44,7 +44,7 @@ struct UndoBesideSavesTests {
     #expect(volume.title == "One")
   }
 
-  @Test("An undo that restores the saved value forgets a hidden save, so earlier edits can be undone")
+  @Test("After an undo has restored the saved value, a hidden save is no conflict for earlier edits")
   func savedValueRestored() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
@@ -61,7 +61,7 @@ struct UndoBesideSavesTests {
     #expect(volume.title == "One")
   }
 
-  @Test("An advance without a merge does not let the undo of a deletion replace a later save")
+  @Test("After an advance without a merge, the undo of a deletion conflicts with a later save")
   func deletedAdvance() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try deletedBeforeAdvance(scene))

@@ -103,7 +103,7 @@ struct UndoConflictTests {
     try context.save()
   }
 
-  @Test("A member moved by another context is a conflict with its id, but a link removed by it is not")
+  @Test("A member that another context moved is a conflict with its id; a link that it removed is none")
   func members() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))
@@ -220,7 +220,7 @@ struct UndoConflictTests {
     #expect(volume.companion === foreign)
   }
 
-  @Test("A group does not retain an instance of another context, and restores null after its release")
+  @Test("A group does not retain an instance of another context, and restores nil after its release")
   func releasedForeignInstance() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -36,7 +36,7 @@ import Testing
 
 @Suite("Events of undo groups in hooks of objects")
 struct UndoHookEventTests {
-  /// A context with a saved note and its log, and the events since.
+  /// A context with a saved note and its log, and the later events of the context.
   private final class Scene {
     let container: PersistentContainer
     let context: ManagedObjectContext
@@ -280,7 +280,7 @@ struct UndoEventTests {
     let observation = context.observe { _ in
       calls += 1
       same.pages += 1
-      // Without the limit, a failure would overflow the stack.
+      // Without the limit, a failure of this test overflows the stack.
       if calls < 10 { #expect(throws: Never.self) { try child.save() } }
     }
     context.undoGroup("Rename") { volume.title = "Two" }
@@ -298,7 +298,7 @@ struct UndoEventTests {
     let editor = context.observe { news in
       guard news.kind == .objectsDidChange else { return }
       calls += 1
-      // Without the limit, a failure would overflow the stack.
+      // Without the limit, a failure of this test overflows the stack.
       if calls < 10 { context.undoGroup("Count") { volume.pages += 1 } }
     }
     let heard = Heard(context)

@@ -14,7 +14,7 @@ import Testing
 
 @Suite("Hooks that remove the undo manager at the end of a group")
 struct UndoManagerInHookTests {
-  @Test("A prepareForDeletion may remove the undo manager when the rules of a group are applied")
+  @Test("prepareForDeletion may remove the undo manager while the delete rules of a group are applied")
   func prepareForDeletion() async {
     await #expect(processExitsWith: .success) {
       let container = try PersistentContainer(

@@ -1,4 +1,4 @@
-// A group in which a child deletes an object and inserts it again, and that edits the object later.
+// In one group, a child deletes an object and inserts it again, and then the parent edits it.
 
 import Perdure
 import Testing
