@@ -250,7 +250,7 @@ struct SeveralStoresTests {
       try Library.container(at(path, "Notes"), Library.memory("Maps"))
     }
     #expect(error?.code == .incompatibleSchema && error?.code.rawValue == 134_020)
-    // The failed loading has closed the first store. Otherwise this call would fail.
+    // The failed loading has closed the first store. Otherwise this call fails.
     try Library.container(at(path, "Notes")).close()
   }
 

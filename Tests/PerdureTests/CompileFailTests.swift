@@ -1,6 +1,6 @@
 // The compiler must refuse each use of an object outside of the isolation of its context. Each case
 // is compiled separately against the modules that this test was built with. Errors of region
-// isolation come from SIL, so type-checking alone would not find them.
+// isolation come from SIL, so type-checking alone does not find them.
 
 import Foundation
 import Testing

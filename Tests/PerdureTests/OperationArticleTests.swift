@@ -16,7 +16,7 @@ private func print(_ items: Any...) {
   printedLines.withLock { $0.append(items.map { "\($0)" }.joined(separator: " ")) }
 }
 
-/// A call with three values would otherwise print to the standard output.
+/// Without this function, a call with three values prints to the standard output.
 private func print(_ first: Any, _ second: Any, _ third: Any) {
   printedLines.withLock { $0.append("\(first) \(second) \(third)") }
 }

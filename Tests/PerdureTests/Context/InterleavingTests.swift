@@ -258,8 +258,8 @@ struct InterleavingTests {
 
   /// - Returns: The plays in which a save was refused.
   private func run(_ plays: [Play], in container: PersistentContainer, retries: Bool) throws -> [Play] {
-    // Scenes are created and checked together, because separate creation and checks would take most
-    // of the time.
+    // Scenes are created and checked together, because separate creation and checks take most of
+    // the time.
     let maker = container.newContext()
     let number = try maker.count(for: FetchRequest<Employee>())
     let scenes = plays.indices.map { Scene(maker, key: "key \(number + $0)") }

@@ -103,7 +103,7 @@ struct IndexChangesTests {
     #expect(try store.store.verify().findings.isEmpty)
     try store.close()
 
-    // The new indexes of the earlier model also contain the rows that were added since.
+    // The rebuilt indexes of the earlier model also contain the rows that were added meanwhile.
     store = try Self.open(Self.model(Self.old), fileSystem)
     #expect(try Self.names(store) == Self.oldNames)
     let size = try Self.fetch(store, "size > 35")

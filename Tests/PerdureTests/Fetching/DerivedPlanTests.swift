@@ -52,7 +52,7 @@ struct DerivedPlanTests {
     #expect(chained.rows == chained.found)
   }
 
-  @Test("A limited fetch sorted by a copied attribute reads only a few rows")
+  @Test("A fetch of three objects that is sorted by a copied attribute reads at most six rows")
   func orders() throws {
     let graph = try graph()
     let (plan, found, rows) = try run(graph, nil, [FetchOrder("companyName", ascending: false)], limit: 3)

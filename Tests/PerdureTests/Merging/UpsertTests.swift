@@ -50,7 +50,7 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("Store trump only fills absent values of the saved object, and no objects are deleted by a cascade")
+  @Test("With store trump, a merge only fills absent values of the saved object, and no cascade deletes objects")
   func storeTrump() throws {
     let container = try Self.catalogue()
     let (here, there) = (container.newContext(), container.newContext())

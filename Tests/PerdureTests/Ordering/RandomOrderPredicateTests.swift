@@ -24,7 +24,7 @@ struct RandomOrderPredicateTests {
       }
       found.add(world.answers)
     }
-    // Conditions that are true for all lists, or for no list, would test little.
+    // Conditions that are true for all lists, or for no list, test little.
     #expect(found.holding > 100 && found.failing > 100)
   }
 }

@@ -222,7 +222,7 @@ struct FindOrInsertTests {
       object.name = "c\(number)"
     }
     // Each call updates the layer only for the object edited since the last call. A rebuild of the
-    // layer would update it for all objects.
+    // layer updates it for all objects.
     let updateCount = try #require(context.core.reading.layerFollower.contextLayer).builder.updateCount
     #expect(updateCount > count / 2 && updateCount <= count)
     try context.save()

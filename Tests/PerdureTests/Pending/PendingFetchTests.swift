@@ -50,7 +50,7 @@ struct PendingFetchTests {
     }
   }
 
-  @Test("The layer is updated once for each edit, whatever the number of later fetches")
+  @Test("Repeated fetches do not update the layer, and neither does an edit that is set back")
   func updates() throws {
     let context = try Staff.context(.engine)
     let ada = context.worker("Ada")
@@ -140,7 +140,7 @@ struct PendingFetchTests {
           && builder.updateCount == updateCount)
     }
     try expectLayer(here)
-    // The mentor of a pending object.
+    // Another context changes the mentor of a pending object.
     try #require(there.existingObject(with: ada.objectID) as? Employee).name = "Ida"
     try there.save()
     #expect(try here.count(for: request) == 3)

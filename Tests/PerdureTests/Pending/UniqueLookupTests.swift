@@ -108,7 +108,7 @@ struct UniqueLookupTests {
     #expect(context.statistics.since(before) == expected)
   }
 
-  @Test("An attribute that is not unique is refused by name, each time")
+  @Test("A lookup by an attribute that is not unique throws an error that names it, each time")
   func notUnique() throws {
     let context = try Staff.context()
     for _ in 0..<2 {
@@ -119,7 +119,7 @@ struct UniqueLookupTests {
     }
   }
 
-  @Test("A class that the container lacks is refused as a fetch refuses it")
+  @Test("A lookup of a class that the container lacks throws the same error as a fetch")
   func foreignClass() throws {
     let context = try Staff.context()
     let request = FetchRequest<KeyedCustomer>()
@@ -130,7 +130,7 @@ struct UniqueLookupTests {
     #expect(error?.code == expected?.code && error?.entity == expected?.entity)
   }
 
-  @Test("After the container is closed, a lookup reports it as a fetch does")
+  @Test("After the container is closed, a lookup throws the same error as a fetch")
   func closed() throws {
     let container = try Staff.container(.engine)
     let context = container.newContext()

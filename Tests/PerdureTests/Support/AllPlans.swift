@@ -20,8 +20,8 @@ struct AllPlans {
     let fetch = try PreparedFetch(query, graph.schema)
     let planner = FetchPlanner(fetch, FetchStatistics(view))
     let candidates = planner.candidates()
-    // A candidate that leads the order is tested with two plans: as the planner would use it, and
-    // as an index alone.
+    // A candidate that leads the order is tested with two plans: as the planner uses it, and as an
+    // index alone.
     let plans = candidates.flatMap { candidate in
       candidate.leadsOrder
         ? [planner.plan(candidate, insteadOf: candidates[0]), planner.plan(candidate)]

@@ -421,8 +421,7 @@ struct UndoHookTests {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
     context.undoGroup("Text") { object.text = "a" }
-    // Without this save, the context would have no changes after the undo, and no hook would be
-    // called.
+    // Without this save, the context has no changes after the undo, and no hook is called.
     try context.save()
     try context.undo()
     object.beforeSave = { if $0.text != "a" { $0.text = "a" } }
@@ -523,7 +522,7 @@ struct UndoHookTests {
     try context.save()
   }
 
-  @Test("Edits of didSave are another group, and the saved group stays below it")
+  @Test("Edits by didSave are a separate group, which is undone before the saved group")
   func didSave() throws {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())
@@ -554,7 +553,7 @@ struct UndoHookTests {
     try context.save()
   }
 
-  @Test("Changes by willSave to a deleted object are not a conflict of the group that has them")
+  @Test("Changes by willSave to a deleted object cause no conflict when the deletion is undone")
   func deletedInSave() throws {
     let scene = try AttackScene()
     let (context, object, other) = (scene.context, try scene.hooked(), try scene.hooked())
@@ -573,7 +572,7 @@ struct UndoHookTests {
     try context.save()
   }
 
-  @Test("A closure of undoGroup in a hook, while an undo is saved, keeps a group to undo or redo")
+  @Test("If a hook calls undoGroup while an undo is saved, a group to undo or redo remains")
   func groupInHook() throws {
     let scene = try AttackScene()
     let (context, manager, object) = (scene.context, scene.manager, try scene.hooked())

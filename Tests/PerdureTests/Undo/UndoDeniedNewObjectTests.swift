@@ -10,7 +10,7 @@ import Testing
   @Relationship(inverse: "lorries") var depot: Depot?
 }
 
-@Suite("Events of the undo of a denied deletion of a new object")
+@Suite("Events of the undo of a deletion that a rule denies")
 struct UndoDeniedNewObjectTests {
   @Test(
     "After the undo, events report the object as inserted, updated or refreshed",

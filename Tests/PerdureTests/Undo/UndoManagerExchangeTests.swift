@@ -31,7 +31,7 @@ struct UndoManagerExchangeTests {
     #expect(context.undoManager?.undoCount == (exchange == 2 ? 1 : nil))
   }
 
-  @Test("A manager has no groups of a freed context when it is set on another one")
+  @Test("A manager loses the groups of its freed context when it is set on another context")
   func reattached() throws {
     let manager = ContextUndoManager()
     func scene(_ isLinked: Bool) throws -> (UndoScene, UndoMark, UndoVolume) {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Undo in a context that shows an older state")
 struct UndoOlderStateTests {
-  @Test("An undo in a state before the last save throws and keeps the group")
+  @Test("If a context is pinned to a state before its last save, an undo throws and keeps the group")
   func pinned() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
