@@ -139,7 +139,7 @@ struct AbsentValueTests {
     let context = container.newContext()
     let house = try house(context)
     let keys = ["style", "crest", "plan.style", "plan.crest"]
-    // setCheckedValue would refuse these bytes, because the type cannot decode them.
+    // Not by setCheckedValue, which refuses these bytes because the type cannot decode them.
     for key in keys { house.setValue(Data([1]), forKey: key) }
     try context.save()
     let other = container.newContext()

@@ -14,7 +14,7 @@ private final class Tool {}
   @Attribute(.transient) var held: Tool?
 }
 
-/// Behaviours T1 and X2 of Core Data (README.md): transient attributes among the changed values.
+/// Behaviours T1, T3 and T4 of Core Data (README.md): changes of transient attributes.
 @Suite("Changes of transient attributes")
 struct ChangedTransientTests {
   private func desk() throws -> (ManagedObjectContext, Desk) {

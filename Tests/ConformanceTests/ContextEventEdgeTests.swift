@@ -2,8 +2,8 @@ import Perdure
 import PerdureTestSupport
 import Testing
 
-// Behaviours X10, X11 and X16 of Core Data (README.md): the events of a context that had no
-// observer for a while, was partly refreshed, or was pinned.
+// Behaviours C1, X10, X11 and X16 of Core Data (README.md): `detectConflicts(for:)`, and the events
+// of a context that had no observer for a while, was partly refreshed, or was pinned.
 
 @Entity private final class Letter: ManagedObject {
   var text: String?
@@ -114,7 +114,7 @@ struct ContextEventEdgeTests {
     var observation: ContextObservation?
   }
 
-  @Test("X11 Observers that retain each other are released with the context")
+  @Test("X11 If each observer retains the next one, all are released with the context")
   func owners() throws {
     weak var last: Owner?
     do {
@@ -144,7 +144,7 @@ struct ContextEventEdgeTests {
     withExtendedLifetime(letter) {}
   }
 
-  @Test("X16 A background context merges saves that were made while it was pinned, and later saves")
+  @Test("X16 A background context that is no longer pinned merges earlier and later saves")
   func unpinned() async throws {
     let letter = try stored()
     let id = letter.objectID
@@ -180,7 +180,7 @@ struct ContextEventEdgeTests {
     try other.save()
   }
 
-  @Test("X16 Waiting saves are reported together, without objects that were inserted and deleted")
+  @Test("X16 A merge of several saves is reported once, without objects that they inserted and deleted")
   func folded() throws {
     let letter = try stored()
     let other = container.newContext()

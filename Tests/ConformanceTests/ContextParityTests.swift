@@ -1,7 +1,8 @@
 import Perdure
 import Testing
 
-// Behaviours X1, X3, X4 and X12 of Core Data (README.md): contexts.
+// Behaviours X1, X3, X4, X12, Q5 and Q6 of Core Data (README.md): contexts, prefetching and fetch
+// batches.
 
 @Entity private final class Shelf: ManagedObject {
   var label: String?

@@ -1,7 +1,7 @@
 import Perdure
 import Testing
 
-// The deletion state of an object, and the rules that deny a deletion: behaviours X2 and V5 of Core
+// The deletion state of an object, and the rules that deny a deletion: behaviours R2 and X2 of Core
 // Data (README.md).
 
 @Entity private final class Landlord: ManagedObject {

@@ -150,7 +150,8 @@ struct DerivedAttributeTests {
     try check()
   }
 
-  @Test("D4 A derived attribute that may have no value is optional; saves do not validate derived values")
+  @Test(
+    "D4 A derived attribute that may have no value must be optional; saves do not validate derived values")
   func optional() throws {
     let context = try sandbox().container.newContext()
     _ = Hand(context: context)
@@ -245,7 +246,7 @@ struct DerivedAttributeTests {
     }
   }
 
-  @Test("A property reads as the nearest value of its type, and predicates use the exact sum")
+  @Test("A sum out of range reads as the nearest value of its type, and predicates use the exact sum")
   func tooLarge() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)
@@ -281,7 +282,7 @@ struct DerivedAttributeTests {
   }
 
   @Test(
-    "A sum out of range reads as the greatest decimal, and predicates use the exact sum")
+    "A decimal sum out of range reads as the greatest decimal, and predicates find it")
   func decimalOutOfRange() throws {
     let context = try sandbox().container.newContext()
     let firm = Firm(context: context)

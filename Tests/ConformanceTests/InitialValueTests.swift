@@ -43,8 +43,8 @@ private struct Secret: CodableAttributeValue {
   @Attribute(.composite) var sign: Sign? = Sign(secret: Secret())
 }
 
-/// Behaviour A7 of Core Data (README.md): defaults that are equal for all objects, and defaults
-/// that are generated for each object.
+/// Behaviours A7 and X2 of Core Data (README.md): defaults that are equal for all objects, and
+/// defaults that are generated for each object.
 @Suite("Initial values of attributes")
 struct InitialValueTests {
   private func visits(_ count: Int) throws -> (context: ManagedObjectContext, visits: [Visit]) {

@@ -111,7 +111,7 @@ private final class Owner<Object: ManagedObject>: @unchecked Sendable {
 
 @Suite("Inlined reads")
 struct InlinedReadingTests {
-  /// The sum over a loop, which the compiler may optimize as a whole.
+  /// Returns the sum of the values. The compiler may optimize the loop as a whole.
   @inline(never)
   private func sum(_ gauges: [Gauge]) -> Int64 {
     var sum: Int64 = 0
@@ -238,7 +238,7 @@ struct InlinedReadingTests {
     #expect(sum == 15 && held.isEmpty)
   }
 
-  @Test("A cached to-one object may lose its last other reference before it is read")
+  @Test("A cached to-one object can be read after another strong reference to it is released")
   func releasedTarget() throws {
     let (_, _, gauges) = try scene()
     let owner = Owner(gauges[0].panel)

@@ -11,7 +11,7 @@ struct LaterModelTests {
     return container
   }
 
-  @Test("A later model with an added abstract superentity of an entity is refused, and the rows stay")
+  @Test("A later model that adds an abstract superentity to an entity is refused, and the rows stay")
   func abstractAbove() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("later.perdure")

@@ -10,7 +10,7 @@ struct LaterSaveTests {
     container = try Sandbox(Customer.self, Bill.self, Region.self, Town.self, Mayor.self).container
   }
 
-  /// The ids of customers that a background context saves.
+  /// Saves customers in a background context, and returns their ids.
   private func saved(_ keys: [String]) async throws -> [ManagedObjectID] {
     try await container.performBackgroundTask { context in
       let customers = keys.map { key in
@@ -56,7 +56,7 @@ struct LaterSaveTests {
     #expect(try container.newContext().fetch(Bill.fetchRequest()).first?.customer?.key == "a")
   }
 
-  @Test("An instance that is requested before the save, and again after the save, can be read")
+  @Test("An instance that was requested before the save is returned again after it, and can be read")
   func requestedBefore() throws {
     let (writer, context) = (container.newContext(), container.newContext())
     context.automaticallyMergesChangesFromParent = true
@@ -68,7 +68,7 @@ struct LaterSaveTests {
     #expect(early.key == "a" && !early.isDeleted)
   }
 
-  @Test("A context that does not merge automatically keeps its state")
+  @Test("A context that does not merge automatically finds the object only after a refresh")
   func notMerging() async throws {
     let context = container.newContext()
     let ids = try await saved(["a"])

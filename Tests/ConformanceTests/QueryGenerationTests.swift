@@ -1,8 +1,8 @@
 import Perdure
 import Testing
 
-// Behaviours X16 and X17 of Core Data (README.md): contexts that are pinned to a state, and
-// contexts that merge saves of other contexts.
+// Behaviours C1, X16 and X17 of Core Data (README.md): contexts that are pinned to a state,
+// contexts that merge saves of other contexts, and `detectConflicts(for:)`.
 
 @Entity private final class Account: ManagedObject {
   var owner: String?

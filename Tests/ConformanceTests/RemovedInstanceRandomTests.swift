@@ -148,11 +148,11 @@ struct RemovedInstanceRandomTests {
     let context = holder.context
 
     // The list of refused changes is exact, because setting a property detects every save that a
-    // fetch would merge.
+    // fetch can merge.
     let (refused, mayHaveRefused) = (holder.refused, holder.mayHaveRefused)
     (holder.refused, holder.mayHaveRefused) = ([], false)
     context.processPendingChanges()
-    // A save that writes nothing leaves the context at its state.
+    // A save that writes nothing does not advance the context.
     let isWriting =
       !context.insertedObjects.isEmpty
       || context.updatedObjects.contains { $0.hasPersistentChangedValues }
@@ -205,8 +205,8 @@ struct RemovedInstanceRandomTests {
     }
   }
 
-  /// Whether an error is a conflict that no policy resolves: a conflict of two objects with rows,
-  /// or of a link to a removed object.
+  /// Whether an error is a conflict that no policy resolves: a conflict of two saved objects, or of
+  /// a link to a removed object.
   private static func isConflict(_ error: PerdureError) -> Bool {
     error.code == .constraintConflict || error.code == .mergeConflict
   }

@@ -87,7 +87,8 @@ struct RemovedTransientTests {
     #expect(refusedOnce(context) == ["133000 front", "133000 others"])
   }
 
-  @Test("A merge reports unsaved transient values of a removed object at the next save", arguments: 0..<3)
+  @Test(
+    "After a merge removes an object, the next save reports its unsaved transient values", arguments: 0..<3)
   func discarded(way: Int) throws {
     let context = container.newContext()
     let cards = try cards(2, context)

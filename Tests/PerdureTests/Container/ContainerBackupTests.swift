@@ -45,7 +45,7 @@ struct ContainerBackupTests {
     try container.close()
   }
 
-  @Test("A backup that its progress handler cancels throws CancellationError, and leaves no backup")
+  @Test("A backup cancelled by its task or progress handler throws CancellationError, and leaves no backup")
   func cancelled() async throws {
     let directory = try TemporaryDirectory()
     let container = try opened(.init(path: directory.file("notes"), durability: .processCrash))

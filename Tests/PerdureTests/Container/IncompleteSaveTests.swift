@@ -205,7 +205,7 @@ struct IncompleteSaveTests {
   }
 
   @Test(
-    "A save that ends between two stores is complete in the first store only")
+    "After a partial save, a container that is opened later finds the changes in the first store only")
   func reopened() throws {
     let directory = try TemporaryDirectory()
     func open() throws -> (container: PersistentContainer, stores: [RefusingStore]) {

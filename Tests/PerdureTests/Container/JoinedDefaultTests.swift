@@ -6,7 +6,7 @@ import Testing
 
 /// An entity in two stores. An attribute was added to each store, each time with a different
 /// default.
-@Suite("Objects of several stores that are older than an attribute")
+@Suite("Objects that are older than an attribute, in several stores")
 struct JoinedDefaultTests {
   private let directory: TemporaryDirectory
 

@@ -36,7 +36,7 @@ struct RandomVersionsTests {
     .int16, .int32, .int64, .double, .float, .decimal, .string, .boolean, .date, .uuid, .binary, .uri,
   ]
 
-  @Test("Every query shows the first default under all later models", arguments: 0..<12)
+  @Test("Under all later models, every query shows the first default of each property", arguments: 0..<12)
   func agree(_ round: Int) throws {
     let seed = SeededGenerator.seedFromEnvironment() &+ UInt64(round)
     var run = try Run(SeededGenerator(seed: seed))

@@ -39,7 +39,8 @@ struct ReplacementTests {
     try Store.replace("/target", with: "/source", options: options(disk))
   }
 
-  /// A disk with both stores, and the journal of a replacement.
+  /// Returns the journal of a disk on which a store was replaced, and the number of operations
+  /// before the replacement.
   private func replaced() throws -> (journal: CrashJournal, begin: Int) {
     let disk = SimulatedFileSystem()
     try fill("/target", "old", disk)
@@ -86,7 +87,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("A target that still has the mark of its own copy is replaced, also after a power cut at any call")
+  @Test("A target with a leftover copy mark has the old or the new content after a power cut at any call")
   func markedTarget() throws {
     let disk = SimulatedFileSystem()
     try fill("/target", "old", disk)
@@ -105,7 +106,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("A second power cut also leaves the old or the new content")
+  @Test("After a second power cut, the target also has the old or the new content")
   func twice() throws {
     let (journal, begin) = try replaced()
     let (explorer, second) = (explorer(2), explorer(2))
@@ -130,7 +131,7 @@ struct ReplacementTests {
     #expect(states > 200)
   }
 
-  @Test("A reader can open an interrupted replacement only after an opening for writing")
+  @Test("If a reader cannot open an interrupted replacement, it can after a writer has opened the store")
   func reader() throws {
     let (journal, begin) = try replaced()
     let explorer = explorer(4)

@@ -54,7 +54,9 @@ struct BatchFaultingTests {
     #expect(asked.relationshipRequestCount == 0)
   }
 
-  @Test("Reading to-one objects in any order costs at most one request for each block, plus one", arguments: [0, 1, 2])
+  @Test(
+    "Reading to-one objects in any order costs at most one request for each block, plus one",
+    arguments: [0, 1, 2])
   func toOneLater(order: Int) throws {
     let context = try staff().newContext()
     var workers = try workers(context)

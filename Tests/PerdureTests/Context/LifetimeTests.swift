@@ -143,7 +143,7 @@ struct LifetimeTests {
     init(_ worker: Employee) { self.worker = worker }
   }
 
-  @Test("Reading an attribute fires a fault, and identity, entity and state do not")
+  @Test("A fault fires when an attribute is read, and not when its id, entity or state is read")
   func faults() throws {
     let container = try Staff.container()
     let setup = container.newContext()
@@ -241,7 +241,7 @@ struct LifetimeTests {
     #expect(again !== worker && again.name == "W")
   }
 
-  @Test("An id that was written and parsed finds its object")
+  @Test("A parsed id finds its object, and malformed and unknown ids are refused")
   func identity() throws {
     let container = try Staff.container()
     let context = container.newContext()

@@ -25,7 +25,7 @@ struct SaveTests {
     #expect(changed.salary == 2)
   }
 
-  @Test("An id is assigned at insertion, and shows whether the object has a row")
+  @Test("An id is assigned at insertion, stays the same, and is temporary until the save")
   func identity() throws {
     let context = try Staff.context()
     let worker = context.worker("W")
@@ -77,7 +77,7 @@ struct SaveTests {
     #expect(copy.name == "W")
   }
 
-  @Test("A save refuses a to-many relationship outside of its limits")
+  @Test("A save refuses a to-many relationship with more objects than its maximum")
   func counts() throws {
     let context = try Staff.context()
     let project = Project(context: context)
@@ -201,7 +201,7 @@ struct SaveTests {
     #expect(try container.newContext().same(worker).company == nil)
   }
 
-  /// A store of teams with players.
+  /// Returns a container with entities for teams and their players.
   private static func teams(minCount: Int, optional: Bool = false) throws -> PersistentContainer {
     let model = try ManagedObjectModel([
       EntityDescription(
@@ -237,7 +237,7 @@ struct SaveTests {
     }
   }
 
-  @Test("An addition below the minimum conflicts with a removal that could empty the relationship")
+  @Test("If another context empties a relationship, additions conflict unless they reach the minimum")
   func additionsBesideEmptying() throws {
     for (added, isRefused) in [(1, true), (2, false)] {
       let container = try Self.teams(minCount: 2, optional: true)

@@ -26,7 +26,7 @@ struct StoreSchemaTests {
     }
   }
 
-  @Test("The description of an index has its kind, its owner, and its direction")
+  @Test("The title of an index has its kind and its properties, and shows whether it is descending")
   func titles() throws {
     let schema = try TestModel.schema(indexed: true, derives: false)
     func title(_ name: String) throws -> String { schema.title(of: try #require(schema.index(named: name))) }
@@ -101,7 +101,7 @@ struct StoreSchemaTests {
     #expect(badge.current.columns.map(\.kind) == [.int32])
   }
 
-  @Test("After an addition, older layouts are readable, and the new property has its default")
+  @Test("After a property is added, rows of the older layout are readable, and the property has its default")
   func addition() throws {
     let before = try ManagedObjectModel([EntityDescription("A", properties: [.string("name")])])
     let after = try ManagedObjectModel([

@@ -75,7 +75,7 @@ struct FetchErrorTests {
     #expect(error.suggestions == ["founded"])
   }
 
-  @Test("A path cannot continue after an attribute")
+  @Test("A path cannot continue after an attribute, except with the length of a text")
   func behindAttribute() throws {
     #expect(try error("age.x == 1")?.code == .notARelationship)
     #expect(try error("name.length == 1") == nil)
@@ -166,7 +166,7 @@ struct FetchErrorTests {
   }
 
   @Test(
-    "A request for a class of other objects or without an entity name is refused")
+    "A request is refused if its class does not fit its entity, or if it has no entity")
   func otherClass() throws {
     let context = try Staff.context()
     _ = context.worker("W")

@@ -201,7 +201,7 @@ struct NumberRuleTests {
     }
   }
 
-  @Test("A Float property equals its value as a Double, and not the Decimal with its printed digits")
+  @Test("A Float property equals a Double property of its value, but no Decimal of its printed digits")
   func widening() throws {
     let context = try context()
     let figure = Figure(context: context)

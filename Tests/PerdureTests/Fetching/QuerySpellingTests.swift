@@ -47,7 +47,7 @@ struct QuerySpellingTests {
     try same("rank >= 1 AND rank < 3") { (1..<3).contains($0.rank) }
   }
 
-  @Test("Arithmetic in Swift equals the functions of format strings")
+  @Test("Swift operators for arithmetic and bits give the same predicates as format strings")
   func arithmetic() throws {
     try same("rank + 1 > 3") { $0.rank + 1 > 3 }
     try same("1 - rank * bonus < rank") { 1 - $0.rank * $0.bonus < $0.rank }
@@ -75,7 +75,7 @@ struct QuerySpellingTests {
     }
   }
 
-  @Test("Texts and to-many relationships have the methods of String and Sequence")
+  @Test("Methods of String and Sequence on properties give the same predicates as format strings")
   func methods() throws {
     try same("lowercase:(name) == 'a' OR uppercase:(name) == 'A'") {
       $0.name.lowercased() == "a" || $0.name.uppercased() == "A"

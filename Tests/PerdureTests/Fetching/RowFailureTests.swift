@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Predicates that fail for a row")
 struct RowFailureTests {
-  @Test("A request with a wrong type is refused when it is made, not when a row is evaluated")
+  @Test("A predicate with a wrong type is refused when the request is prepared, not when a row is evaluated")
   func randomExpressions() throws {
     var random = SeededGenerator.forTest("types of expressions")
     var acceptedCount = 0
@@ -190,7 +190,7 @@ struct ExpressionTypeTests {
       try error(other.withSubstitutionVariables(["FETCH_SOURCE": "x"]))?.code == .notARelationship)
   }
 
-  @Test("Bits, casts and positions that a row does not have are null, and the fetch continues")
+  @Test("A bit operation, cast or position without a result in a row is null, and the fetch continues")
   func missingValues() throws {
     let context = try Staff.context()
     let numbers: [(String, Int64)] = [("1.5", .max), ("7", 1), ("x", .min), ("1e400", 3), ("-2.0", 1 << 61)]

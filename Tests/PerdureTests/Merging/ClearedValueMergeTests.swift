@@ -4,7 +4,7 @@ import Testing
 @Suite("Saves of edits that set a value back to that of an older row")
 struct ClearedValueMergeTests {
   @Test(
-    "A save keeps an edit of a value that the context has shown, also if it equals the older row",
+    "A save keeps an edit of a shown value, even if the new value equals that of the older row",
     arguments: [false, true])
   func cleared(_ mergesAll: Bool) throws {
     let scene = try UndoScene()

@@ -2,7 +2,8 @@ import Perdure
 import PerdureModel
 import Testing
 
-/// One cell of the table about orders: two contexts with the same list of six items.
+/// One cell of the merge table for an ordered relationship: two contexts with the same list of six
+/// items.
 struct OrderedConflict {
   let container: PersistentContainer
   let here: ManagedObjectContext
@@ -109,7 +110,7 @@ struct OrderedConflict {
 
 @Suite("Merging of orders")
 struct OrderedConflictTests {
-  @Test("A merge that fails keeps the order, and can be repeated")
+  @Test("A failed merge keeps the context's order, and after a correction the save succeeds")
   func putBack() throws {
     let scene = try OrderedConflict(.mergeByPropertyObjectTrump, itemsMax: 7)
     scene.insert(at: 3, scene.here)

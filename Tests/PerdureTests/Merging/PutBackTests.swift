@@ -126,7 +126,7 @@ struct PutBackTests {
     #expect(mine.isKnownToBeSaved && mine.name == "here" && mine.zoom == 7)
   }
 
-  @Test("The beginning of a save is reported once, for any number of merges")
+  @Test("The beginning and the end of a save are each reported once, for any number of merges")
   func told() throws {
     let theirs = ware(there, "x")
     try there.save()
@@ -168,7 +168,7 @@ struct PutBackTests {
     #expect(try container.newContext().count(for: FetchRequest<Ware>()) == 1)
   }
 
-  @Test("A dropped deletion also restores all objects of its cascade, for a chain of any length")
+  @Test("If a merge drops a deletion, all objects of its cascade return, even in a chain of 10,000 objects")
   func longChain() throws {
     let container = try Staff.container()
     let (here, there) = (container.newContext(), container.newContext())

@@ -50,7 +50,8 @@ struct UpsertTests {
     try expectWhole(container)
   }
 
-  @Test("With store trump, a merge only fills absent values of the saved object, and no cascade deletes objects")
+  @Test(
+    "With store trump, a merge only fills absent values of the saved object, and no cascade deletes objects")
   func storeTrump() throws {
     let container = try Self.catalogue()
     let (here, there) = (container.newContext(), container.newContext())

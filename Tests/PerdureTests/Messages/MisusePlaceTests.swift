@@ -99,7 +99,7 @@ private enum Mistake: String, CaseIterable {
       #expect(said(result).contains("existingObject(with:) throws instead"))
     }
 
-    @Test("Crash reports do not name the function that stops the program")
+    @Test("The message about an unknown key does not name Misuse.swift, which stops the program")
     func neverMisuse() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         _ = try Staff.context().worker("w").value(forKey: "salery")

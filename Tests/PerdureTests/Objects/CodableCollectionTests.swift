@@ -89,7 +89,7 @@ struct CodableCollectionTests {
     #expect(again.moves == nil && again.bag == nil)
   }
 
-  @Test("A property without a value reads as an empty collection, and a save requires a value")
+  @Test("A required collection without a value reads as empty, and a save refuses it")
   func required() throws {
     let context = try container().newContext()
     let player = Player(context: context)
@@ -216,7 +216,7 @@ struct CodableCollectionTests {
     #expect(throws: PerdureError.self) { try context.save() }
   }
 
-  @Test("Queries can check whether a collection has a value, and compare whole collections")
+  @Test("Queries can compare whole collections with a value or with nil, but not sort by them")
   func queries() throws {
     let context = try container().newContext()
     for (name, tags, ranks) in [("a", ["x"], [1: [true]]), ("b", [], nil), ("c", ["x", "y"], [:])] {

@@ -22,7 +22,7 @@ struct MergeBesideChangesTests {
     #expect(counts.quick > 20 && counts.quickWithRemovals > 5 && counts.full > 20, "\(counts)")
   }
 
-  @Test("A merge of a removal keeps the layer only if no unsaved change leads to a removed object")
+  @Test("A merge of a removal keeps the layer only if no unsaved change can refer to the removed object")
   func removals() throws {
     let container = try Staff.container(.engine)
     let (here, there) = (container.newContext(), container.newContext())

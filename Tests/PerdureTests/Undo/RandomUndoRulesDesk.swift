@@ -65,8 +65,8 @@ struct UndoRulesContent: Equatable {
     UndoRulesContent(objects: objects.mapValues { $0.filter { $0.key != "mood" } })
   }
 
-  /// The content without references to removed objects. `.noAction` leaves them, and a context
-  /// shows them until it has unsaved changes of the parcel.
+  /// The content without the references of parcels to removed crates. `.noAction` leaves such
+  /// references, and a context shows them until it has unsaved changes of the parcel.
   var withoutRemovedCrates: UndoRulesContent {
     UndoRulesContent(
       objects: objects.mapValues { values in
@@ -138,8 +138,8 @@ final class UndoRulesDesk {
 // MARK: - Content
 
 extension UndoRulesDesk {
-  /// The content of a context. Compares it with the derived values, the inverse relationships and
-  /// fetches by predicate.
+  /// Returns the content of a context. Also checks that derived values, inverse relationships and
+  /// fetches by predicate agree with it.
   func content(_ context: ManagedObjectContext) -> UndoRulesContent {
     var content = UndoRulesContent()
     do {

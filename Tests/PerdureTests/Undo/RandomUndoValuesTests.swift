@@ -195,7 +195,7 @@ private final class RandomDesk {
     guard let object = pick(ManagedObject.self) else { return }
     note("deletes \(number(object))")
     context.delete(object)
-    // No object stays linked to a deleted one until the rules are applied.
+    // Applies the delete rules now, so that no object stays linked to the deleted one.
     context.processPendingChanges()
   }
 

@@ -7,7 +7,8 @@ import Testing
   var title: String = ""
   var note: String = ""
 
-  /// Rolls back when the save of another context was merged. Only one context has an undo manager.
+  /// Rolls back after a merge of another context's save, if this context has an undo manager. Only
+  /// one context has one.
   override func willSave() {
     guard let context = managedObjectContext, context.undoManager != nil else { return }
     if note == "there", title != "invalid" {

@@ -37,7 +37,7 @@ struct UndoHistoryTests {
     #expect(numbers(history, .undo) == [] && numbers(history, .redo) == [6])
   }
 
-  @Test("Above the maximum size, the oldest groups are removed, whatever was removed before")
+  @Test("Above the maximum size, the oldest groups are removed, even after other removals")
   func bytes() {
     let size = group(1, length: 1000).byteCount
     var history = UndoHistory(levelsMax: 0, byteCountMax: 3 * size)
@@ -78,7 +78,7 @@ struct UndoHistoryTests {
     #expect(numbers(history, .undo) == [1, 2])
   }
 
-  @Test("Only the last group is reopened for edits of hooks, until a save ends or the stacks change")
+  @Test("The stack of the group added last is known until a save, a rollback or a removal")
   func lastDirection() {
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
     history.add(group(1), savedPart: nil)
@@ -147,7 +147,7 @@ struct UndoHistoryTests {
     #expect(numbers(history, .redo) == [2])
   }
 
-  @Test("The size of a group has its name, and each of its places")
+  @Test("The size of a group includes its name, its places and their values")
   func groupSize() {
     let link = UndoGroup.Change(
       place: .link(Self.reference, slot: 0, Self.reference), before: .absent, after: .linked)
@@ -169,7 +169,7 @@ struct UndoHistoryTests {
 struct OpenUndoGroupTests {
   private let object = ObjectReference(entity: 1, id: 1)
 
-  /// Contents by place; `.absent` for all others.
+  /// The contents by place. All other places are `.absent`.
   private struct Reader: EditedContentReader {
     var now: [EditedPlace: Int64] = [:]
     var stored: [EditedPlace: Int64] = [:]
@@ -188,7 +188,7 @@ struct OpenUndoGroupTests {
     }
   }
 
-  @Test("A place has its content before the first edit and after the last one")
+  @Test("A group has the contents of a place before the first edit and after the last edit")
   func once() {
     let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
     group.note(place) { .stored }
@@ -205,7 +205,7 @@ struct OpenUndoGroupTests {
     #expect(values(group) == [])
   }
 
-  @Test("Other edits after the group's last edit do not belong to it, but its next edit does")
+  @Test("Edits by others after a group's last edit do not belong to it, unless it edits the place again")
   func sealed() {
     let (group, place) = (OpenUndoGroup(name: ""), EditedPlace.column(object, slot: 0))
     group.note(place) { .value(.integer(1)) }
@@ -228,7 +228,7 @@ struct OpenUndoGroupTests {
     #expect(group.changes().map(\.place) == [place] && group.hasInserted(object))
   }
 
-  @Test("A reopened group keeps its contents before the first edit, and gets new ones after the last")
+  @Test("In a reopened group, a further edit of a place changes only the content after the last edit")
   func continued() {
     let (group, place) = (OpenUndoGroup(name: "A"), EditedPlace.column(object, slot: 0))
     group.note(place) { .value(.integer(1)) }

@@ -3,14 +3,15 @@ import Testing
 @testable import Perdure
 
 /// As `UndoRulesAfterMergeTests.laterGroup`, with relationships.
-@Suite("Links of a later group of an object that a merge adds to an earlier deletion")
+@Suite("Later edits of an object that a merge adds to an earlier deletion")
 struct UndoLaterLinkTests {
   enum Edit: CaseIterable {
     case link, reference, transient
   }
 
   @Test(
-    "The undo of both groups removes what the later group has set", arguments: Edit.allCases, [false, true])
+    "The undo of both groups removes the edit of the later group, or is refused", arguments: Edit.allCases,
+    [false, true])
   func laterGroup(_ edit: Edit, _ isSaved: Bool) throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a"))

@@ -103,7 +103,7 @@ struct UndoLifetimeTests {
     #expect(manager == nil)
   }
 
-  @Test("A background context with a manager can be released anywhere, and undo works between its tasks")
+  @Test("A task of a background context can undo a change of an earlier task")
   func background() async throws {
     let scene = try UndoScene()
     let id = try scene.volume("One").objectID

@@ -7,7 +7,7 @@ struct UndoNullifiedReferenceTests {
     case oneWay, oneToOne
   }
 
-  /// The delete rule has set the reference to nil too, not the program.
+  /// In this context, the delete rule has also set the reference to nil.
   @Test(
     "The undo of a deletion does not restore a reference that another context has emptied",
     arguments: Reference.allCases, [false, true])

@@ -23,7 +23,8 @@ struct UndoOverlapTests {
   }
 
   @Test(
-    "The undo of both groups restores the values before both", arguments: Edit.allCases, [false, true])
+    "The undo of both groups restores the values before both groups, or is refused", arguments: Edit.allCases,
+    [false, true])
   func both(_ edit: Edit, _ isSaved: Bool) throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

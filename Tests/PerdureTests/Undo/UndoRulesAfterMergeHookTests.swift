@@ -49,9 +49,9 @@ private struct CrateScene {
   }
 }
 
-@Suite("Hooks of delete rules that are applied again after a merge, and undo")
+@Suite("Undo of edits by prepareForDeletion, if delete rules are applied again after a merge")
 struct UndoRulesAfterMergeHookTests {
-  @Test("Edits of prepareForDeletion belong to the group of the deletion, also those in a closure")
+  @Test("Edits by prepareForDeletion belong to the deletion's group, also in undoGroup, not in withoutUndo")
   func prepared() throws {
     let scene = try CrateScene()
     let (context, log) = (scene.context, scene.log)

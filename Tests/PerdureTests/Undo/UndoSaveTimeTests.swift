@@ -1,4 +1,4 @@
-// Attributes that have the time of the save, in undo groups. No edit sets them.
+// Undo groups and attributes that have the time of the save. No edit sets these attributes.
 
 import Foundation
 import Perdure

@@ -98,7 +98,7 @@ struct UndoTaskTests {
     #expect(desk.second.title == "Other" && desk.second.pages == 0)
   }
 
-  @Test("Two closures that change one property each restore the value before their own edit")
+  @Test("If two closures change one property, the undo of each restores the value before its own edit")
   func sameProperty() async throws {
     async let one: Void = desk.group("First") { [turns] desk in
       desk.first.title = "A"
@@ -254,7 +254,7 @@ struct UndoTaskTests {
     #expect(desk.second.title == "Other" && desk.second.pages == 0 && desk.first.pages == 1)
   }
 
-  @Test("After an asynchronous closure, delete rules are applied at the end of the event again")
+  @Test("After an asynchronous closure, delete rules are again applied only at the end of an event")
   func rulesAfterwards() async throws {
     let shelf = try desk.scene.shelf("a")
     let volume = shelf.volumes[0]
@@ -294,7 +294,7 @@ struct UndoTaskTests {
     #expect(shelf.volumes.map(\.title) == ["a", "b"] && !desk.manager.canUndo)
   }
 
-  @Test("Deletions by the rules of a closure's deletion belong to its group, whatever happens meanwhile")
+  @Test("The cascade of a closure's deletion belongs to its group, even if another closure runs meanwhile")
   func cascade() async throws {
     let shelf = try desk.scene.shelf("a")
     let id = shelf.objectID

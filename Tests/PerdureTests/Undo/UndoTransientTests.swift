@@ -99,7 +99,7 @@ extension UndoTransientTests {
     #expect(undoConflicts { () throws(PerdureError) in try context.redo() }.map(\.property) == ["mood"])
   }
 
-  @Test("An instance that a rollback of an undo has removed is used again by the next undo")
+  @Test("If a rollback removes a restored instance, the next undo restores the same instance")
   func rolledBack() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

@@ -187,7 +187,7 @@ struct UnavailableIndexTests {
       let request = FetchRequest<Employee>(predicate: try FetchPredicate(format: format))
       expectUnreadable { try context.fetch(request).count }
       expectUnreadable { try context.count(for: request) }
-      // A plan can still be explained: it only says which entries a fetch would read.
+      // A plan can still be explained: it only names the entries that a fetch reads.
       #expect(try !context.explain(request).isEmpty)
     }
     let companies = FetchRequest<Company>(predicate: try FetchPredicate(format: "workers.@count == 20"))
