@@ -274,7 +274,7 @@ struct CompositeAttributeTests {
         "address (street string, place (code int32!, city string), country string!)"))
   }
 
-  @Test("An element with a default is added only to a required composite")
+  @Test("A store accepts an added element with a default only in a required composite")
   func elementsWithDefaults() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/c.perdure"

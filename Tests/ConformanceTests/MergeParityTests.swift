@@ -77,7 +77,7 @@ struct MergeParityTests {
     #expect([mine.title, mine.color, mine.note] == ["here", "here", "there"])
   }
 
-  @Test("C6 Overwrite saves all local values and reverts other changes of the object")
+  @Test("C6 Overwrite saves all local values and reverts the other context's changes of the object")
   func overwrite() throws {
     try changeBoth()
     here.mergePolicy = .overwrite

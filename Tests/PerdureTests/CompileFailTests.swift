@@ -165,7 +165,7 @@ struct CompileFailTests {
       lines.count >= 2 && lines.allSatisfy { $0.contains("risks causing data races") }, "\(result.output)")
   }
 
-  @Test("If no property can have a type, the type is refused with a message that lists possible types")
+  @Test("A type that no property can have is refused with a message that lists possible types")
   func wrongType() throws {
     try check(
       """

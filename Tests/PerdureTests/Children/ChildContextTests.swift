@@ -44,7 +44,7 @@ struct ChildContextTests {
     #expect(try container.newContext().fetch(Employee.fetchRequest()).map(\.name) == ["Eve"])
   }
 
-  @Test("An advanced child does not delete an object that its parent has changed meanwhile")
+  @Test("If a child has advanced, its deletion of an object that the parent has changed is a conflict")
   func deletesNothingThatChanged() throws {
     let (ada, eve) = (context.worker("Ada"), context.worker("Eve"))
     let child = try draft()

@@ -110,7 +110,7 @@ struct KeptRelationsTests {
   }
 
   @Test(
-    "Released rows are read together again, even by a running iteration",
+    "Rows that a refresh has released are read together again, even by a running iteration",
     arguments: [false, true])
   func faults(isUnderWay: Bool) throws {
     let (context, company) = try scene()

@@ -109,7 +109,7 @@ struct NeighbourhoodTests {
     #expect(context.statistics.rowCount <= 2 * Self.count + 16)
   }
 
-  @Test("Reads of distant objects earn no credit, and unused neighbourhoods use it up")
+  @Test("Only reads of near objects earn credit for neighbourhoods, and unused ones use up the credit")
   func credit() {
     var neighbourhoods = Neighbourhoods()
     func read(_ id: UInt64) -> Bool { neighbourhoods.shouldRead(around: ObjectReference(entity: 1, id: id)) }

@@ -23,7 +23,7 @@ struct ClassedRequestTests {
     let parts = zip(Mirror(reflecting: request).children, Mirror(reflecting: request.anyRoot()).children)
     for ((wanted, same), usual) in zip(parts, Mirror(reflecting: plain).children) {
       #expect("\(wanted.value)" == "\(same.value)", "\(wanted.label ?? "")")
-      // Every field must be set above: the test cannot detect the loss of a usual value.
+      // Every field must be set above: the test cannot detect the loss of a default value.
       #expect("\(wanted.value)" != "\(usual.value)", "\(wanted.label ?? "") has its usual value in this test")
     }
   }

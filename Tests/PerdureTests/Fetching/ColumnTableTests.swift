@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Tables by column")
 struct ColumnTableTests {
-  @Test("A table keeps the last element that was set for each column, in the order of the first settings")
+  @Test("A table keeps the last element of each column, in the order in which the columns were first set")
   func elements() {
     let (first, second) = (IndexColumn(slot: 1), IndexColumn(slot: 1, function: .canonical))
     var table = ColumnTable<Int>()

@@ -40,7 +40,7 @@ struct FetchErrorTests {
     #expect(try error("nmae == 'x'")?.suggestions == ["name"])
   }
 
-  @Test("Nested repeats alone do not make a match too long")
+  @Test("Patterns with nested repeats are evaluated without the error matchTooLong")
   func nestedRepeats() throws {
     let context = try Staff.context()
     let other = context.worker(String(repeating: "a", count: 24))

@@ -28,7 +28,7 @@ struct FetchPlannerTests {
     return FetchPlanner.plan(try PreparedFetch(query, schema), statistics).description
   }
 
-  @Test("Sort descriptors along paths and joins do not use an index with mostly unrelated entries")
+  @Test("A sort by a path, or a join, does not use an index with mostly unrelated entries")
   func sparsePaths() throws {
     let order = [FetchOrder("company.name", ascending: false)]
     let many = try explain("Employee", nil, order: order, limit: 5)
@@ -42,7 +42,7 @@ struct FetchPlannerTests {
     #expect(long.contains("scan of"), "\(long)")
   }
 
-  @Test("An OR of conditions on different columns takes the candidates of an index for each of them")
+  @Test("An OR of conditions on different columns takes candidates from one index for each condition")
   func unions() throws {
     let union = try explain("Employee", "salary == 5 OR company.name == 'x'", entries: 3)
     #expect(union.contains("from the union of index on salary: 1 range by salary; "), "\(union)")

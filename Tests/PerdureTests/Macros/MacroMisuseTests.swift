@@ -123,7 +123,7 @@ struct MacroMisuseTests {
     #expect(others.map(\.text) == [])
   }
 
-  @Test("A class and its extension with properties must belong together")
+  @Test("A class must declare that an extension has properties, and the extension must exist")
   func extensions() throws {
     let found = try errors(
       """

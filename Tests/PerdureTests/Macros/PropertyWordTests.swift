@@ -29,7 +29,7 @@ struct PropertyWordTests {
     #expect(try messages("error", source).isEmpty)
   }
 
-  @Test("A property in an extension and a validation of another type are errors with a reason")
+  @Test("A property in an extension, and a validation function of another type, are refused with a reason")
   func refusals() throws {
     let found = try messages(
       "error",

@@ -26,7 +26,7 @@ private struct Move: Codable, Equatable {
   var counts: [String: Int]?
 }
 
-/// The same entity with other types of its attributes.
+/// The same entity, whose attributes have other types.
 @Entity("Player") private final class OtherPlayer: ManagedObject {
   var name: String = ""
   var tags: [Int] = []

@@ -38,7 +38,7 @@ import Testing
 
 @Suite("Snapshots of computed transient attributes")
 struct ComputedSnapshotTests {
-  @Test("A snapshot has transient attributes as their getters return them, and stored values of stored ones")
+  @Test("A snapshot has the values that getters of transient attributes return, and the other stored values")
   func snapshots() throws {
     let container = try PersistentContainer(name: "Meetings", classes: [Meeting.self], description: .inMemory)
     try container.loadPersistentStores()

@@ -58,7 +58,7 @@ struct OrderedClassTests {
     #expect(["A", "B"].contains(again.conversations.first?.title))
   }
 
-  @Test("The property has an ordered type and methods that use positions")
+  @Test("A property for an ordered relationship has an ordered type, and methods that use positions")
   func accessors() throws {
     let context = try context()
     let conversation = Conversation(context: context)

@@ -90,7 +90,7 @@ struct PendingFetchTests {
     #expect(try context.count(for: FetchRequest<Employee>()) == 1200)
   }
 
-  @Test("An object never gets a pending row as its row of the store")
+  @Test("After a fetch of a changed object and a rollback, the object shows its stored row")
   func adoption() throws {
     let context = try Staff.context(.engine)
     let ada = context.worker("Ada")

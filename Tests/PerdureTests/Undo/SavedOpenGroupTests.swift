@@ -61,7 +61,7 @@ struct SavedOpenGroupTests {
     #expect(values(group.savedChanges())[20] == [0, 2] && group.savedChanges().count == 500)
   }
 
-  @Test("A rollback restores the edits as of the last save, also of places that became unchanged")
+  @Test("A rollback restores a group's edits as of the last save, even for places that were set back since")
   func rollback() {
     for id in 1...3 { edit(UInt64(id), 1) }
     group.didSave(reader)

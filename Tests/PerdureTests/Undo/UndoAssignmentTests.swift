@@ -54,7 +54,7 @@ struct UndoAssignmentTests {
     #expect(one.title == "One" && one.sequel === two)
   }
 
-  @Test("A value that another edit has replaced in an open group refers to the assigned object")
+  @Test("A group's value that an edit outside of the group has replaced refers to the assigned object")
   func replacedValue() throws {
     let (one, two) = (UndoVolume(context: context), UndoVolume(context: context))
     context.processPendingChanges()

@@ -107,7 +107,7 @@ private func here<T: ManagedObject>(_ object: T, _ context: ManagedObjectContext
 
 @Suite("Undo of deletions in withoutUndo and with delete rules")
 struct UndoDeletionTests {
-  @Test("Deletions by the rules of a deletion in withoutUndo belong to no group")
+  @Test("The cascade of a deletion in withoutUndo belongs to no group")
   func excludedCascade() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -121,7 +121,7 @@ struct UndoDeletionTests {
   }
 
   @Test(
-    "Deletions by the rules of a deletion belong to its group, even if they are applied in withoutUndo")
+    "The cascade of a group's deletion belongs to the group, even if a fetch in withoutUndo applies it")
   func cascadeInExclusion() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
@@ -213,7 +213,7 @@ struct UndoDeletionTests {
   }
 
   @Test(
-    "If another context has used the unique value, a deletion is undone, the save fails, and a redo works")
+    "If another context takes a deleted object's unique value, the undo works, and the next save fails")
   func takenKey() throws {
     let scene = try AttackScene()
     let (context, city) = (scene.context, try scene.city("x", "y"))

@@ -103,7 +103,7 @@ struct UndoConflictTests {
     try context.save()
   }
 
-  @Test("A member that another context moved is a conflict with its id; a link that it removed is none")
+  @Test("A member that another context moved is a conflict with the member's id; a removed link is none")
   func members() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b", "c"))

@@ -331,7 +331,7 @@ struct UndoHiddenSaveTests {
     #expect(saved.title == "One" && saved.pages == 0 && saved.note == "n")
   }
 
-  @Test("After an overwrite of one property, a save conflicts about another property")
+  @Test("If an undo overwrites one property, the save still conflicts about another property")
   func otherConflict() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))

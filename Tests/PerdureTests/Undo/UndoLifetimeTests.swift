@@ -215,7 +215,7 @@ struct UndoLifetimeTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("Two stores: a new object that is assigned to a store keeps its groups")
+  @Test("A new object that is assigned to the second of two stores keeps its undo groups")
   func assigned() throws {
     let container = PersistentContainer(
       name: "Two", model: try ManagedObjectModel([EntityDescription("Item", properties: [.string("name")])]),

@@ -32,7 +32,7 @@ struct UndoMergedObjectTests {
   }
 
   @Test(
-    "A link that a group has added is removed, and the object of the other context stays",
+    "An undo removes a link that the group has added, and keeps the object of the other context",
     arguments: [false, true])
   func link(savesInGroup: Bool) throws {
     var volume: UndoVolume?

@@ -185,7 +185,7 @@ struct UndoTaskTests {
     #expect(desk.first.title == "One" && !other.hasChanges)
   }
 
-  @Test("Each of two running closures records the property that both change in turns")
+  @Test("If two running closures change one property in turns, the group of each records the property")
   func sameInterval() async throws {
     async let one: Void = desk.group("First") { [turns] desk in
       await turns.begin(1)
@@ -265,7 +265,7 @@ struct UndoTaskTests {
     #expect(volume.isDeleted)
   }
 
-  @Test("Deletions by the rules of a deletion before an asynchronous closure do not belong to its group")
+  @Test("The cascade of a deletion before an asynchronous closure does not belong to the closure's group")
   func cascadeBefore() async throws {
     let shelf = try desk.scene.shelf("a")
     desk.context.delete(shelf)

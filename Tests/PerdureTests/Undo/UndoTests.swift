@@ -370,7 +370,7 @@ struct UndoTests {
     #expect(shelf.name == "n" && shelf.volumes[0].title == "b")
   }
 
-  @Test("If a child restores an object that its parent deletes, its save is one group")
+  @Test("If a child restores an object that its parent has deleted, the child's save is one group")
   func restoredByChild() throws {
     let scene = try UndoScene()
     let (context, volume) = (scene.context, try scene.volume("One"))
