@@ -180,7 +180,7 @@ struct ContextEventTests {
     for await _ in stream { Issue.record("Received an event of a context without changes.") }
   }
 
-  @Test("X11 Events are built only if there is an observer")
+  @Test("X11 In a context without observers, a cascade is saved with one commit request")
   func free() throws {
     let list = Playlist(context: context)
     for _ in 0..<10 { Song(context: context).playlist = list }

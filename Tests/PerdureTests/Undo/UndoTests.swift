@@ -255,7 +255,7 @@ struct UndoTests {
     #expect(volume.shelf?.volumes.map(\.title) == ["a"])
   }
 
-  @Test("Moves in an ordered relationship are undone, even if many members got new positions")
+  @Test("Insertions in an ordered relationship are undone and redone, even if members got new positions")
   func moves() throws {
     let scene = try UndoScene()
     let (context, shelf) = (scene.context, try scene.shelf("a", "b"))
