@@ -6,7 +6,7 @@ import PerdureModelGenerating
 /// The model that a command reads, from a store or from a model file.
 struct ModelInput: ParsableArguments {
   @Argument(
-    help: "The store's directory, an .xcdatamodeld or .xcdatamodel folder, or its file contents.",
+    help: "The store's directory, an .xcdatamodeld or .xcdatamodel folder, or the file contents in it.",
     completion: .directory)
   var path: String
 

@@ -85,6 +85,11 @@ enum KnownErrno {
     [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENODEV].contains(errno)
   }
 
+  /// Whether the file system cannot report the holes of a file.
+  static func isHoleReportUnsupported(_ errno: Int32) -> Bool {
+    [EINVAL, ENOTSUP, EOPNOTSUPP, ENOSYS, ENOTTY].contains(errno)
+  }
+
   /// Whether the file cannot be opened for writing. Opening it for reading may succeed.
   static func isWritingRefused(_ errno: Int32) -> Bool {
     [EACCES, EPERM, EROFS].contains(errno)

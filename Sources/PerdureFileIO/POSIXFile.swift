@@ -53,8 +53,11 @@ final class POSIXFile: File {
       SystemCall.nextData(descriptor, from: Int64(offset))
     }
     if KnownErrno.isEndOfData(result.errno) { return nil }
-    // If the file system cannot report holes, the whole file counts as written.
-    guard result.errno == 0 else { return offset < (try size()) ? offset : nil }
+    if KnownErrno.isHoleReportUnsupported(result.errno) {
+      // The whole file counts as written.
+      return offset < (try size()) ? offset : nil
+    }
+    guard result.errno == 0 else { throw failure(result.errno, .nextData) }
     return UInt64(result.value)
   }
 

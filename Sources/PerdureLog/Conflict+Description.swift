@@ -25,9 +25,9 @@ extension Precondition {
     case .indexRangeUnchanged(let index, let range, _):
       "entries of index \(index.name) \(range) were added or removed"
     case .rangeUnchanged(let keyspace, let range, _):
-      "keys of keyspace \(keyspace.name) \(range) were added or removed"
+      "keys of keyspace \(keyspace.name) \(range) were added, changed or removed"
     case .idRangeUnchanged(let keyspace, let ids, _):
-      "ids \(ids) of keyspace \(keyspace.name) were added or removed"
+      "ids \(ids) of keyspace \(keyspace.name) were added, changed or removed"
     }
   }
 }

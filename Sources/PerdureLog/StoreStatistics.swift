@@ -1,6 +1,7 @@
 import PerdureFormat
 
-/// Counts of an open store, all taken at one moment.
+/// Counts of an open store. The counts of its contents are taken at one moment. Those of syncs,
+/// compactions and packed values can be slightly later.
 public struct StoreStatistics: Sendable {
   /// The sequence number of the last commit.
   public var sequence: UInt64

@@ -115,12 +115,12 @@ extension InjectedFailure: CustomStringConvertible {
   /// The detail of injected errors.
   static let detail = "injected"
 
-  func error(_ operation: FileOperation, path: String, offset: UInt64? = nil) -> FileIOError {
+  func error(_ operation: FileIOError.Operation, path: String, offset: UInt64? = nil) -> FileIOError {
     guard errno == 0 else {
       return FileIOError(
-        errno: errno, operation: operation.reported, path: path, offset: offset, detail: Self.detail)
+        errno: errno, operation: operation, path: path, offset: offset, detail: Self.detail)
     }
-    return FileIOError(code, operation: operation.reported, path: path, offset: offset, detail: Self.detail)
+    return FileIOError(code, operation: operation, path: path, offset: offset, detail: Self.detail)
   }
 }
 

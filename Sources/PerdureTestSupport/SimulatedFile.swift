@@ -31,7 +31,7 @@ final class SimulatedFile: File {
   }
 
   func linkCount() throws(FileIOError) -> Int {
-    try check(.size)
+    try check(.size, reported: .linkCount)
     return state.withLock { $0.tree.linkCount(of: node) }
   }
 
@@ -69,16 +69,20 @@ final class SimulatedFile: File {
     }
   }
 
-  private func check(_ operation: FileOperation) throws(FileIOError) {
-    try checkOpen(operation)
+  /// - Parameter reported: The operation in the error; nil for that of `operation`.
+  private func check(
+    _ operation: FileOperation, reported: FileIOError.Operation? = nil
+  ) throws(FileIOError) {
+    let reported = reported ?? operation.reported
+    try checkOpen(reported)
     if let failure = state.withLock({ $0.failures.strike(operation, path: path) }) {
-      throw failure.error(operation, path: path)
+      throw failure.error(reported, path: path)
     }
   }
 
-  private func checkOpen(_ operation: FileOperation) throws(FileIOError) {
+  private func checkOpen(_ operation: FileIOError.Operation) throws(FileIOError) {
     guard !isClosed.load(ordering: .relaxed) else {
-      throw FileIOError(.closed, operation: operation.reported, path: path)
+      throw FileIOError(.closed, operation: operation, path: path)
     }
   }
 }
@@ -87,7 +91,7 @@ final class SimulatedFile: File {
 // does not throw. It reports that another holder has the range.
 extension SimulatedFile {
   func tryLock(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
-    do { try check(.lock) } catch {
+    do { try check(.lock, reported: .tryLock) } catch {
       if error.code == .locked { return false }
       throw error
     }
@@ -96,12 +100,12 @@ extension SimulatedFile {
   }
 
   func unlock(_ range: Range<UInt64>) throws(FileIOError) {
-    try check(.lock)
+    try check(.lock, reported: .unlock)
     locks.release(range)
   }
 
   func isLocked(_ range: Range<UInt64>) throws(FileIOError) -> Bool {
-    try check(.lock)
+    try check(.lock, reported: .isLocked)
     return locks.isTakenByOther(range)
   }
 }

@@ -270,7 +270,7 @@ extension SimulatedFileSystem {
   ) throws(FileIOError) -> Result {
     try state.withLock { state throws(FileIOError) in
       if let failure = state.failures.strike(operation, path: path) {
-        throw failure.error(operation, path: path)
+        throw failure.error(operation.reported, path: path)
       }
       return try body(&state)
     }

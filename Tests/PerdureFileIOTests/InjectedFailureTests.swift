@@ -52,6 +52,20 @@ struct InjectedFailureTests {
     #expect(call.reported.description == call.rawValue)
   }
 
+  @Test("An injected failure of a call without a kind of its own names that call")
+  func ownNames() throws {
+    let fileSystem = SimulatedFileSystem()
+    let file = try fileSystem.open("/a", .create)
+    func failed(_ call: FileOperation, _ body: () throws -> Void) -> FileIOError.Operation? {
+      fileSystem.inject(InjectedFailure(of: call, nth: 1, code: .mediaError))
+      return #expect(throws: FileIOError.self) { try body() }?.operation
+    }
+    #expect(failed(.size) { _ = try file.linkCount() } == .linkCount)
+    #expect(failed(.lock) { _ = try file.tryLock(0..<1) } == .tryLock)
+    #expect(failed(.lock) { try file.unlock(0..<1) } == .unlock)
+    #expect(failed(.lock) { _ = try file.isLocked(0..<1) } == .isLocked)
+  }
+
   @Test("A short read returns only a prefix of the requested bytes")
   func shortRead() throws {
     let fileSystem = SimulatedFileSystem()

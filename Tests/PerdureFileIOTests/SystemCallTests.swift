@@ -21,6 +21,14 @@ struct SystemCallTests {
     }
   }
 
+  @Test("A file counts as written without holes only if its file system cannot report holes")
+  func holes() {
+    for unsupported in [EINVAL, ENOTSUP, ENOTTY] {
+      #expect(KnownErrno.isHoleReportUnsupported(unsupported))
+    }
+    for failure in [0, EIO, EBADF, ENXIO] { #expect(!KnownErrno.isHoleReportUnsupported(failure)) }
+  }
+
   @Test("If a directory cannot be opened for a sync, the error is a failed open, not a failed sync")
   func unopenedDirectory() throws {
     let directory = try TemporaryDirectory()

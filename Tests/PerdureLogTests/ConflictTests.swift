@@ -50,7 +50,7 @@ struct ConflictTests {
       try text(.exists(world.names, .bytes([0, 255]))).hasSuffix("key 00ff of keyspace names does not exist"))
     #expect(
       try text(.rangeUnchanged(world.names, .prefix(Array("A".utf8)), since: before))
-        .hasSuffix("keys of keyspace names from \"A\" to before \"B\" were added or removed"))
+        .hasSuffix("keys of keyspace names from \"A\" to before \"B\" were added, changed or removed"))
   }
 
   @Test("A conflict's description has a bounded length for any keys and any number of preconditions")

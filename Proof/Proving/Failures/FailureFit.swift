@@ -65,7 +65,9 @@ package struct FailureFit {
   /// Whether the error reports a lock. If a call that locks a file fails with EAGAIN, another
   /// opening has the lock. A call that locks a range reports a lock without an errno.
   private static func isLock(_ failure: InjectedFailure, _ error: StoreError) -> Bool {
-    guard failure.code == .busy, let cause = error.cause, cause.operation == .lock else { return false }
+    guard failure.code == .busy, let cause = error.cause,
+      [.lock, .tryLock].contains(cause.operation)
+    else { return false }
     return cause.errno == failure.errno || cause.errno == 0
   }
 

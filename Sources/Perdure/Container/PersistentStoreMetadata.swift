@@ -72,11 +72,11 @@ extension PersistentContainer {
   ///   - userInfo: The new data. Keys that are missing here are removed.
   ///   - path: The directory of the store.
   /// - Throws: `PerdureError` with code 134080 if there is no store, it is open for writing, or it
-  ///   cannot be written. The data is then unchanged.
+  ///   cannot be written. The data is then unchanged, or is new but not durable.
   public static func setMetadata(
     _ userInfo: [String: String], forPersistentStoreAt path: String
   ) throws(PerdureError) {
-    try working(.openFailed, "The metadata of \(path) could not be written, and is unchanged.") {
+    try working(.openFailed, "The metadata of \(path) could not be written durably.") {
       try StoreFiles.setUserInfo(userInfo, at: path)
     }
   }
@@ -156,7 +156,7 @@ extension PersistentContainer {
   ///   - userInfo: The new data. Keys that are missing here are removed.
   ///   - store: The store; nil for the first one of the container.
   /// - Throws: `PerdureError` with code 134030 if the store cannot be written, or 134060 if it is
-  ///   not open. The data is then unchanged.
+  ///   not open. The data is then unchanged, or is new but not durable.
   public func setPersistentStoreMetadata(
     _ userInfo: [String: String], of store: LoadedStore? = nil
   ) throws(PerdureError) {

@@ -88,19 +88,22 @@ struct RootChanges: ~Copyable {
 
   /// Calls `body` with the entries that were changed at `position` or later.
   ///
-  /// - Returns: The number of changes; nil, without any call, if some of the changes are unknown.
+  /// - Returns: The number of calls; nil, without any call, if some of the changes are unknown.
   ///   Successive changes of one entry cause one call.
   func forEach(since position: UInt64, _ body: (RootEntry) -> Void) -> Int? {
     guard position >= start, end - position <= UInt64(capacity) else { return nil }
-    var (next, previous) = (position, RootEntry?.none)
+    var (next, previous, count) = (position, RootEntry?.none, 0)
     while next < end {
       let entry = ring[Int(truncatingIfNeeded: next) & (capacity &- 1)]
       // Successive commits often change the same keyspace.
-      if entry != previous { body(entry) }
+      if entry != previous {
+        body(entry)
+        count &+= 1
+      }
       previous = entry
       next &+= 1
     }
-    return Int(end - position)
+    return count
   }
 }
 

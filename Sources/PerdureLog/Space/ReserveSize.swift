@@ -28,7 +28,7 @@ struct ReserveSize: Hashable, Sendable {
     guard most > 0, logBytes >= Self.logBytesMin else { return }
     // The reserve has some additional space, so that it does not become longer with every commit.
     let wanted = Self.rounded(max(longest, min(longest + longest / 4, capacity)))
-    compaction = min(wanted, most - most / (Self.removalsDivisor + 1))
+    compaction = min(wanted, Self.compactionMax(most))
     removals = max(Self.step, compaction / Self.removalsDivisor)
   }
 
@@ -36,8 +36,12 @@ struct ReserveSize: Hashable, Sendable {
   func nextCheck(capacity: Int, most: Int) -> UInt64 {
     if most == 0 { return .max }
     if total == 0 { return 0 }
-    let isAtMost = compaction >= most - most / (Self.removalsDivisor + 1)
-    return isAtMost ? .max : UInt64(compaction)
+    return compaction >= Self.compactionMax(most) ? .max : UInt64(compaction)
+  }
+
+  /// The part for compaction if the reserve has its maximum length.
+  private static func compactionMax(_ most: Int) -> Int {
+    most - max(step, most / (removalsDivisor + 1))
   }
 
   private static func rounded(_ bytes: Int) -> Int { (bytes + step - 1) / step * step }

@@ -63,10 +63,9 @@ package enum Aggregation {
 
   /// The values that occur most often, in order of first appearance.
   static func mode(_ values: [Value]) -> Value {
-    let firsts = Operand.distinctIndices(values)
-    let counts = firsts.map { first in values.count { $0.equals(values[first]) } }
-    let most = counts.max() ?? 0
-    return .list(zip(firsts, counts).filter { $0.1 == most }.map { values[$0.0] })
+    let groups = Operand.equalGroups(values)
+    let most = groups.map(\.count).max()
+    return .list(groups.filter { $0.count == most }.map { values[$0.first] })
   }
 
   static func standardDeviation(_ values: [Value]) throws(PredicateEvaluationError) -> Value {

@@ -56,19 +56,27 @@ extension Operand {
     return distinctIndices(values).map { operands[$0] }
   }
 
-  /// The indices of values that equal no earlier value, ascending. Equal values are neighbours
-  /// after sorting (VC1 in Value+Comparison.swift).
-  static func distinctIndices(_ values: [Value]) -> [Int] {
+  /// The indices of values that equal no earlier value, ascending.
+  static func distinctIndices(_ values: [Value]) -> [Int] { equalGroups(values).map(\.first) }
+
+  /// The groups of equal values: the index of the first value and the number of values, by
+  /// ascending index. Equal values are neighbours after sorting (VC1 in Value+Comparison.swift).
+  ///
+  /// - Complexity: O(n log n) for n values.
+  static func equalGroups(_ values: [Value]) -> [(first: Int, count: Int)] {
     let sorted = values.indices.sorted { left, right in
       let order = Value.sortOrder(values[left], values[right])
       return order == .ascending || (order == .same && left < right)
     }
-    var kept: [Int] = []
-    for (place, index) in sorted.enumerated()
-    where place == 0 || Value.sortOrder(values[sorted[place - 1]], values[index]) != .same {
-      kept.append(index)
+    var groups: [(first: Int, count: Int)] = []
+    for index in sorted {
+      if let group = groups.last, Value.sortOrder(values[group.first], values[index]) == .same {
+        groups[groups.count - 1].count += 1
+      } else {
+        groups.append((index, 1))
+      }
     }
-    return kept.sorted()
+    return groups.sorted { $0.first < $1.first }
   }
 
   static func combine(

@@ -115,9 +115,31 @@ extension Value: CustomStringConvertible {
   /// at the first invalid character.)
   static func decimal(_ text: String) -> Decimal? {
     if text == "NaN" { return .nan }
-    let isNumber =
-      text.utf8.contains { (0x30...0x39).contains($0) }
-      && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
-    return isNumber ? Decimal(string: text) : nil
+    return isNumber(text.utf8[...]) ? Decimal(string: text) : nil
+  }
+
+  /// Whether a text is a sign, digits with at most one point, and an exponent. The sign and the
+  /// exponent can be absent.
+  private static func isNumber(_ text: Substring.UTF8View) -> Bool {
+    var rest = text
+    func skipSign() { if let first = rest.first, "+-".utf8.contains(first) { rest.removeFirst() } }
+    func skipDigits() -> Int {
+      let digits = rest.prefix { (0x30...0x39).contains($0) }
+      rest.removeFirst(digits.count)
+      return digits.count
+    }
+    skipSign()
+    var digitCount = skipDigits()
+    if rest.first == UInt8(ascii: ".") {
+      rest.removeFirst()
+      digitCount += skipDigits()
+    }
+    if digitCount == 0 { return false }
+    if let first = rest.first, "eE".utf8.contains(first) {
+      rest.removeFirst()
+      skipSign()
+      if skipDigits() == 0 { return false }
+    }
+    return rest.isEmpty
   }
 }

@@ -375,6 +375,18 @@ struct FullDiskTests {
     #expect(ReserveSize(logBytes: logBytes, longest: longest, capacity: 64 << 20, most: 0).total == 0)
   }
 
+  @Test(
+    "The reserve is not longer than reserveBytes, and has a step for each of its parts",
+    arguments: [128 << 10, 150_000, 589_000, 1 << 20, 72 << 20, 512 << 20])
+  func largest(_ most: Int) {
+    for longest in [64 << 10, 1 << 20, 64 << 20] {
+      let size = ReserveSize(
+        logBytes: UInt64(longest), longest: longest, capacity: 64 << 20, most: most)
+      #expect(size.total <= most)
+      #expect(min(size.compaction, size.removals) >= ReserveSize.step)
+    }
+  }
+
   @Test("The store accepts values again when another user frees space")
   func roomElsewhere() throws {
     let disk = CrampedStore(capacityBytes: 400_000)

@@ -100,4 +100,27 @@ struct UndoNoActionTests {
     let again = try #require(try context.existingObject(with: harbour.objectID) as? Harbour)
     #expect(boat.home === other && Array(other.boats) == [boat] && again.boats.isEmpty)
   }
+
+  @Test(
+    "An edit of a reference whose target was deleted before the first group can be undone and redone",
+    arguments: [false, true])
+  func deletedBefore(_ isSaved: Bool) throws {
+    boat.home = harbour
+    try context.save()
+    context.delete(harbour)
+    try context.save()
+    #expect(boat.home?.isDeleted == true)
+    context.undoManager = manager
+    context.undoGroup("Move") { boat.home = other }
+    if isSaved { try context.save() }
+    try context.undo()
+    #expect(boat.home == nil && other.boats.isEmpty)
+    try context.redo()
+    #expect(boat.home === other && Array(other.boats) == [boat])
+    try context.undo()
+    #expect(boat.home == nil && other.boats.isEmpty)
+    try context.save()
+    let fresh = try #require(try container.newContext().existingObject(with: boat.objectID) as? Boat)
+    #expect(fresh.home == nil)
+  }
 }

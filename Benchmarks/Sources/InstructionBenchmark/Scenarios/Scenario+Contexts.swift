@@ -2,6 +2,22 @@ import Measuring
 import Perdure
 
 extension Scenario {
+  /// Contexts that are created for one request.
+  static var newContexts: [Scenario] {
+    [
+      Scenario("create and free a context", repetitions: 50) { bench in
+        each { _ in keep(bench.container.newContext()) }
+      },
+      Scenario("create a context, and find an object by unique key", repetitions: 50) { bench in
+        let email = BaseGraph.email(7)
+        return each { _ in
+          let found = try bench.container.newContext().first(Worker.self, where: \.email, equals: email)
+          try expect(found == nil ? 0 : 1, 1)
+        }
+      },
+    ]
+  }
+
   /// Work of a context on its unsaved changes, and with other contexts.
   static var contexts: [Scenario] {
     [

@@ -26,7 +26,7 @@ struct Scenario: Sendable {
   var title: String { CountRow.title(operation, pending.title) }
 
   /// All scenarios, in the order of the tables.
-  static var all: [Scenario] { objects + saves + reads + besidePending }
+  static var all: [Scenario] { objects + saves + newContexts + reads + besidePending }
 
   /// The operations whose cost may depend on unsaved changes, each with every kind of them.
   private static var besidePending: [Scenario] {

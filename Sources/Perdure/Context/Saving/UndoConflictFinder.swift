@@ -135,7 +135,10 @@ final class UndoConflictFinder {
       return nil
     }
     let current = reading.contents.content(of: change.place)
-    let isLost = target.map { !returning.contains($0) && !canLink(change.place, $0) } ?? false
+    let isLost =
+      target.map {
+        !returning.contains($0) && !canLink(change.place, $0) && !wasLeftBehind($0, at: change.place)
+      } ?? false
     // An undo sets all columns of an object that it restores, so their current values do not
     // matter.
     let hasOtherContent = (wasKept || !current.isSame(as: change.after)) && !current.isSame(as: change.before)
@@ -357,6 +360,15 @@ final class UndoConflictFinder {
       let inverse = graph.inverse(of: graph.shape(of: place.owner).relationship(slot), at: target)
     else { return false }
     return inverse.keepsLinks
+  }
+
+  /// Whether a column referred to an object that had been deleted under the delete rule no action,
+  /// and that no earlier group restores. The undo leaves the column empty, because a save refuses
+  /// new references to such an object.
+  func wasLeftBehind(_ target: ObjectReference, at place: EditedPlace) -> Bool {
+    guard case .column(let owner, let slot) = place, !pending.isDeleted(target) else { return false }
+    let inverse = graph.inverse(of: graph.shape(of: owner).relationship(slot), at: target)
+    return inverse?.deleteRule == .noAction
   }
 
   /// Whether both ends of a link can be linked.

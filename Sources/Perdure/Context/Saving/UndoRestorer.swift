@@ -87,8 +87,11 @@ final class UndoRestorer {
     guard reading.contents.exists(reference) else { return }
     var target: ObjectReference?
     if case .reference(let found) = value {
-      guard conflictFinder.canLink(change.place, found) else { return }
-      target = found
+      if conflictFinder.canLink(change.place, found) {
+        target = found
+      } else if !conflictFinder.wasLeftBehind(found, at: change.place) {
+        return
+      }
     }
     editing.linkEditor.setColumn(reference, shape.relationship(slot), target)
   }
