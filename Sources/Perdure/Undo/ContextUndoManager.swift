@@ -33,8 +33,6 @@ public final class ContextUndoManager {
   /// Undoes groups of the context; nil if the manager belongs to no context.
   private weak var context: UndoApplication?
   private var madeRecorder: EditRecorder?
-  /// The group that was reopened for edits of the event, and its stack; nil if there is none.
-  private var continued: (direction: UndoHistory.Direction, group: UndoGroup)?
   private let observers = ObserverList<ContextUndoManager>()
   /// The number of running operations during which no observer is called.
   private var reportsHeld = 0
@@ -129,7 +127,6 @@ public final class ContextUndoManager {
   /// Removes all groups, including the group of the current event. The changes in the context stay.
   public func removeAllActions() {
     change {
-      continued = nil
       history.removeAll()
       madeRecorder?.forgetEdits()
     }
@@ -191,23 +188,14 @@ extension ContextUndoManager {
   func abandon() {
     context = nil
     madeRecorder = nil
-    continued = nil
   }
 
   /// Adds a group that has ended to the history, unless it has no changes.
   func complete(_ group: OpenUndoGroup, _ contents: ContentReader) {
-    let continued = continued
-    self.continued = nil
     let complete = completed(group, contents)
     let savedPart = part(group.savedChanges(), of: group)
-    if complete == nil, savedPart == nil, continued == nil { return }
-    change {
-      if let continued {
-        if let complete { history.put(complete, continued.direction, continuing: continued.group) }
-      } else {
-        history.add(complete, savedPart: savedPart)
-      }
-    }
+    if complete == nil, savedPart == nil { return }
+    change { history.add(complete, savedPart: savedPart) }
   }
 
   private func completed(_ group: OpenUndoGroup, _ contents: ContentReader) -> UndoGroup? {
@@ -222,19 +210,6 @@ extension ContextUndoManager {
     group.number = number
     recorder.lastGroupNumber = max(recorder.lastGroupNumber, number)
     return UndoGroup(name: group.name, changes: changes, number: number)
-  }
-
-  /// Reopens the last group for the next edits of the event, unless a save or another change of the
-  /// stacks came after it.
-  ///
-  /// - Returns: Whether there is such a group.
-  func continueLastGroup() -> Bool {
-    guard let direction = history.lastDirection, let group = history.removeLast(direction) else {
-      return false
-    }
-    continued = (direction, group)
-    recorder.continueInEvent(group)
-    return true
   }
 
   /// Undoes or redoes the last group by `body`, and adds the group of the reverse edits to the
@@ -278,7 +253,6 @@ extension ContextUndoManager {
 
   func rollBack() {
     change {
-      continued = nil
       madeRecorder?.forgetEdits(keepsSaved: true)
       history.rollBack()
     }
@@ -288,16 +262,14 @@ extension ContextUndoManager {
   struct Copy {
     fileprivate let history: UndoHistory
     fileprivate let open: EditRecorder.Copy?
-    fileprivate let continued: (direction: UndoHistory.Direction, group: UndoGroup)?
   }
 
-  var copy: Copy { Copy(history: history, open: madeRecorder?.copy, continued: continued) }
+  var copy: Copy { Copy(history: history, open: madeRecorder?.copy) }
 
   func restore(_ copy: Copy) {
     change {
       history.restore(copy.history)
       if let open = copy.open { madeRecorder?.restore(open) }
-      continued = copy.continued
     }
   }
 

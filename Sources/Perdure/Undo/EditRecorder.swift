@@ -8,7 +8,8 @@
 //   3. otherwise the group of the event. It begins with the first edit outside of closures.
 //
 // Changes by delete rules that are applied again, after a merge, belong to the group that has
-// deleted the object (DeletionGroups.swift).
+// deleted the object (ReopenedGroups.swift). Changes by the hooks of a save belong to the groups of
+// their objects (HookGroups.swift).
 //
 // Edits inside `withoutUndo`, and those of merges, refreshes and rollbacks, do not belong to any
 // group. Before such an edit, an open group that has changed the place reads its content
@@ -41,7 +42,9 @@ final class EditRecorder {
 
   /// The deleted object whose delete rules are applied again; nil if there is none.
   @exclusivity(unchecked) private var deletion: ObjectReference?
-  private let deletionGroups: DeletionGroups
+  private let reopenedGroups: ReopenedGroups
+  /// Selects the groups of edits; nil unless the hooks of a save are called.
+  @exclusivity(unchecked) private var hookGroups: HookGroups?
   /// The number of the last complete group. A later group has a greater number.
   var lastGroupNumber: UInt64
   /// Changes the completed groups.
@@ -54,7 +57,7 @@ final class EditRecorder {
     self.memory = memory
     self.lastGroupNumber = lastGroupNumber
     self.changeHistory = changeHistory
-    deletionGroups = DeletionGroups(changeHistory: changeHistory)
+    reopenedGroups = ReopenedGroups(changeHistory: changeHistory)
   }
 
   /// Whether the group of an edit depends on the current task.
@@ -76,6 +79,13 @@ final class EditRecorder {
   ///   - isSpread: Whether the edit moves a member only to make space for other members.
   ///   - before: Reads the current content of the place.
   func note(_ place: EditedPlace, isSpread: Bool = false, _ before: () -> EditedContent) {
+    if let groups = groupsOfHook(place) {
+      for other in openGroups + reopenedGroups.open where !groups.contains(where: { $0 === other }) {
+        other.seal(place, before)
+      }
+      for group in groups { group.note(place, isSpread: isSpread, before) }
+      return
+    }
     let group = currentGroup()
     sealOthers(group, place, isOverlap: group != nil && deletion == nil && !isSpread, before)
     group?.note(place, isSpread: isSpread, before)
@@ -85,10 +95,20 @@ final class EditRecorder {
   ///
   /// - Returns: Whether the current group has inserted it (UG3 in OpenUndoGroup.swift).
   func noteInsertion(_ reference: ObjectReference) -> Bool {
+    if let groups = groupsOfHook(.object(reference)) {
+      for group in groups { group.noteInsertion(reference) }
+      return false
+    }
     let group = currentGroup()
     sealOthers(group, .object(reference), isOverlap: group != nil) { .absent }
     group?.noteInsertion(reference)
     return group?.hasInserted(reference) == true
+  }
+
+  /// The groups of an edit by a hook of a save; nil for other edits.
+  private func groupsOfHook(_ place: EditedPlace) -> [OpenUndoGroup]? {
+    guard let hookGroups, exclusionDepth == 0, deletion == nil else { return nil }
+    return hookGroups.groups(of: place)
   }
 
   private func sealOthers(
@@ -99,7 +119,7 @@ final class EditRecorder {
     if !taskGroups.isEmpty || exclusionDepth > 0 || deletion != nil
       || closureGroup != nil && eventGroup != nil
     {
-      for other in openGroups + deletionGroups.open where other !== group {
+      for other in openGroups + reopenedGroups.open where other !== group {
         other.seal(place, overlap: isOverlap ? lastGroupNumber : nil, before)
       }
     }
@@ -126,7 +146,7 @@ final class EditRecorder {
 
   private func currentGroup() -> OpenUndoGroup? {
     if exclusionDepth > 0 { return nil }
-    if let deletion { return deletionGroups.group(ofDeleted: deletion, among: openGroups) }
+    if let deletion { return reopenedGroups.group(ofDeleted: deletion, among: openGroups) }
     if let group = closureGroup ?? taskGroup { return group }
     if let eventGroup { return eventGroup }
     let group = OpenUndoGroup(name: "")
@@ -152,11 +172,33 @@ final class EditRecorder {
     beginInterval()
   }
 
-  /// Completes the groups to which delete rules have added changes.
-  func closeDeletionGroups(_ reader: some EditedContentReader) {
-    if deletionGroups.open.isEmpty { return deletionGroups.forget() }
+  /// Begins to call the hooks of a save (HookGroups.swift).
+  func beginHooks(_ reader: some EditedContentReader) {
     readContents(reader)
-    deletionGroups.close(before: openGroups)
+    hookGroups = HookGroups(reopenedGroups) { [unowned self] in openGroups }
+  }
+
+  /// Runs the hook of an object, if the hooks of a save are called.
+  func callHook(of reference: ObjectReference, _ hook: () -> Void) {
+    guard let hookGroups else { return hook() }
+    let outer = hookGroups.object
+    hookGroups.object = reference
+    beginInterval()
+    hook()
+    hookGroups.object = outer
+    beginInterval()
+  }
+
+  func endHooks(_ reader: some EditedContentReader) {
+    hookGroups = nil
+    if isAttached { closeReopenedGroups(reader) }
+  }
+
+  /// Completes the groups to which delete rules or hooks have added changes.
+  func closeReopenedGroups(_ reader: some EditedContentReader) {
+    if reopenedGroups.open.isEmpty { return reopenedGroups.forget() }
+    readContents(reader)
+    reopenedGroups.close(before: openGroups)
   }
 
   /// Replaces the recorded values of a deleted object by those that another context has saved since
@@ -165,7 +207,7 @@ final class EditRecorder {
   ///
   /// - Parameter saved: The columns of the stored row.
   func acceptSaved(_ saved: [Int: Value], ofDeleted reference: ObjectReference) {
-    guard let group = deletionGroups.group(ofDeleted: reference, among: openGroups) else { return }
+    guard let group = reopenedGroups.group(ofDeleted: reference, among: openGroups) else { return }
     group.replaceValues(ofRemoved: reference) { slot, value in
       guard let new = saved[slot],
         hiddenSaves.hasReplaced(.value(value), at: .column(reference, slot: slot))
@@ -177,26 +219,31 @@ final class EditRecorder {
   /// Notes that a link did not exist before the deletion of an object, because another context has
   /// removed the link too (HS5).
   func acceptRemoved(_ link: EditedPlace, ofDeleted reference: ObjectReference) {
-    deletionGroups.group(ofDeleted: reference, among: openGroups)?.noteAbsentBefore(link)
+    reopenedGroups.group(ofDeleted: reference, among: openGroups)?.noteAbsentBefore(link)
   }
 
   /// Completes the groups that `acceptSaved` and `acceptRemoved` have changed.
   func closeAccepted() {
-    if deletionGroups.open.isEmpty {
-      deletionGroups.forget()
+    if reopenedGroups.open.isEmpty {
+      reopenedGroups.forget()
     } else {
-      deletionGroups.close(before: openGroups)
+      reopenedGroups.close(before: openGroups)
     }
   }
 
   /// The violations of the open groups' invariants, for tests.
   var brokenInvariants: [String] {
-    (openGroups + deletionGroups.open).flatMap(\.brokenInvariants)
+    (openGroups + reopenedGroups.open).flatMap(\.brokenInvariants)
+  }
+
+  /// Whether the recorder is that of its context. A hook may have replaced the undo manager.
+  private var isAttached: Bool {
+    memory.pointee.recorder?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
   }
 
   /// Begins a new interval (ER1). Does nothing if the context has another recorder.
   func beginInterval() {
-    guard memory.pointee.recorder?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() else { return }
+    guard isAttached else { return }
     memory.pointee.beginRecordingInterval(hasNumber: taskGroups.isEmpty)
   }
 
@@ -241,12 +288,6 @@ final class EditRecorder {
     return group
   }
 
-  /// Adds the next edits of the event to an earlier group.
-  func continueInEvent(_ group: UndoGroup) {
-    eventGroup = OpenUndoGroup(continuing: group)
-    beginInterval()
-  }
-
   /// Names the group of the running closure. Outside of closures, names the group of the event, if
   /// it has edits.
   ///
@@ -277,7 +318,7 @@ final class EditRecorder {
   /// Reads the contents that open groups have not read yet. Called before the context gets another
   /// state of the store.
   func readContents(_ reader: some EditedContentReader) {
-    for group in openGroups + deletionGroups.open { group.readContents(reader) }
+    for group in openGroups + reopenedGroups.open { group.readContents(reader) }
     beginInterval()
   }
 
@@ -293,7 +334,9 @@ final class EditRecorder {
     }
     eventGroup = nil
     hiddenSaves.removeAll()
-    deletionGroups.forget()
+    reopenedGroups.forget()
+    // Later edits of a hook that has called a rollback or a reset count as edits of the event.
+    hookGroups = nil
     taskGroups = taskGroups.mapValues { kept($0) ? $0 : OpenUndoGroup(name: $0.name) }
     if let group = closureGroup, !kept(group) {
       closureGroup = taskGroup ?? OpenUndoGroup(name: group.name)
@@ -341,6 +384,8 @@ final class EditRecorder {
   /// contains only stored objects.
   func rename(_ old: ObjectReference, _ new: ObjectReference) {
     for group in openGroups { group.rename(old, new) }
+    reopenedGroups.rename(old, new)
+    hookGroups?.reset()
     changeHistory { $0.rename(old, new) }
   }
 }

@@ -90,29 +90,6 @@ extension UndoGroup {
     return merged
   }
 
-  /// The changes of the group since its earlier state `earlier`.
-  func changes(since earlier: UndoGroup) -> UndoGroup {
-    let known = Dictionary(uniqueKeysWithValues: earlier.changes.map { ($0.place, $0.after) })
-    let later = changes.compactMap { change -> Change? in
-      guard let before = known[change.place] else { return change }
-      if before.isSame(as: change.after) { return nil }
-      return Change(
-        place: change.place, before: before, after: change.after, marks: change.marks)
-    }
-    // The group no longer has places that were set back.
-    let places = Set(changes.map(\.place))
-    let setBack = earlier.changes.filter { !places.contains($0.place) }
-      .map { Change(place: $0.place, before: $0.after, after: $0.before, marks: $0.marks) }
-    return UndoGroup(name: name, changes: later + setBack, number: number)
-  }
-
-  /// The group with the changes of earlier groups before its own.
-  func preceded(by earlier: [UndoGroup]) -> UndoGroup {
-    if earlier.isEmpty { return self }
-    return UndoGroup(
-      name: name, changes: Self.merged(earlier.flatMap(\.changes) + changes), number: number)
-  }
-
   /// The group with later changes after its own. The values of objects that the group has inserted
   /// are part of these objects (UG3).
   func followed(by later: [Change]) -> UndoGroup {

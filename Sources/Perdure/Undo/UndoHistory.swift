@@ -17,28 +17,12 @@ struct UndoHistory {
   private struct Stacks {
     var undo: [UndoGroup] = []
     var redo: [UndoGroup] = []
-    /// The changes that save hooks have made after an undo. The key is the number of the group to
-    /// redo that has these changes. If that group is removed, these changes become part of the next
-    /// group (`add`): all earlier groups are older than the changes.
-    var later: [UInt64: UndoGroup] = [:]
-
-    /// Removes the groups to redo.
-    ///
-    /// - Returns: Their changes in `later`, in the order in which these were made.
-    mutating func removeRedo() -> [UndoGroup] {
-      let removed = redo.compactMap { later[$0.number] }
-      (redo, later) = ([], [:])
-      return removed
-    }
-
     var byteCount: Int { (undo + redo).reduce(0) { $0 + $1.byteCount } }
   }
 
   private var stacks = Stacks()
   private var saved = Stacks()
   private var byteCount = 0
-  /// The stack of the group that was added last; nil after a save or another change of the stacks.
-  private(set) var lastDirection: Direction?
   /// The number of the store's state after the last save; 0 if there was none.
   var savedSequence: UInt64 = 0
   /// The limits of UH2; 0 for no limit.
@@ -80,25 +64,18 @@ struct UndoHistory {
   ///     none. A rollback keeps them.
   mutating func add(_ group: UndoGroup?, savedPart: UndoGroup?) {
     byteCount -= stacks.redo.reduce(0) { $0 + $1.byteCount }
-    let later = stacks.removeRedo()
-    if let savedPart { saved.undo.append(savedPart.preceded(by: saved.removeRedo())) }
-    if let group { put(group.preceded(by: later), .undo) }
+    stacks.redo = []
+    if let savedPart {
+      saved.redo = []
+      saved.undo.append(savedPart)
+    }
+    if let group { put(group, .undo) }
   }
 
   /// Adds a group to a stack, such as the group that reverses an undo.
   ///
-  /// - Parameters:
-  ///   - continuing: The same group before the changes by hooks of a save; nil if there are none.
-  ///   - isSaved: Whether a hook has saved the group. Then a rollback keeps it.
-  mutating func put(
-    _ group: UndoGroup, _ direction: Direction, continuing: UndoGroup? = nil, isSaved: Bool = false
-  ) {
-    if direction == .redo, let continuing {
-      let later = group.changes(since: continuing)
-      if !later.changes.isEmpty {
-        stacks.later[group.number] = later.preceded(by: stacks.later[group.number].map { [$0] } ?? [])
-      }
-    }
+  /// - Parameter isSaved: Whether a hook has saved the group. Then a rollback keeps it.
+  mutating func put(_ group: UndoGroup, _ direction: Direction, isSaved: Bool = false) {
     switch direction {
     case .undo: stacks.undo.append(group)
     case .redo: stacks.redo.append(group)
@@ -110,7 +87,6 @@ struct UndoHistory {
       }
     }
     byteCount += group.byteCount
-    lastDirection = direction
     keepBounds()
   }
 
@@ -127,7 +103,8 @@ struct UndoHistory {
     keepBounds()
   }
 
-  /// Replaces the changes of a group. Does nothing if the group has been removed. The copies in
+  /// Replaces the changes of a group, or removes the group if there are none. Does nothing if the
+  /// group has been removed. The copies in
   /// `saved` stay, because a rollback reverts the new changes.
   ///
   /// - Parameter later: The changes that were made after all groups.
@@ -137,6 +114,10 @@ struct UndoHistory {
     func replaced(_ groups: [UndoGroup]) -> [UndoGroup] {
       guard let position = groups.lastIndex(where: { $0.number == number }) else { return groups }
       var groups = groups
+      if changes.isEmpty {
+        groups.remove(at: position)
+        return groups
+      }
       groups[position] = groups[position].with(
         changes, before: groups[(position + 1)...].flatMap(\.changes) + later)
       return groups
@@ -174,18 +155,16 @@ struct UndoHistory {
   mutating func removeLast(_ direction: Direction) -> UndoGroup? {
     let group = direction == .undo ? stacks.undo.popLast() : stacks.redo.popLast()
     byteCount -= group?.byteCount ?? 0
-    lastDirection = nil
     return group
   }
 
   mutating func removeAll() {
-    (stacks, saved, byteCount, lastDirection, savedSequence) = (Stacks(), Stacks(), 0, nil, 0)
+    (stacks, saved, byteCount, savedSequence) = (Stacks(), Stacks(), 0, 0)
   }
 
   /// Copies the stacks to `saved` after a save (UH3).
   mutating func didSave() {
     saved = stacks
-    lastDirection = nil
   }
 
   /// Updates `saved` after an incomplete save: takes over the changes that were saved, and keeps
@@ -206,13 +185,7 @@ struct UndoHistory {
       }
     }
     saved = Stacks(
-      undo: combined(saved.undo, stacks.undo), redo: combined(saved.redo, stacks.redo),
-      later: Dictionary(
-        uniqueKeysWithValues: Set(saved.later.keys).union(stacks.later.keys).compactMap { number in
-          combined([saved.later[number]].compactMap(\.self), [stacks.later[number]].compactMap(\.self))
-            .first.map { (number, $0) }
-        }))
-    lastDirection = nil
+      undo: combined(saved.undo, stacks.undo), redo: combined(saved.redo, stacks.redo))
   }
 
   private func changesByGroup(_ groups: [UndoGroup]) -> [UInt64: [UndoGroup.Change]] {
@@ -223,14 +196,13 @@ struct UndoHistory {
   mutating func rollBack() {
     stacks = saved
     byteCount = stacks.byteCount
-    lastDirection = nil
     keepBounds()
   }
 
   /// Restores the stacks of an earlier time. The limits stay.
   mutating func restore(_ earlier: UndoHistory) {
     (stacks, saved) = (earlier.stacks, earlier.saved)
-    (byteCount, lastDirection) = (earlier.byteCount, earlier.lastDirection)
+    byteCount = earlier.byteCount
     keepBounds()
   }
 
@@ -248,9 +220,7 @@ struct UndoHistory {
 
   private mutating func mapGroups(_ transform: (UndoGroup) -> UndoGroup) {
     func mapped(_ stacks: Stacks) -> Stacks {
-      Stacks(
-        undo: stacks.undo.map(transform), redo: stacks.redo.map(transform),
-        later: stacks.later.mapValues(transform))
+      Stacks(undo: stacks.undo.map(transform), redo: stacks.redo.map(transform))
     }
     (stacks, saved) = (mapped(stacks), mapped(saved))
   }
@@ -281,6 +251,5 @@ struct UndoHistory {
     if dropped.isEmpty { return }
     saved.undo.removeAll { dropped.contains($0.number) }
     saved.redo.removeAll { dropped.contains($0.number) }
-    for number in dropped { (stacks.later[number], saved.later[number]) = (nil, nil) }
   }
 }

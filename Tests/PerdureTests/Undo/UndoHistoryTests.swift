@@ -78,21 +78,14 @@ struct UndoHistoryTests {
     #expect(numbers(history, .undo) == [1, 2])
   }
 
-  @Test("The stack of the group added last is known until a save, a rollback or a removal")
-  func lastDirection() {
+  @Test("A group that loses all of its changes is removed")
+  func emptied() {
     var history = UndoHistory(levelsMax: 0, byteCountMax: 0)
-    history.add(group(1), savedPart: nil)
-    #expect(history.lastDirection == .undo)
-    history.didSave()
-    #expect(history.lastDirection == nil)
-    _ = history.removeLast(.undo)
-    history.put(group(2), .redo)
-    #expect(history.lastDirection == .redo)
-    history.rollBack()
-    #expect(history.lastDirection == nil)
-    history.add(group(3), savedPart: nil)
-    _ = history.removeLast(.undo)
-    #expect(history.lastDirection == nil)
+    for number in 1...3 { history.add(group(UInt64(number)), savedPart: nil) }
+    history.setChanges([], ofGroup: 2, before: [])
+    #expect(numbers(history, .undo) == [1, 3] && history.brokenInvariants == [])
+    history.setChanges([], ofGroup: 9, before: [])
+    #expect(numbers(history, .undo) == [1, 3])
   }
 
   @Test("A new reference of an object replaces the old one in all groups, also in those of the last save")
@@ -106,6 +99,7 @@ struct UndoHistoryTests {
     history.rollBack()
     #expect(history.last(.undo)?.changes[0].place == .column(other, slot: 0))
   }
+
   @Test("The size is right after a rollback, and after all groups were removed")
   func sizes() {
     let size = group(1, length: 1000).byteCount

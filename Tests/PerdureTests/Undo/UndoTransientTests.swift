@@ -34,6 +34,26 @@ struct UndoTransientTests {
     #expect(undoConflicts { () throws(PerdureError) in try context.undo() }.map(\.property) == ["sketch"])
   }
 
+  @Test("After the undo of a transient edit, the object has no changes", arguments: [false, true])
+  func unchanged(_ hasOtherChange: Bool) throws {
+    let scene = try UndoScene()
+    let (context, volume) = (scene.context, try scene.volume("One"))
+    context.undoGroup("Edit") {
+      volume.mood = "merry"
+      if hasOtherChange { volume.title = "Two" }
+    }
+    #expect(context.hasChanges)
+    try context.undo()
+    #expect(volume.mood == nil && !volume.hasChanges && !context.hasChanges)
+    try context.redo()
+    #expect(volume.mood == "merry" && volume.hasChanges)
+    context.withoutUndo { volume.pages = 7 }
+    try context.undo()
+    #expect(volume.mood == nil && volume.changedValues().keys.sorted() == ["pages"])
+    context.rollback()
+    #expect(volume.mood == nil && volume.pages != 7 && !context.hasChanges)
+  }
+
   @Test("A redo is no conflict after the instance was released or refreshed", arguments: [false, true])
   func releasedInstance(_ isReleased: Bool) throws {
     let scene = try UndoScene()

@@ -64,7 +64,7 @@ final class ContextAdvance {
     rebase.rebaseDeltas()
     // Delete rules must also be applied to objects that other contexts have connected with the
     // deleted ones in the meantime. The rules run at the end of the event or before a fetch. Their
-    // changes belong to the undo group of the deletion (DeletionGroups.swift).
+    // changes belong to the undo group of the deletion (ReopenedGroups.swift).
     for overlay in pending.ordered.joined() where overlay.isDeleted { pending.propagateAgain(overlay) }
   }
 

@@ -14,7 +14,7 @@
 //
 // A merge may connect other objects with an object whose deletion is pending. Then the delete rules
 // of the deleted object are applied again. Their changes belong to the undo group of the deletion
-// (DeletionGroups.swift).
+// (ReopenedGroups.swift).
 //
 // One-way relationships to a deleted object lose their link to it. An index leads from a target to
 // the sources of these links. So every reference to the deleted object can be removed.
@@ -81,7 +81,7 @@ final class DeleteRules {
     if visited.contains(where: { !$0.shape.incoming.isEmpty }) { forgetPending() }
     retireDiscarded(visited.filter(\.isNew))
     for overlay in visited { overlay.isPropagatedAgain = false }
-    recording.closeDeletionGroups()
+    recording.closeReopenedGroups()
   }
 
   /// Runs a closure that applies rules of a deletion. If a merge has scheduled the rules again, the

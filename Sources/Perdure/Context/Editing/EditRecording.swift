@@ -68,14 +68,30 @@ final class EditRecording {
     return try body()
   }
 
-  /// Runs a closure that applies delete rules of a deletion again (DeletionGroups.swift).
+  /// Runs a closure that applies delete rules of a deletion again (ReopenedGroups.swift).
   func applyingRulesAgain(of deleted: ObjectReference, _ body: () -> Void) {
     guard let recorder else { return body() }
     recorder.applyRulesAgain(ofDeleted: deleted, body)
   }
 
+  /// Calls the hooks of a save. Their changes belong to the groups of their objects
+  /// (HookGroups.swift).
+  func callingSaveHooks<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    // The same recorder ends the calls, even if a hook sets another manager.
+    let recorder = recorder
+    recorder?.beginHooks(reading.contents)
+    defer { recorder?.endHooks(reading.contents) }
+    return try body()
+  }
+
+  /// Runs the hook of an object.
+  func callHook(of reference: ObjectReference, _ hook: () -> Void) {
+    guard let recorder else { return hook() }
+    recorder.callHook(of: reference, hook)
+  }
+
   /// Completes the groups to which delete rules have added changes.
-  func closeDeletionGroups() { recorder?.closeDeletionGroups(reading.contents) }
+  func closeReopenedGroups() { recorder?.closeReopenedGroups(reading.contents) }
 
   /// Reads the contents that open groups have not read yet. Called before the view advances.
   func readUndoContents() { recorder?.readContents(reading.contents) }

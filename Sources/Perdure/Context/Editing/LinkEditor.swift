@@ -94,7 +94,7 @@ final class LinkEditor {
 
   /// Schedules the delete rules of a deleted object again, after an edit or a merge has linked it.
   /// After a merge, the changes by these rules belong to the group of the deletion
-  /// (DeletionGroups.swift).
+  /// (ReopenedGroups.swift).
   func propagateAgain(_ reference: ObjectReference) {
     guard pending.isDeleted(reference), let overlay = pending[reference] else { return }
     if recording.recorder?.recordsNewEdits == false {

@@ -3,7 +3,7 @@
 // Overlays report edits of columns, and EditRecording reports all others. Merges, refreshes and
 // rollbacks are not edits: they are excluded. Delete rules that are applied again after a merge
 // make no group of their own either. Their changes belong to the group of the deletion
-// (DeletionGroups.swift), so one undo restores all that the deletion has removed.
+// (ReopenedGroups.swift), so one undo restores all that the deletion has removed.
 
 internal import PerdurePredicates
 
@@ -59,14 +59,6 @@ final class UndoGroups {
     guard let manager else { return }
     if let group = manager.recorder.endEvent() { manager.complete(group, contents) }
     manager.callObservers()
-  }
-
-  /// Adds the changes by the hooks of a save to the last group, unless the event has newer edits.
-  ///
-  /// - Returns: Whether a group gets these changes. True without an undo manager.
-  func continueLast() -> Bool {
-    guard let manager, !manager.recorder.hasEventEdits else { return true }
-    return manager.continueLastGroup() || manager.recorder.hasTaskGroups || manager.recorder.isInGroup
   }
 
   func begin(_ name: String) {

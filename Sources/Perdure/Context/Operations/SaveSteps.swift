@@ -118,17 +118,10 @@ final class SaveSteps {
     return nil
   }
 
-  /// Calls the hooks of the classes, and returns the violations that they have found. Changes by
-  /// hooks belong to the last undo group. They belong to none if all unsaved edits are excluded
-  /// from undo.
+  /// Calls the hooks of the classes, and returns the violations that they have found.
   private func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
-    do {
-      if undoGroups.continueLast() { return try saveHooks.callSaveHooks() }
-      return try recording.excludingFromUndo { () throws(PerdureError) in try saveHooks.callSaveHooks() }
-    } catch {
-      undoGroups.endGroupOfEvent()
-      throw error
-    }
+    guard pending.containsEntity(where: \.hasSaveHooks) else { return [] }
+    return try recording.callingSaveHooks { () throws(PerdureError) in try saveHooks.callSaveHooks() }
   }
 
   /// Throws if changes are to be written to a read-only store, or if a new object has no id.

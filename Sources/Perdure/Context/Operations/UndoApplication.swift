@@ -84,8 +84,14 @@ final class UndoApplication {
     deleteRules.propagateDeletes()
     undoGroups.endGroupOfEvent()
     var stored: [(overlay: ObjectOverlay, row: KeptRow)] = []
+    var undone: [UndoGroup.Change] = []
     // Observers receive earlier edits and those of the undo in one report.
-    defer { eventEnd.endEvent { undoRestorer.dropStoredValues(stored) } }
+    defer {
+      eventEnd.endEvent {
+        undoRestorer.dropStoredValues(stored)
+        undoRestorer.dropRestoredTransients(undone)
+      }
+    }
     guard let last = undoManager.history.last(direction) else { return }
     try checkShowsLastSave(undoManager)
     try viewState.throwReadFailure()
@@ -110,7 +116,7 @@ final class UndoApplication {
       }
       rows = undoRestorer.storedRows(of: changes)
     }
-    stored = rows
+    (stored, undone) = (rows, changes)
   }
 
   /// Throws if the context shows a state before its last save: its contents can be older than those

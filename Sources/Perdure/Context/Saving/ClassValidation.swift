@@ -10,18 +10,20 @@ final class ClassValidation {
   private let viewState: ViewState
   private let pending: PendingChanges
   @Shared private var reading: ContextReading
+  private let recording: EditRecording
   private let deleteRules: DeleteRules
   private let ruleValidation: RuleValidation
   private let activity: ContextActivity
 
   init(
-    reading: Shared<ContextReading>, deleteRules: DeleteRules, ruleValidation: RuleValidation,
-    activity: ContextActivity
+    reading: Shared<ContextReading>, recording: EditRecording, deleteRules: DeleteRules,
+    ruleValidation: RuleValidation, activity: ContextActivity
   ) {
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
     _reading = reading
+    self.recording = recording
     self.deleteRules = deleteRules
     self.ruleValidation = ruleValidation
     self.activity = activity
@@ -58,7 +60,7 @@ final class ClassValidation {
     for overlay in pending.saved(where: { $0.shape.hasSaveHooks }, in: viewState)
     where pending.isSaved(overlay, in: viewState) {
       var details: [PerdureError.Detail] = []
-      validate(overlay, &details)
+      recording.callHook(of: overlay.reference) { validate(overlay, &details) }
       if !details.isEmpty { refusals.append((overlay, details)) }
     }
     deleteRules.propagateDeletes()

@@ -23,10 +23,11 @@ final class ContextSaving {
       reading: reading, editing: editing, mergeRules: mergeRules, stores: stores)
     ruleValidation = RuleValidation(reading, editing.deleteRules)
     classValidation = ClassValidation(
-      reading: reading, deleteRules: editing.deleteRules, ruleValidation: ruleValidation, activity: activity)
+      reading: reading, recording: editing.recording, deleteRules: editing.deleteRules,
+      ruleValidation: ruleValidation, activity: activity)
     saveHooks = SaveHookCaller(
-      reading: reading, deleteRules: editing.deleteRules, classValidation: classValidation,
-      objectEditor: editing.objectEditor, activity: activity)
+      reading: reading, recording: editing.recording, deleteRules: editing.deleteRules,
+      classValidation: classValidation, objectEditor: editing.objectEditor, activity: activity)
     childIntake = ChildIntake(reading, editing)
     saveCommit = SaveCommit(
       reading: reading, hooks: editing.hooks, undoGroups: editing.undoGroups, mergeRules: mergeRules,

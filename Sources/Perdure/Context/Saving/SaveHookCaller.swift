@@ -35,19 +35,21 @@ final class SaveHookCaller {
   private let viewState: ViewState
   private let pending: PendingChanges
   @Shared private var reading: ContextReading
+  private let recording: EditRecording
   private let deleteRules: DeleteRules
   private let classValidation: ClassValidation
   private let objectEditor: ObjectEditor
   private let activity: ContextActivity
 
   init(
-    reading: Shared<ContextReading>, deleteRules: DeleteRules, classValidation: ClassValidation,
-    objectEditor: ObjectEditor, activity: ContextActivity
+    reading: Shared<ContextReading>, recording: EditRecording, deleteRules: DeleteRules,
+    classValidation: ClassValidation, objectEditor: ObjectEditor, activity: ContextActivity
   ) {
     registry = reading.registry
     viewState = reading.viewState
     pending = reading.pending
     _reading = reading
+    self.recording = recording
     self.deleteRules = deleteRules
     self.classValidation = classValidation
     self.objectEditor = objectEditor
@@ -80,7 +82,6 @@ final class SaveHookCaller {
   /// - Returns: The violations that the validation has found.
   /// - Throws: 139000 after too many rounds (SH3), or the error of a failed read.
   func callSaveHooks() throws(PerdureError) -> [PerdureError.Detail] {
-    guard pending.containsEntity(where: \.hasSaveHooks) else { return [] }
     var changed = pending.saved(where: { $0.shape.hasSaveHooks }, in: viewState)
     var count = 0
     while true {
@@ -105,7 +106,12 @@ final class SaveHookCaller {
   private func willSave(_ overlay: ObjectOverlay) {
     guard overlay.shape.lifeCycle.contains(.willSave), pending.isSaved(overlay, in: viewState) else { return }
     overlay.isTouched = false
-    registry.instance(of: overlay.reference).willSave()
+    let object = registry.instance(of: overlay.reference)
+    recording.callHook(of: overlay.reference) {
+      object.willSave()
+      // The changes by delete rules belong to the same groups as the deletion.
+      deleteRules.propagateDeletes()
+    }
   }
 
   // MARK: After the commit

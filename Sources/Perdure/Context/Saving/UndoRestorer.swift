@@ -282,4 +282,16 @@ final class UndoRestorer {
       if !overlay.changesRow { pending.dropIfUnchanged(overlay) }
     }
   }
+
+  /// Drops the unsaved changes of objects whose transient attributes all have their values from
+  /// before the changes again.
+  func dropRestoredTransients(_ changes: [UndoGroup.Change]) {
+    for case .transient(let reference, _) in changes.map(\.place) {
+      guard let overlay = pending[reference], overlay.changesTransients, let object = overlay.object,
+        object.changedTransients(since: overlay.transientsBefore).isEmpty
+      else { continue }
+      reading.transientState.dropTransientsBefore(overlay)
+      pending.dropIfUnchanged(overlay)
+    }
+  }
 }

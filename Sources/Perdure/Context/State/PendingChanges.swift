@@ -132,7 +132,7 @@ final class PendingChanges {
   }
 
   /// Schedules the delete rules of an object after a merge. If the rules were applied before, their
-  /// new changes belong to the undo group of the deletion (DeletionGroups.swift).
+  /// new changes belong to the undo group of the deletion (ReopenedGroups.swift).
   func propagateAgain(_ overlay: ObjectOverlay) {
     if overlay.isPropagated { overlay.isPropagatedAgain = true }
     propagateLater(overlay)

@@ -1,16 +1,18 @@
-// The undo groups of earlier deletions, whose delete rules are applied again.
+// Complete undo groups that get further changes.
 //
-// Another context can connect an object with one whose deletion is pending here. After the merge,
-// the delete rules are applied again, and may delete or change that object. The program has made no
-// edit, so these changes get no group of their own, and groups that can be redone stay.
-// `DeletionGroups` reopens the group of the deletion and adds the changes to it. The undo of the
-// deletion then reverts them too. If no group has the deletion, for example after `withoutUndo`,
-// these changes cannot be undone either.
+// Two kinds of changes are not edits of the program, so they get no group of their own, and the
+// groups to redo stay:
+//
+//   - Another context can connect an object with one whose deletion is pending here. After the
+//     merge, the delete rules are applied again, and may delete or change that object. These
+//     changes belong to the group of the deletion, so its undo reverts them too. If no group has
+//     the deletion, for example after `withoutUndo`, they cannot be undone either.
+//   - The hooks of a save belong to the groups of their objects (HookGroups.swift).
 
 internal import PerdurePredicates
 
-/// Reopens the groups of earlier deletions, while delete rules are applied again.
-final class DeletionGroups {
+/// Reopens complete groups, and puts them back into the history.
+final class ReopenedGroups {
   private let changeHistory: (_ change: (inout UndoHistory) -> Void) -> Void
   /// The complete group that has deleted each object. The dictionary is made at the first change by
   /// a delete rule.
@@ -25,7 +27,7 @@ final class DeletionGroups {
   /// The reopened groups.
   var open: some Collection<OpenUndoGroup> { reopened.values }
 
-  /// The group that has deleted an object, reopened if it is complete; nil if there is none.
+  /// The group that has deleted an object; nil if there is none.
   ///
   /// - Parameter others: The open groups that are not reopened.
   func group(
@@ -33,10 +35,22 @@ final class DeletionGroups {
   ) -> OpenUndoGroup? {
     for group in others + open where group.hasRemoved(reference) { return group }
     if complete == nil { changeHistory { complete = $0.groupsOfDeletions() } }
-    guard let group = complete?[reference] else { return nil }
-    let open = reopened[group.number] ?? OpenUndoGroup(continuing: group)
+    return complete?[reference].map(reopen)
+  }
+
+  /// The reopened group for a complete group of the history.
+  func reopen(_ group: UndoGroup) -> OpenUndoGroup {
+    if let open = reopened[group.number] { return open }
+    let open = OpenUndoGroup(continuing: group)
     reopened[group.number] = open
     return open
+  }
+
+  /// The complete groups of a stack, in its order.
+  func completeGroups(_ direction: UndoHistory.Direction) -> [UndoGroup] {
+    var groups: [UndoGroup] = []
+    changeHistory { groups = $0.groups(direction) }
+    return groups
   }
 
   /// Puts the reopened groups back into the history, with the new changes. All contents must have
@@ -56,6 +70,11 @@ final class DeletionGroups {
   func forget() {
     complete = nil
     reopened = [:]
+  }
+
+  func rename(_ old: ObjectReference, _ new: ObjectReference) {
+    complete = nil
+    for group in open { group.rename(old, new) }
   }
 }
 
