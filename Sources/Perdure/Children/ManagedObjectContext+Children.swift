@@ -12,9 +12,10 @@ extension ManagedObjectContext {
   /// context it stays at that state, and advances when it saves, rolls back or refreshes. A save is
   /// validated and checked like a save into a store. If the changes of both contexts conflict, the
   /// child's own `mergePolicy` decides. With its default, `MergePolicy.error`, the save throws
-  /// 133020 or 133021. The save is one undo group of this context, and its observers receive
-  /// `objectsDidChange`. If the store cannot be read during the save, the save throws, this context
-  /// does not change, and the child keeps its changes. New objects keep their ids at every level.
+  /// 133020 or 133021. The save is one undo group of this context, and the observers of this
+  /// context receive `objectsDidChange`. If the store cannot be read during the save, the save
+  /// throws, this context does not change, and the child keeps its changes. New objects keep their
+  /// ids at every level.
   ///
   /// The child belongs to the isolation of this context, and retains this context. It may have
   /// children too.

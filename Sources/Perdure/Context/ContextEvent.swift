@@ -114,11 +114,11 @@ extension BackgroundContext {
 }
 
 extension PersistentContainer {
-  /// The later saves of all contexts of the container. The saves of one context arrive in order.
-  /// Each save arrives after its commit and its hooks. The store must have been loaded. Adding or
-  /// removing a store separates contexts and sequences into earlier and later ones. Earlier
-  /// sequences report only the saves of earlier contexts, and later sequences only those of later
-  /// contexts.
+  /// The later saves of the container's contexts into its stores. The save of a child context into
+  /// its parent is not reported. The saves of one context arrive in order. Each save arrives after
+  /// its commit and its hooks. The store must have been loaded. Adding or removing a store
+  /// separates contexts and sequences into earlier and later ones. Earlier sequences report only
+  /// the saves of earlier contexts, and later sequences only those of later contexts.
   ///
   /// - Parameters:
   ///   - bufferCount: The maximum number of saves that wait for a slow subscriber. Above it, the

@@ -26,8 +26,8 @@ public struct ContextLogEntry: Sendable {
   public let kind: Kind
   /// The entity, predicate, order, offset and limit of a request (`explain(_:)` describes its
   /// plan). For a save, the numbers of objects to insert, update and delete, before delete rules
-  /// and hooks. The text of a save also contains the number of new objects that were merged into
-  /// others. For a warning, its text.
+  /// and hooks. If new objects were merged into others, the text also contains their number. For a
+  /// warning, its text.
   public let subject: String
   /// The number of objects that were found, counted or pending (see `subject`); 0 if the operation
   /// failed.

@@ -12,7 +12,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: `FetchError` if the request does not match the model; `PredicateEvaluationError` if
   ///   its predicate cannot be evaluated for an object; `PerdureError` with code 134060 if the
-  ///   store cannot be read.
+  ///   store cannot be read. In a `perform` whose task is cancelled, `CancellationError`.
   /// - Complexity: That of the plan; see `explain(_:)`.
   public func fetch<T: ManagedObject>(_ request: FetchRequest<T>) throws -> [T] {
     core.checkOwner()

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
   ///   - type: The class. Objects of subentities are found too.
   ///   - keyPath: The attribute. It must be the only one of a uniqueness constraint.
   ///   - value: The key.
-  /// - Returns: The object, with its row loaded.
+  /// - Returns: The object. Its row is loaded, unless the object has unsaved changes.
   /// - Throws: `FetchError` with the code `notUnique` if no uniqueness constraint consists of this
   ///   attribute alone; the errors of `fetch(_:)`.
   /// - Complexity: O(log n) for n objects, and O(k log n) for k objects, columns and links that

@@ -3,8 +3,8 @@
 internal import Dispatch
 
 extension ManagedObjectContext {
-  /// Whether the context automatically merges the saves of other contexts of the container.
-  /// Initially false.
+  /// Whether the context automatically merges the saves of other contexts of the container. A child
+  /// context merges all changes of its parent instead. Initially false.
   ///
   /// A context on a queue or of the main actor merges soon after the save. Every context merges at
   /// its next fetch or `processPendingChanges()`. A context that is pinned to a state merges after
@@ -19,9 +19,9 @@ extension ManagedObjectContext {
   }
 
   /// Advances to the newest state, which contains the saves of other contexts of the container. If
-  /// the save of the event changed an object that has unsaved changes here, these are applied to
-  /// the new values. So a later save does not conflict with the save of the event. A context that
-  /// is pinned to a state advances too, and is then pinned to the newest state.
+  /// the save of the event changed an object that has unsaved changes here, the unsaved changes are
+  /// applied to the new values. So a later save does not conflict with the save of the event. A
+  /// context that is pinned to a state advances too, and is then pinned to the newest state.
   ///
   /// - Parameter event: An event from another context's sequence; it must be a `didSave`.
   public func mergeChanges(fromContextDidSave event: ContextEvent) {

@@ -150,7 +150,8 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The object, with its row loaded.
   /// - Throws: `PerdureError`: 133000 (`objectNotFound`) if there is no such object, 133010 for an
-  ///   id of another store, 134060 if the store could not be read.
+  ///   id of another store or of an entity that the store does not have, 134060 if the store could
+  ///   not be read.
   public func existingObject(with id: ManagedObjectID) throws(PerdureError) -> ManagedObject {
     core.checkOwner()
     return try core.queries.lookup.existingObject(with: id)
@@ -159,8 +160,8 @@ extension ManagedObjectContext {
   /// Returns the object of a class with an id; nil if it does not exist.
   ///
   /// - Returns: As `existingObject(with:)`; nil also for an object of another class.
-  /// - Throws: `PerdureError`: 133010 for an id of another store, 134060 if the store could not be
-  ///   read.
+  /// - Throws: `PerdureError`: 133010 for an id of another store or of an entity that the store
+  ///   does not have, 134060 if the store could not be read.
   public func existingObject<T: ManagedObject>(
     _ type: T.Type, with id: ManagedObjectID
   ) throws(PerdureError) -> T? {
@@ -205,9 +206,9 @@ extension ManagedObjectContext {
   /// Saves all changes as one commit: all of them or none. A child context saves into its parent.
   /// With several stores there is one commit for each, after checks in all of them.
   ///
-  /// The save reports refused changes: changes of objects that the context no longer has, and
-  /// values set by name that an attribute cannot hold. It throws before it writes anything. The
-  /// error is thrown once: the next save writes all other changes.
+  /// The save reports refused changes: changes of objects that the context no longer has, links to
+  /// such objects, and values set by name that a property cannot hold. It throws before it writes
+  /// anything. The error is thrown once: the next save writes all other changes.
   ///
   /// A save is not cancelled with its task.
   ///
@@ -219,13 +220,15 @@ extension ManagedObjectContext {
   /// Then hooks and validation run again, on the merged values.
   ///
   /// - Throws: `PerdureError`. Refused changes: 133000 for removed objects, 1550 for values, 1560
-  ///   for both, with `details` of at most 100 changes. Validation: 1550 to 1690 with `details`.
-  ///   Conflicts with other saves: 133020 or 133021 with `conflicts`. A failure of the store:
-  ///   134030 with its error as `cause`. A closed container: 134060. In each case nothing is saved,
-  ///   and all changes except refused ones are still pending; remove the cause and save again, or
-  ///   roll back. If `isOutcomeUnknown` is true, only reopening the store shows whether the changes
-  ///   were saved. If only some of several stores have saved, the error is 134040, and the changes
-  ///   for the other stores are pending.
+  ///   for both, with `details` of at most 100 changes. Validation: 1550 to 1690 with `details`, or
+  ///   133010 for a link to an object of another store. Hooks that change objects again and again:
+  ///   139000. Conflicts with other saves: 133020 or 133021 with `conflicts`. A store that cannot
+  ///   write (its error is the `cause`), is read-only, or had no ids for new objects: 134030. A
+  ///   failed read, or a closed container: 134060. In each case nothing is saved, and all changes
+  ///   except refused ones are still pending; remove the cause and save again, or roll back. If
+  ///   `isOutcomeUnknown` is true, only reopening the store shows whether the changes were saved.
+  ///   If only some of several stores have saved, the error is 134040, and the changes for the
+  ///   other stores are pending.
   /// - Complexity: O(k log n) for k changes in a store of n objects.
   public func save() throws(PerdureError) { try loggedSave() }
 
@@ -235,10 +238,11 @@ extension ManagedObjectContext {
   /// It applies the delete rules first, as `processPendingChanges()` does. Then it calls the
   /// validation methods of the classes, such as `validateForInsert()`, and checks the rules of the
   /// model. It does not call `willSave()`. The context does not advance. So a later save may still
-  /// conflict with saves of other contexts, and objects that they removed are not detected.
+  /// conflict with saves of other contexts, and objects that other contexts have removed are not
+  /// detected.
   ///
-  /// - Throws: `PerdureError` 1550 to 1690 with all `details`, as `save()` does; 134060 if a row
-  ///   could not be read. All changes stay pending.
+  /// - Throws: `PerdureError` 1550 to 1690 or 133010 with all `details`, as `save()` does; 134060
+  ///   if a row could not be read. All changes stay pending.
   /// - Complexity: O(k) for k changed objects, and a read for each that has rules on attributes
   ///   that did not change.
   public func validate() throws(PerdureError) {

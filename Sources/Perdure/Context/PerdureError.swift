@@ -20,7 +20,8 @@ public struct PerdureError: Error, Sendable {
     /// A code from its number.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// A predicate of the model, a class, or a validation method of an object refuses a value.
+    /// A predicate of the model, a class, or a validation method of an object refuses a value, or
+    /// the property cannot hold the value.
     public static let validation = Code(rawValue: 1550)
     /// Several objects or properties are invalid; `details` lists all.
     public static let multipleValidationErrors = Code(rawValue: 1560)
@@ -50,7 +51,7 @@ public struct PerdureError: Error, Sendable {
     /// A URI does not match the pattern of its attribute, or is longer or shorter than the
     /// attribute allows.
     public static let invalidURI = Code(rawValue: 1690)
-    /// The object does not exist in the store.
+    /// The object does not exist in the store, or the context no longer has it.
     public static let objectNotFound = Code(rawValue: 133_000)
     /// An id belongs to another store or to an entity that the model does not have.
     public static let unknownObjectID = Code(rawValue: 133_010)
@@ -62,7 +63,8 @@ public struct PerdureError: Error, Sendable {
     public static let constraintConflict = Code(rawValue: 133_021)
     /// The model has no such configuration, or the store has no such entity.
     public static let incompatibleSchema = Code(rawValue: 134_020)
-    /// The store could not write; `cause` has the reason.
+    /// The store could not write (`cause` has the reason), is read-only, or had no ids for new
+    /// objects. In a child context, also: the parent no longer exists, or cannot take the save now.
     public static let saveFailed = Code(rawValue: 134_030)
     /// Some stores have saved their part (`savedStoreIdentifiers` lists them), and another store
     /// could not save; `cause` has the reason. Only the unsaved part is still pending, so the next
@@ -105,10 +107,10 @@ public struct PerdureError: Error, Sendable {
     public let value: Value
     /// The violated rule, in words.
     public let rule: String
-    /// The violated rule of the model. It is nil for a missing value, a wrong number of objects, or
-    /// a delete rule.
+    /// The violated validation rule of the model; nil for any other requirement, such as a missing
+    /// value, a wrong type, a wrong number of objects, or a delete rule.
     public internal(set) var validationRule: ValidationRule?
-    /// The error that a validation method of the program has thrown.
+    /// The error that a validation method of the program has thrown; nil for any other cause.
     public let cause: (any Error)?
 
     init(
@@ -161,12 +163,14 @@ public struct PerdureError: Error, Sendable {
     /// The values that both objects have, for each property of the constraint; empty if no
     /// constraint is violated.
     public internal(set) var values: [Value] = []
-    /// For a missing target: the objects with unsaved links to it. Their relationships read as nil
-    /// since the context advanced. Set them to nil or to another object, or discard their changes.
+    /// For a missing target: the objects with unsaved links to it. When the context has advanced,
+    /// their relationships no longer show the target. Set the relationships to nil or to another
+    /// object, or discard the changes of these objects.
     public internal(set) var linkedFrom: [ManagedObjectID] = []
-    /// For an object that both sides changed: the changed properties, with the earlier value, the
-    /// local value and the store's value. For an object that the other side deleted: all properties
-    /// that were changed here.
+    /// For an object that both sides changed: the properties in conflict, with the earlier value,
+    /// the local value and the store's value. For an object that the other side deleted: all
+    /// properties that were changed here. For a violated constraint: its properties that were
+    /// changed here.
     public internal(set) var properties: [PropertyVersions] = []
     /// Whether the object is deleted here and was changed by another context.
     public internal(set) var isDeletedHere = false
@@ -282,7 +286,7 @@ extension PerdureError.Conflict: CustomStringConvertible {
     properties.isEmpty ? "" : ": " + properties.map { "\($0)" }.joined(separator: "; ")
   }
 
-  /// The first few of the linking objects: by a, b and 7 more.
+  /// The first three of the linking objects: by a, b, c and 7 more.
   private static func words(_ sources: [ManagedObjectID]) -> String {
     if sources.isEmpty { return "" }
     let more = sources.count > 3 ? " and \(sources.count - 3) more" : ""

@@ -1,12 +1,12 @@
 // The policy of a save for conflicts with saves of other contexts.
 
 /// Decides conflicts of a save with an earlier save of another context. There are three cases: both
-/// changed a property, one deleted an object that the other changed, or both together violate a
-/// uniqueness constraint.
+/// changed a property, one deleted an object that the other changed or linked to, or both together
+/// violate a constraint.
 ///
-/// Changes of different properties of one object do not conflict, nor do additions and removals of
-/// different objects in a to-many relationship. Every policy saves both, except `overwrite` and
-/// `rollback`, which apply to whole objects.
+/// Changes of different properties of one object do not conflict. Every policy saves both, except
+/// `overwrite` and `rollback`, which apply to whole objects. Additions and removals of different
+/// objects in a to-many relationship do not conflict either, and every policy saves both.
 ///
 ///     context.mergePolicy = .mergeByPropertyObjectTrump
 ///     context.mergePolicy = .error.merging("salary", of: "Worker", by: .sum)

@@ -91,7 +91,8 @@ extension MergeRound {
   }
 
   /// Decides about a to-many relationship whose members both contexts have changed. Without a rule,
-  /// both changes are applied, and validation checks the result.
+  /// `rollback` takes the store's members. Every other policy applies both changes, and validation
+  /// checks the result.
   private mutating func judgeSet(
     _ overlay: ObjectOverlay, _ index: StoreIndex, _ precondition: Precondition
   ) throws {

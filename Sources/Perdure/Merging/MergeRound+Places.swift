@@ -1,4 +1,4 @@
-// Conflicts about orders: a member that this context moved, and another context moved or removed.
+// Conflicts about orders: two contexts have moved the same member to different positions.
 //
 // Moves and removals of different members do not conflict. Members that were moved only to make
 // space have no conflicts: their unsaved moves are dropped (OrderEditor.reconcileOrders).

@@ -1,5 +1,5 @@
-// Finds the conflicts of a commit, and decides them by the policy (MG1 in SaveRun.swift). It
-// changes no object.
+// Finds the conflicts of a commit, and decides them by the policy (MG1 in SaveRun.swift). Changes
+// no object.
 
 internal import PerdurePredicates
 

@@ -37,8 +37,8 @@ struct ObjectVersions {
 enum ObjectOutcome: Equatable {
   /// A conflict about these slots; about the object as a whole if there are none.
   case conflict([Int])
-  /// The local changes are applied to the store's row. A slot in the dictionary gets the value
-  /// there; nil means the store's value.
+  /// The local changes are applied to the store's row, except for the slots in the dictionary. Such
+  /// a slot gets its value in the dictionary, or the store's value if that is nil.
   case merged([Int: Value?])
   /// The store's values: unsaved changes are dropped, including a deletion.
   case asStored

@@ -18,7 +18,7 @@
 
 /// The order key of a member: an immutable value.
 package struct OrderKey: Hashable, Sendable {
-  /// The longest key, in bytes.
+  /// The maximum length of a key, in bytes.
   package static let lengthMax = 24
 
   // The 24 bytes, most significant first: the key, then zeros. So comparing them compares
@@ -92,7 +92,7 @@ extension OrderKey {
   /// The distance of a run's keys on their level: it leaves space for later insertions between
   /// them.
   private static let runStep = 256
-  /// The same distance at the beginning or the end, where only runs occur.
+  /// The distance of a run's keys at the beginning or the end of the order, where only runs occur.
   private static let endStep = 16
 
   /// A key between two others (KY2).
@@ -224,7 +224,7 @@ private struct BigFraction {
   private func units(_ number: UInt64) -> BigFraction {
     var result = BigFraction((0, 0, 0), whole: 0, count)
     let shift = 8 * (OrderKey.lengthMax - count)
-    // Numbers that need more than the highest word do not occur.
+    // No caller passes a number that gives a result of 1 or more, so the shifts lose no bits.
     let (low, rest) =
       shift < 64 ? (number << UInt64(shift), shift == 0 ? 0 : number >> UInt64(64 - shift)) : (0, 0)
     switch shift / 64 {
@@ -237,8 +237,8 @@ private struct BigFraction {
     return result
   }
 
-  /// Adds units of the last byte. Returns false unless the result is between 0 and 1; the value is
-  /// then unspecified.
+  /// Adds units of the last byte. Returns whether the result is between 0 and 1. If not, the value
+  /// is unspecified.
   mutating func add(_ step: Int) -> Bool {
     let amount = units(step.magnitude == 0 ? 0 : UInt64(step.magnitude))
     if step >= 0 {

@@ -64,10 +64,10 @@ public struct OrderedToMany<Element: ManagedObject> {
     return object
   }
 
-  /// The first object. O(log n).
+  /// The first object; nil if there is none. O(log n).
   public var first: Element? { object(at: 0) }
 
-  /// The last object. O(log n).
+  /// The last object; nil if there is none. O(log n).
   public var last: Element? { object(at: count - 1) }
 
   /// The position of an object; nil for an absent one. O(log n).
@@ -210,8 +210,8 @@ public struct OrderedToMany<Element: ManagedObject> {
     }
   }
 
-  /// Whether the relationship cannot change because the owner was removed. If so, records a refused
-  /// change, which the next save reports.
+  /// Whether the relationship cannot change because the owner no longer exists. If so, records a
+  /// refused change, which the next save reports.
   private var isRefused: Bool {
     let (owner, slot) = source.changeable()
     return owner.contextForConnecting(slot) == nil

@@ -1,11 +1,11 @@
 // The stored order of a relationship.
 //
-// Each member of an ordered relationship P has an entry in the keyspace `order/P`. The key of the
-// entry is the owner and the member, and its value is the order key. The key of the derived index
-// `ordered/P` is the owner and the order key. So a move writes one short record, and does not write
-// the rows of the owner and the member. Therefore a move does not conflict with changes of
-// attributes. If two contexts insert members at the same time, both are present, in the order of
-// keys. Members with equal keys are in the order of references.
+// A member of an ordered relationship P normally has an entry in the keyspace `order/P` (SO2). The
+// key of the entry is the owner and the member, and its value is the order key. The key of the
+// derived index `ordered/P` is the owner and the order key. So a move usually writes one short
+// record, and does not write the rows of the owner and the member. Therefore a move does not
+// conflict with changes of attributes. If two contexts insert members at the same time, both are
+// present, in the order of keys. Members with equal keys are in the order of references.
 //
 // Invariants
 //   SO1. Every entry of `order/P` has a link. A commit that adds or removes a link of an ordered
@@ -43,7 +43,7 @@ package struct OrderIndexes: Hashable, Sendable {
     return bytes.bytes + [0, 0]
   }
 
-  /// The order key in an entry's key; nil if it has none.
+  /// The order key in the key of an entry; nil if the key contains no valid order key.
   package static func orderKey(in key: UnsafeRawBufferPointer) -> OrderKey? {
     guard key.count > 10 else { return nil }
     var bytes: [UInt8] = []
@@ -61,7 +61,8 @@ package struct StoreOrderKey: Hashable, Sendable {
   /// Owner and member, in the index `OrderIndexes.keys`.
   package let link: StoreLink
   package let key: OrderKey
-  /// Whether the member was moved only to make space for others. A store may ignore such a move.
+  /// Whether the program did not request the key: the member was moved to make space for others, or
+  /// had no key. A parent context keeps this mark in its own unsaved order.
   package let isSpread: Bool
 
   package init(link: StoreLink, key: OrderKey, isSpread: Bool = false) {

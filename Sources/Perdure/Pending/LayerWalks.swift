@@ -28,7 +28,7 @@ struct ChangedRows {
   @inline(__always)
   private func place(of reference: ObjectReference) -> UInt64 { reference.rawValue ^ flip }
 
-  /// Whether the walk reaches a row before the next changed row.
+  /// Whether a row precedes the next changed row in the order of the walk.
   @inline(__always)
   func comeAfter(_ reference: ObjectReference) -> Bool { place(of: reference) < next }
 

@@ -11,8 +11,8 @@
 
 /// A sorted set that is cheap to copy and finds elements by their positions.
 struct SortedChunks<Element: Comparable> {
-  /// Shorter chunks make the first change after a copy cheaper, and insertions into long sets more
-  /// expensive.
+  /// The maximum length of a chunk. Shorter chunks make the first change after a copy cheaper, and
+  /// insertions into long sets more expensive.
   static var lengthMax: Int { 256 }
 
   private var chunks: [[Element]] = []

@@ -10,10 +10,11 @@
 ///
 /// An undo group contains all edits of one closure that was passed to `undoGroup`. The edits that
 /// an event makes outside of such closures are another group. An event ends with
-/// `processPendingChanges()`, a save, a `perform`, an undo, a redo, or the end of a closure. In a
-/// hook or an observer, the event continues. The end of an event calls the observers of the
-/// context. An undo is itself an unsaved edit of the context, and the next save validates it. An
-/// undo can revert edits that were already saved.
+/// `processPendingChanges()`, a save, a `perform`, an undo, a redo, the end of such a closure, or
+/// the save of a child context. In a hook or an observer, the end of a closure and the save of a
+/// child do not end the event. The end of an event calls the observers of the context. An undo is
+/// itself an unsaved edit of the context, and the next save validates it. An undo can revert edits
+/// that were already saved.
 ///
 /// An undo restores attributes (including composite and transient ones), links, and positions in
 /// ordered relationships. It restores deleted objects with their ids, including those that delete
@@ -165,7 +166,8 @@ extension ContextUndoManager {
     if let context, context !== other {
       stop("The undo manager belongs to another context. Make one for each context.")
     }
-    // The groups of a freed context concern objects of its store.
+    // After its context was freed, a manager may still have groups with objects of that context's
+    // store.
     if context == nil, undoCount + redoCount > 0 || history.savedSequence > 0 {
       change { history.removeAll() }
     }
@@ -215,7 +217,7 @@ extension ContextUndoManager {
   /// Undoes or redoes the last group by `body`, and adds the group of the reverse edits to the
   /// other stack. If a read has failed, adds no group: the caller restores the groups.
   ///
-  /// - Parameter body: Returns the changes that earlier groups of the stack get.
+  /// - Parameter body: Makes the changes. Returns the changes that earlier groups of the stack get.
   func revertLastGroup(
     _ direction: UndoHistory.Direction, _ contents: ContentReader, _ body: () -> [UndoGroup.Change]
   ) {

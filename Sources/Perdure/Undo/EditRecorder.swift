@@ -12,8 +12,8 @@
 // their objects (HookGroups.swift).
 //
 // Edits inside `withoutUndo`, and those of merges, refreshes and rollbacks, do not belong to any
-// group. Before such an edit, an open group that has changed the place reads its content
-// (`OpenUndoGroup.seal`).
+// group. Before such an edit, an open group that has changed the place reads the content of the
+// place (`OpenUndoGroup.seal`).
 //
 // Invariants:
 //   ER1. An interval is the time between two changes of the current group or of the recorder.
@@ -202,8 +202,8 @@ final class EditRecorder {
   }
 
   /// Replaces the recorded values of a deleted object by those that another context has saved since
-  /// the deletion. Called before a save removes the object. The undo of the deletion then restores
-  /// the saved values.
+  /// the deletion. Called after a commit, while the context still has the deletion. The undo of the
+  /// deletion then restores the saved values.
   ///
   /// - Parameter saved: The columns of the stored row.
   func acceptSaved(_ saved: [Int: Value], ofDeleted reference: ObjectReference) {

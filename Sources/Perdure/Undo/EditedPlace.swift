@@ -66,7 +66,7 @@ enum EditedPlace: Hashable {
 }
 
 extension EditedPlace {
-  /// Hashes few numbers, because the first edit of each place in a group looks the place up.
+  /// Hashes few numbers, because many edits look up their place in a group.
   func hash(into hasher: inout Hasher) {
     switch self {
     case .object(let owner): hasher.combine(owner.rawValue)

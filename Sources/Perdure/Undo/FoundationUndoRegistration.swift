@@ -10,8 +10,8 @@
   /// at its end. The menu items of that manager, and gestures of the system, then call `undo` and
   /// `redo` of the context's manager. If groups disappear, for example by a rollback or a direct
   /// call of `undo`, their actions are removed. A group that was undone directly has no action to
-  /// redo. After a refused undo, its action is added again, and Foundation's manager removes its
-  /// actions to redo.
+  /// redo. If an undo is refused, its action is added again. Foundation's manager then removes its
+  /// own actions to redo.
   @MainActor public final class FoundationUndoRegistration {
     private let actions: GroupActions
 

@@ -15,7 +15,7 @@
   /// Adds an action. During an undo of this manager, it is an action to redo, otherwise an action
   /// to undo. If neither an undo nor a redo is running, the actions to redo are removed.
   func add(_ action: GroupAction, name: String)
-  /// Removes an action; does nothing if there is none.
+  /// Removes an action. Does nothing if the manager does not have it.
   func remove(_ action: GroupAction)
   /// Calls a closure after the running undo or redo of this manager.
   func callAfterward(_ body: @escaping @MainActor () -> Void)
@@ -107,7 +107,7 @@
     }
     isPerforming = false
     // Adds the action of a refused undo again. An action that is added during an undo becomes an
-    // action to redo, so this is done after it.
+    // action to redo, so `synchronize` runs after the undo.
     stack.callAfterward { [weak self] in self?.synchronize() }
   }
 

@@ -14,9 +14,10 @@ public struct UndoConflict: Hashable, Sendable {
   /// The value before the group, which an undo restores.
   ///
   /// An object in a relationship is represented by its id (`Value.objectID`). For an object as a
-  /// whole, the value says whether the object exists. For a link of a to-many relationship, it says
-  /// whether the link to `member` exists. For a position it is the order key as data. A transient
-  /// value that is not a `Value` is represented by null.
+  /// whole, the value is true if the object exists, and false or null if it does not. For a link of
+  /// a to-many relationship, the value is true if the link to `member` exists, and false if it does
+  /// not. A position is represented by its order key as data. A transient value is represented by
+  /// null, unless it is a `Value` or an object of this context.
   public let before: Value
   /// The value that the group has set.
   public let after: Value
@@ -41,8 +42,8 @@ extension UndoConflict: CustomStringConvertible {
 public enum UndoConflictPolicy: Hashable, Sendable {
   /// Throws an error with all conflicts, and changes nothing.
   case refuse
-  /// Keeps the values that the context shows, and restores the others. So an unsaved edit that
-  /// hides a saved value stays.
+  /// Leaves conflicting values as the context shows them, and restores the others. So an unsaved
+  /// edit that hides a saved value stays.
   case keepCurrent
   /// Replaces the current values. An object that no longer exists is not restored, and neither are
   /// links to it.

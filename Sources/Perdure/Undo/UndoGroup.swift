@@ -9,7 +9,7 @@ struct UndoGroup {
     let after: EditedContent
     var marks = Marks()
 
-    /// What is special about a change.
+    /// Facts about a change that its contents do not show.
     struct Marks {
       /// Whether the change is a position that the program did not request: the member was moved to
       /// make space for another one.

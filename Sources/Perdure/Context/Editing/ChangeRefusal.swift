@@ -1,9 +1,10 @@
 // Refused changes, which the next save reports.
 //
-// A property setter cannot throw. Without a report, two kinds of changes are lost silently. One is
-// a change of an object that the context no longer has, such as a new object that was deleted. The
-// other is a value that an attribute cannot hold. The context records each of them, and the next
-// save throws before it writes anything.
+// A property setter cannot throw. Without a report, three kinds of changes are lost silently. The
+// first is a change of an object that the context no longer has, such as a new object that was
+// deleted. The second is a link to such an object. The third is a value that an attribute cannot
+// hold. The context records each refused change, and the next save throws before it writes
+// anything.
 //
 // Invariants
 //   CR1. While a refused change is recorded, `hasChanges` is true.
@@ -51,8 +52,9 @@ final class ChangeRefusal {
 
   // MARK: Objects that are connected
 
-  /// Whether an object may become a target. False if it no longer exists. Stops the program if it
-  /// belongs to another context, or if its entity is neither the destination nor a subentity of it.
+  /// Whether an object may become a target. False if the object no longer exists or the store
+  /// cannot be read. Stops the program if the object belongs to another context, or if its entity
+  /// is neither the destination nor a subentity of the destination.
   func canConnect(_ object: ManagedObject, _ relationship: RelationshipShape) -> Bool {
     object.checkOwner()
     if object.header.pointee.isGone { return false }
@@ -119,8 +121,7 @@ final class ChangeRefusal {
       "was not set: \(goneReason(object.reference))")
   }
 
-  /// Records that a relationship was not changed because the store no longer has the owner or the
-  /// target.
+  /// Records that a relationship was not changed because the owner or the target no longer exists.
   ///
   /// - Parameter target: The object at the other end; nil if only the owner is known.
   func refuseLink(of owner: ManagedObject, _ slot: Int, to target: ManagedObject? = nil) {
@@ -165,7 +166,7 @@ final class ChangeRefusal {
 extension PerdureError {
   fileprivate static func refused(_ changes: RefusedChanges) -> PerdureError {
     let first = changes.details[0]
-    let more = changes.count == 1 ? "" : " So were \(changes.count - 1) more; see the details."
+    let more = changes.count == 1 ? "" : " More refused changes: \(changes.count - 1); see the details."
     let isOfOneKind = changes.details.allSatisfy { $0.code == first.code }
     var error = PerdureError(
       isOfOneKind ? first.code : .multipleValidationErrors,

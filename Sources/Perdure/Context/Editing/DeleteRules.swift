@@ -107,7 +107,7 @@ final class DeleteRules {
   }
 
   /// The references in the columns of an object's row, read once for all rules. Reads nothing if
-  /// each column is changed or its rule does not need it.
+  /// the object is new, or if each column is changed or has the rule deny.
   private func storedReferences(_ overlay: ObjectOverlay) -> StoredReferences {
     let isAsked = { (column: RelationshipShape) in
       column.deleteRule != .deny && overlay.value(column.slot) == nil
@@ -146,7 +146,7 @@ final class DeleteRules {
   }
 
   /// Calls `prepareForDeletion` of the targets of a cascade if their class overrides it. Includes
-  /// the targets that are connected meanwhile.
+  /// the targets that these hooks connect.
   private func prepareTargets(
     of owner: ObjectReference, _ relationship: RelationshipShape, _ prepared: inout [ManagedObject]
   ) {
@@ -164,7 +164,8 @@ final class DeleteRules {
         activity.preparing.insert(target)
         activity.callProgram { object.prepareForDeletion() }
         activity.preparing.remove(target)
-        // This also applies if the target is no longer connected.
+        // The hook has called `delete` for the target, so the target is deleted even if it is no
+        // longer connected.
         if activity.deletedInPreparation.remove(target) != nil, !object.header.pointee.isGone {
           objectEditor.markDeleted(target)
         }
@@ -172,7 +173,8 @@ final class DeleteRules {
     }
   }
 
-  /// Removes one link of a deleted object, unless a deletion at the other end removes it.
+  /// Removes one link of a deleted object, unless the rule no action keeps it or a deletion at the
+  /// other end removes it.
   private func removeLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference,
     _ rule: DeleteRule
@@ -196,7 +198,7 @@ final class DeleteRules {
     linkEditor.setColumn(source, column, from: deleted, to: nil)
   }
 
-  /// Removes a deleted object from the stored links of one-way relationships.
+  /// Removes a deleted object from the stored links of a one-way relationship.
   private func forgetStored(_ target: ObjectReference, _ relationship: RelationshipShape) {
     for source in reading.savedLinks.storedSources(of: target, relationship)
     where !pending.isDeleted(source) {

@@ -2,7 +2,8 @@
 
 internal import PerdurePredicates
 
-/// Records the content of each place (`EditedPlace`) that an edit will change.
+/// Records the content of each place (`EditedPlace`) that an edit will change. Overlays report
+/// edits of columns themselves.
 final class EditRecording {
   private let registry: ObjectRegistry
   private let graph: GraphSchema

@@ -21,7 +21,7 @@ final class HiddenSaveSearch {
     self.recording = recording
   }
 
-  /// Records the places that unsaved edits and a newer state have changed to different contents.
+  /// Records the places whose contents in a newer state are hidden by unsaved edits (HS1 to HS5).
   /// Called before the view advances. Does nothing for a context without an undo manager.
   ///
   /// - Complexity: for each object with unsaved edits, two reads of its version, and two of the row
@@ -79,8 +79,8 @@ final class HiddenSaveSearch {
   private func recordColumns(
     of overlay: ObjectOverlay, in newest: any StoreView, _ recorder: EditRecorder
   ) throws {
-    // Compares with the view, not with the row on which the changes are based. For columns without
-    // unsaved edits, the context has shown newer values than that row has.
+    // Compares with the view, not with the row on which the changes are based. Before a column was
+    // edited, the context may have shown a newer value than that row has.
     let view = viewState.view
     guard overlay.changesRow, try isWritten(overlay.reference, in: newest),
       let shown = try rebase.columns(of: overlay, in: view),

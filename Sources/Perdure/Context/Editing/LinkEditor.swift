@@ -206,7 +206,7 @@ final class LinkEditor {
     }
   }
 
-  /// Disconnects all sources of a one-to-one column's target except one.
+  /// Disconnects all objects that refer to a target in a one-to-one column, except `source`.
   func disconnectSources(
     of target: ObjectReference, _ relationship: RelationshipShape, except source: ObjectReference
   ) {

@@ -119,7 +119,8 @@ final class ObjectEditor {
 
   // MARK: Transient attributes
 
-  /// Sets a transient attribute (TV2). Refuses the change if the object no longer exists.
+  /// Sets a transient attribute (TV2). Refuses the change if the object no longer exists or will
+  /// never be saved.
   func setTransient(of object: ManagedObject, _ slot: Int, _ held: TransientValues.Held) {
     guard !refusal.refusesChanges(object), object.overlay?.isNew == true || hooks.wake(object) else {
       return refusal.refuseChange(of: object, slot, held.typedValue)

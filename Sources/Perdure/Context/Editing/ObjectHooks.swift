@@ -62,8 +62,8 @@ final class ObjectHooks {
     header.pointee.shut()
   }
 
-  /// Loads an object's row for an accessor, and calls the hook. Returns false if there is no row,
-  /// or if it could not be read.
+  /// Loads an object's row for an accessor, and calls the hook if it is due. Returns false if there
+  /// is no row, or if it could not be read.
   func wake(_ object: ManagedObject) -> Bool {
     guard rows.loadRow(of: object) else { return false }
     guard object.header.pointee.wakefulness.contains(.hookIsDue), !activity.isPlanning else { return true }

@@ -95,8 +95,8 @@ final class ObjectInsertion {
     return ObjectSeed(header: .make(newReference(shape.number), shape, in: registry.memory))
   }
 
-  /// The reference of a new object. If the store has no id for it, a save refuses the object
-  /// (StoreAssignment.swift). Other objects are not affected.
+  /// The reference of a new object. If the store has no id for it, each save throws until the
+  /// object is deleted or the context is rolled back or reset (StoreAssignment.swift).
   private func newReference(_ entity: UInt16) -> ObjectReference {
     do {
       return try pending.allocator.next(entity, from: viewState.store)

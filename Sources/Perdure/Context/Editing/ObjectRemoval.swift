@@ -35,7 +35,7 @@ final class ObjectRemoval {
   /// Marks an object for deletion by the program.
   func delete(_ object: ManagedObject) {
     if pending.isDeleted(object.reference) {
-      // A delete rule has deleted the object. Now the program also requests the deletion.
+      // A delete rule may have deleted the object. Now the program requests the deletion too.
       pending[object.reference]?.deletedWith = nil
       return
     }

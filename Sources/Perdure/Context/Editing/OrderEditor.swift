@@ -126,8 +126,8 @@ final class OrderEditor {
     spreadKeys(for: member, stored: stored, at: position, of: count, owner, relationship, delta)
   }
 
-  /// Assigns new order keys to the neighbours of a position. It starts with 64 neighbours and
-  /// doubles the number until the keys have enough distance.
+  /// Assigns new order keys to the neighbours of a position. Starts with 64 neighbours, and doubles
+  /// the number until the keys have enough distance.
   private func spreadKeys(
     for member: ObjectReference, stored: OrderKey?, at position: Int, of count: Int, _ owner: ObjectReference,
     _ relationship: RelationshipShape, _ delta: OrderDelta

@@ -91,7 +91,8 @@ extension PendingRebase {
     }
   }
 
-  /// The slot of the delta that a column has at its target; nil if the other end is a column too.
+  /// The slot of the delta that a column has at its target; nil if the relationship has no inverse,
+  /// or if the other end is a column too.
   private func deltaSlot(_ relationship: RelationshipShape, at target: ObjectReference) -> Int? {
     guard let inverse = graph.inverse(of: relationship, at: target), inverse.form != .column else {
       return nil

@@ -72,7 +72,7 @@ final class UndoGroups {
 
   /// Ends a closure of a group. The event continues.
   ///
-  /// - Returns: Whether the group has ended; false for an inner closure.
+  /// - Returns: Whether the group has ended; false for an inner closure, and without a manager.
   @discardableResult
   func end() -> Bool {
     if manager == nil { return false }
@@ -96,7 +96,8 @@ final class UndoGroups {
 
   /// Ends the group of an asynchronous closure. The event continues.
   ///
-  /// - Returns: Whether the group has ended; false if it was removed meanwhile.
+  /// - Returns: Whether the group has ended; false if the group or the manager was removed
+  ///   meanwhile.
   func endTask(_ token: UndoTask) -> Bool {
     if manager == nil { return false }
     // The closure has returned, so the token does not belong to the current task any more.

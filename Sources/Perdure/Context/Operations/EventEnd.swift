@@ -47,7 +47,8 @@ final class EventEnd {
   /// The overlays that were edited in the current event, sorted by object reference. The others
   /// have not changed since the end of the previous event.
   ///
-  /// - Complexity: O(k log k) for k edited overlays; at the first event O(pending changes).
+  /// - Complexity: O(k log k) for k edited overlays; O(unsaved changes) if not all edits were
+  ///   noted.
   private func editedInEvent() -> [ObjectOverlay] {
     let edits = registry.memory.pointee.eventEdits
     guard edits.isComplete else { return pending.ordered.flatMap { $0 } }
@@ -57,8 +58,8 @@ final class EventEnd {
 
   // MARK: Operations that end the event
 
-  /// Called when the closure of `undoGroup(_:_:)` has returned. The return of the outermost closure
-  /// ends the event.
+  /// Called when the closure of `undoGroup(_:_:)` has returned or thrown. The end of the outermost
+  /// closure ends the event.
   func endGroup() {
     if undoGroups.end() { endEventOfOperation() }
   }

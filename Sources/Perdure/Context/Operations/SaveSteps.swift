@@ -14,7 +14,7 @@
 //                              (SaveRun)
 //   7. the context follows     overlays are dropped, instances get their saved rows, and the view
 //                              becomes the state of the commit
-//   8. didSave                 its changes are unsaved changes
+//   8. didSave                 changes by this hook are unsaved
 
 internal import PerdurePredicates
 

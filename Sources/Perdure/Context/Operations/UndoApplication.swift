@@ -12,11 +12,11 @@
 //
 // Invariants:
 //   UN1. Before an undo changes anything, it compares each place with the content after the group.
-//        A place conflicts if its content is neither this one nor the content before the group. If
-//        a refresh or a save has dropped a deletion of the group, a column of the object conflicts
-//        unless its content is that from before the group. A place also conflicts if an unsaved
-//        edit hides a content that another context has saved (HS1 in HiddenSaves.swift), or if an
-//        overlapping group has deleted the object after the change (EarlierGroups.swift).
+//        A place conflicts if its content is neither the content after the group nor that before
+//        it. If a refresh or a save has dropped a deletion of the group, a column of the object
+//        conflicts unless its content is that from before the group. A place also conflicts if an
+//        unsaved edit hides a content that another context has saved (HS1 in HiddenSaves.swift), or
+//        if an overlapping group has deleted the object after the change (EarlierGroups.swift).
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 //   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).

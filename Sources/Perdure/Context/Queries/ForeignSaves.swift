@@ -50,8 +50,9 @@ final class ForeignSaves {
   }
 
   /// Whether it is certain that a rebase onto a newer state changes nothing: the changed objects
-  /// have no unsaved changes and are not targets of unsaved changes. False if there are no unsaved
-  /// changes, or if the events do not include all commits since the view.
+  /// have no unsaved changes and are not targets of unsaved changes. False also if there are no
+  /// unsaved changes, if `newest` is not newer than the view, or if the events do not include all
+  /// commits between the two.
   ///
   /// - Complexity: O(m) for m objects that other contexts have saved.
   func concernsNoChanges(

@@ -70,8 +70,8 @@ final class ObjectRefresh {
   func refreshAllObjects() {
     transientState.keepDropped()
     defer { transientState.releaseDropped() }
-    // The error of a failed read is not cleared. Unsaved changes that depend on that read stay, and
-    // other changes may have been refused because of it.
+    // Keeps the error of a failed read: unsaved changes may depend on that read, or may have been
+    // refused because of it.
     advancing.advance()
     registry.cachedFetches = [:]
     let ended = hooks.willTurnIntoFaults(registry.identityMap.objects.filter { $0.overlay == nil })

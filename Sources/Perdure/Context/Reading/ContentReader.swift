@@ -50,7 +50,8 @@ final class ContentReader: EditedContentReader {
     }
   }
 
-  /// The stored content of a link, a position or a column. Nil if it cannot be read.
+  /// The stored content of a link, a position or a column. If the store cannot be read, nil for a
+  /// position or a column, and absent for a link.
   func storedRelation(_ place: EditedPlace) -> EditedContent? {
     guard case .link(let owner, let slot, let target) = place else { return storedContent(of: place) }
     let relationship = graph.shape(of: owner).relationship(slot)
@@ -153,7 +154,7 @@ final class ContentReader: EditedContentReader {
 }
 
 extension RelationshipShape {
-  /// The place of a link that is not stored in a column. Both ends have the same place, so a link
+  /// The place of a link that is not stored in a column. Both ends give the same place, so a link
   /// is recorded once.
   func canonicalEnd(
     _ owner: ObjectReference, _ target: ObjectReference, inverse: RelationshipShape?

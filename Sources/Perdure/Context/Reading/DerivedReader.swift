@@ -62,8 +62,8 @@ final class DerivedReader {
     }
   }
 
-  /// The value of a derived attribute with unsaved changes. Null if it cannot be evaluated; if the
-  /// store cannot be read, records the error.
+  /// The value of a derived attribute with unsaved changes. Null if it cannot be evaluated, or if
+  /// the store cannot be read. Records the error of a failed read.
   func value(of derived: DerivedStorage, _ reference: ObjectReference) -> Value {
     do throws(PredicateEvaluationError) {
       return try value(of: derived, source: PendingSource(self, reference))

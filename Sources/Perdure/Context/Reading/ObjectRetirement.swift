@@ -90,7 +90,8 @@ final class ObjectRetirement {
   }
 
   /// The row of a deleted object with its changed attributes; nil if the loaded row needs no
-  /// change. If no row was loaded, the other attributes have no values.
+  /// change, or if there is neither a row nor a change. The other attributes are from the loaded
+  /// row or the kept row. Without either row, they have no values.
   private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> KeptRow? {
     let loaded = object.header.pointee.loadedRow
     guard let layouts = overlay.shape.storage.layouts, overlay.changesRow || loaded == nil else { return nil }
@@ -109,8 +110,8 @@ final class ObjectRetirement {
 
   // MARK: Last values
 
-  /// The value of a column in the kept row of an object with unsaved changes. Null unless the
-  /// object is deleted or another context has removed it.
+  /// The value of a column in the kept row of an object with unsaved changes. Null if there is no
+  /// such row, or if the object is neither deleted nor removed by another context.
   func lastValue(_ slot: Int, of object: ManagedObject) -> Value {
     if let probedReads { return probedReads.value(slot, of: object) }
     guard let overlay = object.overlay, let kept = overlay.keptBase,
@@ -120,7 +121,7 @@ final class ObjectRetirement {
   }
 
   /// The target of a required to-one relationship without an object: the last object that it had,
-  /// or a deleted object without values. Nil if no entity can have such an object.
+  /// or a deleted object without values. Nil if the destination has no entity with instances.
   func lastTarget(of owner: ManagedObject, _ relationship: RelationshipShape) -> ManagedObject? {
     if relationship.form == .column, case .reference(let target) = owner.heldColumnValue(relationship.slot) {
       return registry.lastInstance(of: target)
@@ -128,7 +129,8 @@ final class ObjectRetirement {
     return absentInstance(of: relationship.destination)
   }
 
-  /// A deleted instance without values, in place of an object that does not exist.
+  /// A deleted instance without values, in place of an object that does not exist. Nil if the
+  /// entity and its subentities are abstract.
   func absentInstance(of entity: UInt16) -> ManagedObject? {
     guard let number = graph.store.entity(entity).concrete.first else { return nil }
     let shape = graph.shape(numbered: number)

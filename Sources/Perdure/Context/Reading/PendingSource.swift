@@ -36,7 +36,8 @@ struct PendingSource: PropertySource {
     case .derived(let derived): return .value(try reader.value(of: derived, source: self))
     case .relationship(let relationship):
       var targets = reader.links.targets(of: identity, relationship)
-      // Sorts the targets as the store does, so a comparison of lists is the same before a save.
+      // Sorts the targets as the store does, so a comparison of lists has the same result before
+      // and after a save.
       if relationship.isToMany, relationship.order == nil { targets.sort { $0.rawValue < $1.rawValue } }
       let sources = targets.map { PendingSource(reader, $0) }
       return relationship.isToMany ? .toMany(sources) : .toOne(sources.first)

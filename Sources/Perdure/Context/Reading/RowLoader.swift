@@ -42,7 +42,7 @@ final class RowLoader {
   /// Unchanged properties show the values in the view; otherwise the two ends of a relationship
   /// could differ. The overlay has the version on which its changes are based, so the save detects
   /// a conflict. If the view has no row, an object without unsaved changes vanishes if
-  /// `deletesInaccessibleFaults` is true.
+  /// `deletesInaccessibleFaults` is true or a lookup is running.
   func dropStaleRow(of object: ManagedObject) {
     let header = object.header
     guard header.pointee.row != nil, !header.pointee.isReady else { return }
@@ -178,7 +178,7 @@ final class RowLoader {
             try take($1, at: $0)
           }
         } catch {
-          // The error of a damaged row is reported when that row is read alone.
+          // The error is reported when a row is read alone.
           group.readsBlocks = false
         }
       }

@@ -61,7 +61,7 @@ final class SavedLinks {
   }
 
   /// The objects that have a stored link of `relationship` to `target`; empty if the store has no
-  /// index of these links.
+  /// index of these links, or if the read fails.
   func storedSources(of target: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     let index = relationship.form == .column ? relationship.index : relationship.owners
     return index.map { storedEntries($0, target) } ?? []
@@ -192,7 +192,7 @@ final class SavedLinks {
     return places
   }
 
-  /// The members of an owner's stored order entries, in order. Some may have no link.
+  /// The members in an owner's stored order entries, in order. Does not check that they are linked.
   func storedMembers(of owner: ObjectReference, _ order: OrderIndexes) -> [ObjectReference] {
     viewState.reading(owner, or: []) { try storedPlaces(of: owner, order).map(\.reference) }
   }

@@ -179,8 +179,9 @@ final class SiblingReader {
     return counts?.count(of: position)
   }
 
-  /// Reads the numbers of targets of a block of siblings. Returns nil for the first read of each
-  /// relationship, and if the store cannot be read: the read for one object reports the error.
+  /// Reads the numbers of targets of a block of siblings. Returns nil for a single sibling, for the
+  /// first read of each relationship, and if the store cannot be read: the read for one object
+  /// reports the error.
   private func readCounts(
     _ relationship: RelationshipShape, _ index: StoreIndex, _ block: Int, of group: SiblingGroup
   ) -> SiblingCounts? {
@@ -216,8 +217,8 @@ final class SiblingReader {
     }
   }
 
-  /// The siblings of an object. Nil if its relationship has unsaved changes, or if the context
-  /// hides links to removed objects.
+  /// The siblings of an object; nil if it has none. Nil also if the object is new or removed, if
+  /// its relationship has unsaved changes, or if the context hides links to removed objects.
   private func siblingsAsStored(of owner: ManagedObject, _ slot: Int) -> SiblingGroup? {
     guard viewState.vanished.isEmpty, !owner.header.pointee.isGone else { return nil }
     if let overlay = owner.overlay,
@@ -228,7 +229,8 @@ final class SiblingReader {
     return registry.readingGroup(of: owner)
   }
 
-  /// Reads a relationship of a block of siblings. Returns nil for the first read of each
+  /// Reads a relationship of a block of siblings. Returns nil for a single sibling, for distant
+  /// siblings (GS4), and if the store cannot be read. Returns nil also for the first read of each
   /// relationship, because the program possibly reads the relationship of only one sibling.
   private func askedRelation(
     _ relationship: RelationshipShape, _ block: Int, of group: SiblingGroup
@@ -258,7 +260,7 @@ final class SiblingReader {
         rows[reference] = LeasedRow(row, of: viewState.view)
       }
     } catch {
-      // The error of damaged entries is reported when their owner's relationship is read alone.
+      // The error is reported when the relationship is read for one owner alone.
       return nil
     }
     var builder = SiblingRelationBuilder(relationship)

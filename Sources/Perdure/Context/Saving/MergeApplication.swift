@@ -210,7 +210,7 @@ final class MergeApplication {
   /// Compares the values three ways: the initial values of new objects, the values of the new
   /// object, and those of the other object. To-many relationships get the targets of both.
   ///
-  /// - Throws: 133021 if a rule for a property accepts neither value.
+  /// - Throws: 133021 if the merge rule of a property gives no value.
   func upsert(
     _ new: ObjectReference, into found: ObjectReference, _ duplicate: StoreConflict.DuplicateKey
   ) throws(PerdureError) {
@@ -232,9 +232,8 @@ final class MergeApplication {
 
   /// Makes the instance of a new object the instance of the object that it was merged into.
   ///
-  /// - Returns: False, without a change, if the new object has no instance, or if the context has
-  ///   an instance of that object: two instances must not have one identity (CX1 in
-  ///   ObjectRegistry.swift).
+  /// - Returns: False, without a change, if the new object has no instance, or if the other object
+  ///   already has one: two instances must not have one identity (CX1 in ObjectRegistry.swift).
   private func moveInstance(of overlay: ObjectOverlay, to other: ObjectReference) -> Bool {
     guard registry.identityMap.object(other) == nil, graph.shape(of: other) === overlay.shape,
       let object = registry.identityMap.object(overlay.reference)

@@ -35,7 +35,7 @@ enum PropertyRules {
     )
   }
 
-  /// The violation by a value of a wrong type. Such a value does not stop the program.
+  /// The violation by a value of a wrong type. A validation reports such a value and does not stop.
   static func unfit(_ value: Any) -> Violation {
     let argument = (value as? any PredicateArgument)?.predicateValue
     return (

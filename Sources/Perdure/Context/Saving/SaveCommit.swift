@@ -38,7 +38,7 @@ final class SaveCommit {
     self.durability = durability
   }
 
-  /// Plans the commit. A plan with conflicts is returned without a check for violations.
+  /// Plans the commit. If the plan has conflicts, returns it even if rules are violated.
   ///
   /// - Parameter refusals: The violations that the classes' validation has found.
   /// - Throws: The error of a failed read, or all violations.

@@ -177,7 +177,7 @@ extension PerdureError.Conflict {
 }
 
 extension ObjectReference {
-  /// The reference with which a key begins.
+  /// The reference with which a key begins; nil if the key is too short.
   init?(bareKey key: [UInt8]) {
     guard key.count >= 8 else { return nil }
     self.init(rawValue: key.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })

@@ -53,7 +53,7 @@ final class StoreAssignment {
     throw error
   }
 
-  /// Whether an object is new and its store had no id for it.
+  /// Whether an object is new and not deleted, and its store had no id for it.
   private func isWithoutID(_ overlay: ObjectOverlay) -> Bool {
     overlay.isNew && !overlay.isDeleted && pending.allocator.failure(of: overlay.reference) != nil
   }
@@ -200,11 +200,11 @@ extension ManagedObjectContext {
   /// must be in one store. The object's initializer and `awakeFromInsert` must not connect it
   /// either.
   ///
-  /// - Throws: `PerdureError` with code 134070 if the object is not new, is deleted, is already
-  ///   connected, or has a permanent id (`obtainPermanentIDs(for:)`). 134070 also if the store is
-  ///   not in this context, is open only for reading, or has no id for the object. (For example, a
-  ///   store that was removed from the container has no id.) 134020 if the store's configuration
-  ///   does not have the entity. If the call throws, nothing has changed.
+  /// - Throws: `PerdureError` with code 134070 if the object is not a new object of this context,
+  ///   is deleted, is already connected, or has a permanent id (`obtainPermanentIDs(for:)`). 134070
+  ///   also if the store is not in this context, is open only for reading, or has no id for the
+  ///   object. (For example, a store that was removed from the container has no id.) 134020 if the
+  ///   store's configuration does not have the entity. If the call throws, nothing has changed.
   /// - Complexity: O(1); O(unsaved changes) if the entity is the destination of a relationship
   ///   without inverse. With an undo manager, also O(changes in its groups).
   public func assign(_ object: ManagedObject, to store: LoadedStore) throws(PerdureError) {

@@ -4,7 +4,8 @@
 // An event is composed only if it has a receiver.
 //
 //   processPendingChanges, perform,
-//   undo, redo, end of undoGroup     objectsDidChange
+//   undo, redo, end of undoGroup,
+//   save of a child                  objectsDidChange
 //   save                             objectsDidChange, willSave, (hooks, validation, commit,
 //                                    didSave of objects), didSave
 //   refresh, rollback, reset         objectsDidChange, with the objects that got other values

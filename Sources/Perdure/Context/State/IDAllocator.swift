@@ -2,7 +2,7 @@ internal import PerdurePredicates
 
 /// Allocates ids for new objects from blocks that are reserved in the store.
 ///
-/// The sizes of blocks double from a small one. So a context that inserts one object wastes few
+/// The sizes of blocks double from 16 to 4,096. So a context that inserts one object wastes few
 /// ids, and an import makes few reservations. Unused ids of a block are lost when the context is
 /// freed.
 struct IDAllocator {
@@ -20,7 +20,7 @@ struct IDAllocator {
   /// The next provisional id, in descending order. Provisional ids are used if the store cannot
   /// reserve ids. Objects with these ids are never saved.
   private var provisional = firstProvisional
-  /// The errors of the reservations, by provisional id. There are few, because the next save fails.
+  /// The errors of the reservations, by provisional id.
   private var failures: [UInt64: any Error] = [:]
 
   /// Allocates the id of a new object. Throws if the store cannot reserve ids.
@@ -52,7 +52,7 @@ struct IDAllocator {
   /// Forgets the errors. Called when no unsaved object has a provisional id.
   mutating func forgetFailures() { failures = [:] }
 
-  /// Makes all provisional ids available again. Called when no object has one.
+  /// Makes all provisional ids available again. Called when all unsaved changes are dropped.
   mutating func forgetProvisional() {
     provisional = Self.firstProvisional
     forgetFailures()

@@ -57,8 +57,8 @@ final class ObjectRegistry {
   }
 
   /// The reference of an object in this context, even if the instance belongs to another context.
-  /// Nil if the object is in another store, or its entity is not the destination of the
-  /// relationship.
+  /// Nil if the object is in another store, or if its entity is neither the destination of the
+  /// relationship nor a subentity of the destination.
   func reference(of object: ManagedObject, in relationship: RelationshipShape) -> ObjectReference? {
     // Contexts with other stores may number the same entities differently.
     guard object.header.pointee.memory == memory else {
@@ -124,7 +124,7 @@ final class ObjectRegistry {
   func releaseRetained() {
     let released = retained
     retained = nil
-    // Their deinitializers call this registry.
+    // Frees the instances after the assignment, because their deinitializers call this registry.
     withExtendedLifetime(released) {}
   }
 

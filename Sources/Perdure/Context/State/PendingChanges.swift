@@ -8,7 +8,7 @@
 //   CX2. An object has an entry if and only if it has changes that a save or a rollback concerns.
 //   PC1. The table contains exactly the overlays of the arrays. `overlay.place` is the offset of an
 //        overlay in its array.
-//   PC2. An array that is not marked as unordered ascends by reference.
+//   PC2. An array with `isOrdered` ascends by reference.
 
 internal import PerdurePredicates
 

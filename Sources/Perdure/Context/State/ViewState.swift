@@ -46,7 +46,7 @@ final class ViewState {
     if followsOthers {
       refreshStore()
       self.view = store.view()
-      // Observers do not run in an initializer.
+      // In an initializer, `didSet` is not called.
       layouts.move(to: self.view.schema.rows)
     }
   }
@@ -172,6 +172,7 @@ final class ViewState {
   // MARK: Reading
 
   /// Passes the row of an object in the view to `body`, even if the instance has another row.
+  /// Returns nil if there is no row, or if the store cannot be read.
   func withStoredRow<R>(_ reference: ObjectReference, _ body: (RowView) -> R) -> R? {
     do { return try readStoredRow(reference, body) } catch {
       noteReadFailure(error, reference)
