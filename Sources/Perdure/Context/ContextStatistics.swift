@@ -23,8 +23,8 @@ public struct ContextStatistics: Hashable, Sendable {
   /// The number of rows that these requests returned, one for each object. After a save, the
   /// context usually requests only the versions of the saved rows, and these do not count.
   public internal(set) var rowCount = 0
-  /// The number of rows read for objects without an instance. They are read by delete rules, by
-  /// plans of deletions, and by saves that write or check such objects. A change of a relationship
+  /// The number of rows read for objects without an instance. For example, delete rules, plans of
+  /// deletions, and saves that write or check such objects read them. A change of a relationship
   /// reads them at the other end of the relationship.
   public internal(set) var uninstantiatedRowCount = 0
   /// The number of index lookups of the other end of a relationship, each for one object or for

@@ -158,7 +158,7 @@ struct MergeRound {
     return error
   }
 
-  /// The versions of the properties in a constraint whose values another object already has.
+  /// The versions of a constraint's changed properties. Another object already has their values.
   private func taken(_ constraint: [String], by reference: ObjectReference) -> [PropertyVersions] {
     guard let overlay = reading.pending[reference] else { return [] }
     var base: [Int: Value] = [:]

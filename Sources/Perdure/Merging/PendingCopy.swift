@@ -1,5 +1,5 @@
 // A copy of the state of a context, so that the state can be restored. It is made before a save
-// merges, before an undo, and before the save of a child (MG3 in SaveRun.swift, VR1 in
+// merges, before an undo or a redo, and before the save of a child (MG3 in SaveRun.swift, VR1 in
 // EditReversal.swift).
 
 internal import PerdurePredicates

@@ -1,7 +1,7 @@
 // The order key of an object in an ordered relationship: a fraction between 0 and 1, as the bytes
 // after the point.
 //
-// A key is 1 to 24 bytes, the last of which is not zero. The order of keys is that of fractions.
+// A key has 1 to 24 bytes, and its last byte is not zero. The order of keys is that of fractions.
 // Between two keys there is always another key, as long as bytes are left. So an insertion writes
 // one key and moves no other member.
 //
@@ -212,7 +212,7 @@ private struct BigFraction {
 
   var endsWithZero: Bool { self[count - 1] == 0 }
 
-  /// The key with these bytes, the last of which is not zero.
+  /// The key with these bytes. The last byte must not be zero.
   var key: OrderKey {
     guard let key = OrderKey((0..<count).map { self[$0] }) else {
       preconditionFailure("A key must not end with a zero byte.")

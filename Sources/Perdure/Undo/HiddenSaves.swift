@@ -30,8 +30,9 @@ internal import PerdurePredicates
 
 /// The places whose unsaved edits hide contents that other contexts have saved.
 struct HiddenSaves {
-  /// Hash values instead of contents, because other contexts may save many large values. If two
-  /// contents have the same hash value, an undo can be refused unnecessarily.
+  /// The hash values of the replaced contents (HS1). The contents are not kept, because other
+  /// contexts may save many large values. If two contents have the same hash value, an undo can be
+  /// refused unnecessarily.
   private var replaced: [EditedPlace: Set<Int>] = [:]
   /// The links of HS5, with the deleted objects.
   private(set) var links: [EditedPlace: ObjectReference] = [:]

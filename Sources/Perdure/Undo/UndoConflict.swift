@@ -45,8 +45,8 @@ public enum UndoConflictPolicy: Hashable, Sendable {
   /// Leaves conflicting values as the context shows them, and restores the others. So an unsaved
   /// edit that hides a saved value stays.
   case keepCurrent
-  /// Replaces the current values. An object that no longer exists is not restored, and neither are
-  /// links to it.
+  /// Replaces the current values. An object that was removed after the group's edits is not
+  /// restored, and neither are links to it.
   case overwrite
 }
 

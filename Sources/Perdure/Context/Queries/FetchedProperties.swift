@@ -1,7 +1,8 @@
 // The results of fetched properties.
 //
 //   FP1. A cached result is stored under the reference of its owner, until the owner's instance is
-//        refreshed or no longer registered. A rollback and a reset discard all results.
+//        refreshed or no longer registered. A rollback, a reset and `refreshAllObjects()` discard
+//        all results.
 //   FP2. A result is kept as references, so it keeps no instances in memory. Objects that the
 //        context sees as deleted are omitted when the result is read.
 

@@ -32,7 +32,7 @@ final class LinkReader {
       : targets(of: owner, relationship).first
   }
 
-  /// The targets of a relationship. If it is ordered, they are in its order.
+  /// The targets of a relationship; in order if the relationship is ordered.
   func targets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     if relationship.form == .column {
       return viewState.shown(rows.column(owner, relationship.slot), of: owner).map { [$0] } ?? []

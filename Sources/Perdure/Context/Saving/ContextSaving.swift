@@ -1,5 +1,6 @@
-/// The parts that check, merge and adopt unsaved changes. Each part uses only those before it, and
-/// the parts that read, edit and answer queries. A context creates them at their first use.
+/// The parts that check, merge and commit unsaved changes, adopt those of a child, and undo edits.
+/// Each part uses only those before it, and the parts that read, edit and answer queries. A context
+/// creates them at their first use.
 final class ContextSaving {
   let stores: StoreAssignment
   let mergeRules: MergeRules

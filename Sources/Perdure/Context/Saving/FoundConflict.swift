@@ -10,7 +10,8 @@ internal import PerdurePredicates
 struct FoundConflict {
   /// The place that the undo is to change.
   let place: EditedPlace
-  /// The place that `UndoConflict` describes: for example the changed column of an added object.
+  /// The place that `UndoConflict` describes. For an object that the group has added, this is the
+  /// changed column.
   let property: EditedPlace
   let before: EditedContent
   let after: EditedContent

@@ -19,6 +19,9 @@
 //     context has inserted it again.
 //   - For a changed order key, the stored entry is unchanged. So no other context has moved or
 //     removed the member.
+//   - For a new order key of a saved link, the links of the owner are unchanged. So the member is
+//     still linked.
+//   - An object of `detectConflicts(for:)` has the version that the context showed then.
 //
 // Adding a link changes no row, so two contexts may add links to one object at the same time.
 
