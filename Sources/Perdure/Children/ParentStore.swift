@@ -18,7 +18,7 @@ package final class ParentStore: PersistentStore, @unchecked Sendable {
   private weak var parent: ManagedObjectContext?
   /// The last view that was returned.
   private var newest: LayeredView
-  /// Reports the last commit to the observers of the parent; nil if it was reported.
+  /// Reports the last commit to the observers of the parent; nil if there is nothing to report.
   private var report: (() -> Void)?
 
   package init(_ parent: ManagedObjectContext) {

@@ -13,10 +13,10 @@ public enum ContextEventKind: Hashable, Sendable {
   /// save, a save of a child context, a `perform`, the end of an `undoGroup`, an undo and a redo.
   /// In hooks and observers, the end of an `undoGroup` and a save of a child do not end the event.
   ///
-  /// The context also posts this event after a refresh, a rollback, a reset, and after a save, an
-  /// undo or a redo that failed and whose edits were reverted. A merge posts this event before
-  /// `didMerge`. The event then reports the instances that other contexts have changed as
-  /// refreshed, and the removed ones as deleted.
+  /// The context also posts this event after a refresh, a rollback and a reset, and after it has
+  /// reverted the edits of a failed save, undo or redo. A merge posts this event before `didMerge`.
+  /// The event then reports the instances that other contexts have changed as refreshed, and the
+  /// removed ones as deleted.
   case objectsDidChange
   /// The context has merged saves of other contexts.
   case didMerge

@@ -272,9 +272,9 @@ extension ManagedObjectContext {
   }
 
   /// Advances to the newest state of the store. Unsaved changes stay, applied to the newest rows;
-  /// all other objects become faults. The error of an earlier failed read is not cleared: fetches
-  /// and saves throw it until a rollback or a reset, because unsaved changes may depend on the
-  /// missing data.
+  /// all other objects become faults. The error of an earlier failed read is not cleared, because
+  /// unsaved changes may depend on the missing data. Fetches and saves throw this error until a
+  /// rollback or a reset.
   public func refreshAllObjects() {
     core.checkOwner()
     core.queries.refresh.refreshAllObjects()

@@ -103,7 +103,7 @@ public struct PropertyMergeRule: Sendable {
 }
 
 extension Value {
-  /// The negative number; nil for a value that is not a number, and for `Int64.min`.
+  /// The number with the opposite sign; nil for a value that is not a number, and for `Int64.min`.
   fileprivate var negated: Value? {
     switch self {
     case .integer(let number):

@@ -9,7 +9,7 @@ final class LayeredView: StoreView {
   /// The unsaved changes, or an error if the state below could not be read when the layer was made.
   private let layer: Result<PendingLayer, any Error>
 
-  /// The revision of the layer (`LayerBuilder.revision`); nil for a layer without differences.
+  /// The revision of the layer (`LayerBuilder.revision`); nil if there are no unsaved changes.
   let revision: UInt64?
 
   init(

@@ -315,8 +315,7 @@ final class EditRecorder {
 
   // MARK: Saves, rollbacks and other states of the store
 
-  /// Reads the contents that open groups have not read yet. Called before the context gets another
-  /// state of the store.
+  /// Reads the contents that open groups have not read yet.
   func readContents(_ reader: some EditedContentReader) {
     for group in openGroups + reopenedGroups.open { group.readContents(reader) }
     beginInterval()

@@ -95,7 +95,8 @@ extension EditedPlace {
 /// The content of a place at one time.
 enum EditedContent {
   /// The stored content, which was not read yet. Only open groups contain this case. The content is
-  /// read when the group ends, after a save, or before the context gets another state of the store.
+  /// read at the latest when the group ends, after a save, or before the context gets another state
+  /// of the store.
   case stored
   /// No object, no link, no position, or no transient value other than the default.
   case absent

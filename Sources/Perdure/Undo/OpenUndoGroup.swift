@@ -121,8 +121,8 @@ final class OpenUndoGroup {
     if edits.entries[position].after == nil { edits.entries[position].after = now() }
   }
 
-  /// Reads all contents that were not read yet. Called when the group ends, after a save, and
-  /// before the context gets another state of the store.
+  /// Reads all contents that were not read yet. Called at the latest when the group ends, after a
+  /// save, and before the context gets another state of the store.
   ///
   /// - Complexity: O(k) for k places that were edited since the last call.
   func readContents(_ reader: some EditedContentReader) {

@@ -94,7 +94,8 @@ final class EditRecording {
   /// Completes the groups to which delete rules have added changes.
   func closeReopenedGroups() { recorder?.closeReopenedGroups(reading.contents) }
 
-  /// Reads the contents that open groups have not read yet. Called before the view advances.
+  /// Reads the contents that open groups have not read yet. Called before the view advances, before
+  /// a save is planned, and before an operation decides whether it reverts its edits.
   func readUndoContents() { recorder?.readContents(reading.contents) }
 
   /// Replaces the reference of a new object, which must have no links.

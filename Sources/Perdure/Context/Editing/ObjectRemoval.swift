@@ -57,7 +57,8 @@ final class ObjectRemoval {
   /// is marked as deleted. Its links are removed first, so no delete rule has an effect.
   ///
   /// - Parameter keepsDenied: Whether links with the rules deny and no action stay, as in a
-  ///   deletion by the program: the next save refuses the deletion, or keeps the references.
+  ///   deletion by the program. The next save then refuses the deletion (deny), or keeps the
+  ///   references (no action).
   func remove(_ references: [ObjectReference], keepsDenied: Bool) {
     let existing = references.filter(reading.contents.exists)
     let removed = Set(existing)

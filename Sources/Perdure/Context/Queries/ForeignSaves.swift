@@ -49,7 +49,7 @@ final class ForeignSaves {
     return news
   }
 
-  /// Whether it is certain that a rebase onto a newer state changes nothing: the changed objects
+  /// Whether a rebase onto a newer state certainly changes nothing, because the changed objects
   /// have no unsaved changes and are not targets of unsaved changes. False also if there are no
   /// unsaved changes, if `newest` is not newer than the view, or if the events do not include all
   /// commits between the two.
@@ -68,9 +68,9 @@ final class ForeignSaves {
       }
   }
 
-  /// Whether a rebase may be needed although the changed objects have no unsaved changes: a saved
+  /// Whether a rebase may be needed although the changed objects have no unsaved changes. A saved
   /// object may link to an object that is deleted in this context, or an unsaved change may link to
-  /// a removed object. This is possible with a relationship without inverse, or with a delete rule
+  /// a removed object. Both are possible with a relationship without inverse, or with a delete rule
   /// that leaves references to deleted objects.
   private func mayLinkUnseen(_ news: ContextNews) -> Bool {
     if pending.mayHaveDeletions, pending.containsEntity(where: { !$0.incoming.isEmpty }) { return true }

@@ -55,8 +55,8 @@ final class LayerFollower {
   /// The caller applies the delete rules first.
   ///
   /// - Throws: The errors of the store.
-  /// - Complexity: O(k log n) for k objects that were edited since the last use of the layer, or
-  ///   for all objects with unsaved changes if the layer is built from scratch.
+  /// - Complexity: O(k log n) for k objects that were edited since the last use of the layer. If
+  ///   the layer is built from scratch, k is the number of objects with unsaved changes.
   func shownView() throws -> any StateReader {
     if pending.isEmpty { return viewState.view }
     let builder = try currentLayer()
@@ -84,8 +84,8 @@ final class LayerFollower {
   /// The builder of the up-to-date layer.
   ///
   /// - Throws: The errors of the store.
-  /// - Complexity: O(k log n) for k objects that were edited since the last use of the layer, or
-  ///   for all objects with unsaved changes if the layer is built from scratch.
+  /// - Complexity: O(k log n) for k objects that were edited since the last use of the layer. If
+  ///   the layer is built from scratch, k is the number of objects with unsaved changes.
   func currentLayer() throws -> LayerBuilder {
     try viewState.throwReadFailure()
     do {

@@ -89,7 +89,7 @@ final class ObjectRetirement {
     overlay.keptBase = KeptRow(row, version: object.header.pointee.version)
   }
 
-  /// The row of a deleted object with its changed attributes; nil if the loaded row needs no
+  /// The row of a deleted object with its changed attributes. Nil if the loaded row needs no
   /// change, or if there is neither a row nor a change. The other attributes are from the loaded
   /// row or the kept row. Without either row, they have no values.
   private func lastRow(of object: ManagedObject, _ overlay: ObjectOverlay) -> KeptRow? {

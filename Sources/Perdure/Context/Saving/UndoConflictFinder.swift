@@ -118,10 +118,9 @@ final class UndoConflictFinder {
   /// - Parameters:
   ///   - returning: The objects that the undo restores.
   ///   - places: The places of the group.
-  ///   - wasKept: Whether the place is a column or a link of an object that the group has deleted,
-  ///     and a refresh or a save has dropped the deletion. Then only the content before the group
-  ///     is expected. The content after it was dropped too, for example a null that a delete rule
-  ///     has set.
+  ///   - wasKept: Whether the group has deleted the object of the column or the link, and a refresh
+  ///     or a save has dropped the deletion. Then only the content before the group is expected.
+  ///     The content after it was dropped too, for example a null that a delete rule has set.
   ///   - isOverlapped: Whether an earlier group and this group have changed the place in turns.
   func conflict(
     of change: UndoGroup.Change, _ returning: Set<ObjectReference>, _ places: Set<EditedPlace>,
@@ -157,8 +156,8 @@ final class UndoConflictFinder {
   }
 
   /// The content that another context has saved over the content before a change, if an unsaved
-  /// edit hides it (HiddenSaves.swift). Nil if the saved content equals the content before the
-  /// change.
+  /// edit hides it (HiddenSaves.swift). Nil also if the saved content equals the content before the
+  /// change or the shown content.
   func hiddenSave(_ change: UndoGroup.Change) -> EditedContent? {
     guard recording.recorder?.hiddenSaves.hasReplaced(change.before, at: change.place) == true,
       reading.rows.viewVersion(of: change.place.owner) != nil,
@@ -250,7 +249,7 @@ final class UndoConflictFinder {
   /// was moved again after the group. Then the old order keys of the other members cannot be
   /// compared with the current keys. The moves need no undo, because they have not changed the
   /// order of these members. All moves stay if the group also contains a move that the program
-  /// requested: the old key of that member is only right among the old keys.
+  /// requested, because the old key of that member is valid only among the old keys.
   func withoutReplacedSpreads(_ group: UndoGroup) -> UndoGroup {
     let spreads = group.changes.filter(\.isSpread)
     var replaced: Set<EditedPlace> = []
@@ -270,8 +269,8 @@ final class UndoConflictFinder {
     return UndoGroup(name: group.name, changes: changes, number: group.number)
   }
 
-  /// Whether the undo skips a change: the change is a conflict, or concerns an added object that is
-  /// kept, or the other end of its one-to-one relationship is kept.
+  /// Whether the undo skips a change. It does if the change is a conflict or concerns an added
+  /// object that is kept, or if the other end of its one-to-one relationship is kept.
   func isKept(_ change: UndoGroup.Change, _ kept: Set<EditedPlace>) -> Bool {
     if kept.isEmpty { return false }
     if case (.column(let owner, let slot), .value(.reference(let target))) = (change.place, change.before),

@@ -263,8 +263,8 @@ final class UndoRestorer {
   }
 
   /// The restored objects with changed columns, and their rows in the view. Includes the members of
-  /// changed positions: if a group has removed a member and added it again, the group contains only
-  /// the position, but the member's column was changed to its stored value.
+  /// changed positions. If a group has removed a member and added it again, the group contains only
+  /// the position. But the member's column was changed to its stored value.
   func storedRows(of changes: [UndoGroup.Change]) -> [(overlay: ObjectOverlay, row: KeptRow)] {
     Set(changes.flatMap(\.place.objects)).compactMap { reference in
       guard let overlay = pending[reference], overlay.changesRow, !overlay.isNew, !overlay.isDeleted,

@@ -49,7 +49,7 @@ struct IDAllocator {
   /// that are as high as provisional ids.
   func failure(of reference: ObjectReference) -> (any Error)? { failures[reference.id] }
 
-  /// Forgets the errors. Called when no unsaved object has a provisional id.
+  /// Forgets the errors. Called when no object to be saved has a provisional id.
   mutating func forgetFailures() { failures = [:] }
 
   /// Makes all provisional ids available again. Called when all unsaved changes are dropped.
