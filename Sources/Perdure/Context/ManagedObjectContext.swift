@@ -80,7 +80,8 @@ extension ManagedObjectContext {
 // MARK: - Objects
 
 extension ManagedObjectContext {
-  /// Inserts a new object of a class's entity, like `T(context:)`.
+  /// Inserts a new object of a class's entity, like `T(context:)`. Stops the program if the entity
+  /// is abstract, or if the model has no entity for the class.
   @discardableResult
   public func insert<T: ManagedObject>(_ type: T.Type) -> T {
     core.checkOwner()
@@ -90,7 +91,7 @@ extension ManagedObjectContext {
   /// Inserts a new object of the entity called `entityName`. Its class is the container's class for
   /// the entity.
   ///
-  /// The entity must be in the model and not abstract.
+  /// The entity must be in the model and not abstract. Any other name stops the program.
   @discardableResult
   public func insertNewObject(
     forEntityName entityName: String, file: StaticString = #fileID, line: UInt = #line
@@ -192,7 +193,7 @@ extension ManagedObjectContext {
 extension EntityDescription {
   /// Inserts a new object of the entity called `entityName` into a context.
   ///
-  /// The entity must be in the model and not abstract.
+  /// The entity must be in the model and not abstract. Any other name stops the program.
   public static func insertNewObject(
     forEntityName entityName: String, into context: ManagedObjectContext
   ) -> ManagedObject {

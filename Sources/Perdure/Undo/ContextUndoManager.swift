@@ -286,8 +286,8 @@ extension ContextUndoManager {
     history.brokenInvariants + (madeRecorder?.brokenInvariants ?? [])
   }
 
-  /// Delays the calls of observers, because edits that they make between the plan of a save and its
-  /// end are lost.
+  /// Delays the calls of observers: edits that an observer makes between the plan and the end of a
+  /// save are lost.
   func holdReports() { reportsHeld += 1 }
 
   func releaseReports() {

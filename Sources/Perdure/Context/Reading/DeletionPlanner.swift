@@ -66,8 +66,8 @@ struct DeletionPlanner {
     }
   }
 
-  /// Whether the targets of a relationship matter. They do not for a one-way relationship whose
-  /// rule only removes links.
+  /// Whether the plan needs the targets of a relationship. It does not need those of a one-way
+  /// relationship whose rule only removes links.
   private func matters(_ relationship: RelationshipShape) -> Bool {
     relationship.inverseSlot != nil || relationship.deleteRule == .cascade || relationship.deleteRule == .deny
   }

@@ -1,5 +1,5 @@
-// The targets of relationships after the last save: from the store, or from the table of transient
-// links.
+// The saved targets of relationships: from the context's view of the store, or from the table of
+// transient links.
 
 internal import PerdurePredicates
 
@@ -19,7 +19,7 @@ final class SavedLinks {
 
   // MARK: Links
 
-  /// Whether a link existed after the last save. O(log n).
+  /// Whether a saved link exists. O(log n).
   func isSavedLink(
     _ owner: ObjectReference, _ relationship: RelationshipShape, _ target: ObjectReference
   ) -> Bool {
@@ -34,7 +34,7 @@ final class SavedLinks {
     }
   }
 
-  /// The targets after the last save, in no order. The relationship must not be a column.
+  /// The saved targets, in no order. The relationship must not be a column.
   func savedTargets(of owner: ObjectReference, _ relationship: RelationshipShape) -> [ObjectReference] {
     var result: [ObjectReference] = []
     appendSavedTargets(of: owner, relationship, to: &result)
@@ -52,7 +52,7 @@ final class SavedLinks {
     }
   }
 
-  /// The number of targets after the last save. The relationship must not be a column.
+  /// The number of saved targets. The relationship must not be a column.
   func savedTargetCount(of owner: ObjectReference, _ relationship: RelationshipShape) -> Int {
     guard let index = relationship.index else {
       return transientState.transientTargets(relationship, of: owner).count

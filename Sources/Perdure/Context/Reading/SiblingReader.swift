@@ -144,8 +144,8 @@ final class SiblingReader {
   /// The targets of an object and of its siblings, as the store has them. The relationship must not
   /// be a column.
   ///
-  /// - Returns: nil if the targets must be read for this object alone: the relationship has unsaved
-  ///   changes, or reading ahead is not worthwhile or failed.
+  /// - Returns: nil if the targets must be read for this object alone (see `siblingsAsStored` and
+  ///   `askedRelation`).
   func related(
     to owner: ManagedObject, by slot: Int
   ) -> (relation: SiblingRelation, range: Range<Int>)? {

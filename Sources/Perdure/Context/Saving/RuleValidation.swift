@@ -137,7 +137,7 @@ final class RuleValidation {
   }
 
   /// Adds every rule that the properties of a changed object violate. Reads the row at most once,
-  /// only if it is to be written and an unchanged column has a rule.
+  /// and only if it is to be written and an unchanged column has a rule.
   func addBrokenRules(_ overlay: ObjectOverlay, to details: inout [PerdureError.Detail]) {
     let needsRow =
       overlay.changesRow && !overlay.isNew

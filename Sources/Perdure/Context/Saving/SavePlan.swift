@@ -15,8 +15,8 @@
 //     (`isLimited`).
 //   - For a to-many relationship with a rule of a merge policy, the entries with the owner as key
 //     are unchanged too. So the merged set is current.
-//   - A row that is inserted again after another context removed it does not exist. So no other
-//     context has inserted it again.
+//   - A row that is inserted again after a save removed it does not exist. So no other context has
+//     inserted it again.
 //   - For a changed order key, the stored entry is unchanged. So no other context has moved or
 //     removed the member.
 //   - For a new order key of a saved link, the links of the owner are unchanged. So the member is

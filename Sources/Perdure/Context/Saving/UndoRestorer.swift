@@ -29,8 +29,8 @@ final class UndoRestorer {
   /// - Parameter kept: The places that the undo does not change.
   func restore(_ changes: [UndoGroup.Change], _ kept: Set<EditedPlace>) {
     let returned = reinsert(conflictFinder.returning(changes))
-    // Members that are linked again return to their stored positions. The undo skips a position
-    // that is in conflict.
+    // Members that are linked again return to their stored positions, because the undo restores no
+    // position that is in conflict.
     let restoredOrder = editing.orderEditor.restoresOrder
     editing.orderEditor.restoresOrder = true
     for (reference, object) in returned { connect(reference, object, kept) }
