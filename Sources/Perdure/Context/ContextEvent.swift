@@ -5,7 +5,8 @@ public import PerdurePredicates
 
 /// The kinds of events in a context.
 public enum ContextEventKind: Hashable, Sendable {
-  /// A save has begun. Delete rules have been applied, and no hook has been called yet.
+  /// A save has begun. Delete rules have been applied, and no `willSave` method has been called
+  /// yet.
   case willSave
   /// A save has succeeded. The store, or the parent of a child context, has the reported changes.
   case didSave

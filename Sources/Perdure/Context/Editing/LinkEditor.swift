@@ -243,8 +243,8 @@ final class LinkEditor {
     }
   }
 
-  /// Whether the target of a column was removed. Also finds targets that were deleted under the
-  /// delete rule no action.
+  /// Whether the target of a column with an inverse was removed. Also finds targets that were
+  /// deleted under the delete rule no action.
   func isLeftBehind(_ target: ObjectReference, at relationship: RelationshipShape) -> Bool {
     guard relationship.form == .column, let inverse = graph.inverse(of: relationship, at: target) else {
       return false

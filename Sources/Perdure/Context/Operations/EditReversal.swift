@@ -87,7 +87,7 @@ final class EditReversal {
 
 extension PerdureError {
   /// The end of the message of a failed read in an accessor.
-  static let demandOfRollback = " The context cannot save until it is rolled back or reset."
+  static let demandOfRollback = " The context cannot fetch or save until it is rolled back or reset."
 
   /// The error of a failed read, after the operation that needed it was reverted (VR1).
   func ofReverted(_ operation: EditReversal.Operation) -> PerdureError {

@@ -14,9 +14,16 @@
 //   UN1. Before an undo changes anything, it compares each place with the content after the group.
 //        A place conflicts if its content is neither the content after the group nor that before
 //        it. If a refresh or a save has dropped a deletion of the group, a column of the object
-//        conflicts unless its content is that from before the group. A place also conflicts if an
-//        unsaved edit hides a content that another context has saved (HS1 in HiddenSaves.swift), or
-//        if an overlapping group has deleted the object after the change (EarlierGroups.swift).
+//        conflicts unless its content is that from before the group. A transient attribute that has
+//        lost its value with its instance does not conflict. A place also conflicts in these cases:
+//        - Its object does not exist, and the undo does not restore it.
+//        - An unsaved edit hides a content that another context has saved (HS1 in
+//          HiddenSaves.swift).
+//        - An earlier group and this group have changed the place in turns, or an earlier group has
+//          deleted the object after the change (EarlierGroups.swift).
+//        - The other end of a restored link does not exist, or has another partner now.
+//        - The undo removes an object whose columns have changed since, or that has new targets
+//          that a cascade deletes.
 //   UN2. The contents before a group agree with each other (both ends of a one-to-one relationship,
 //        links and positions). So the order within the steps 2 and 3 does not matter.
 //   UN3. If a read fails, nothing is undone, and all groups stay (VR1 in EditReversal.swift).

@@ -35,7 +35,7 @@ enum PropertyRules {
     )
   }
 
-  /// The violation by a value of a wrong type. A validation reports such a value and does not stop.
+  /// The violation by a value of a wrong type. It is reported, and does not stop the program.
   static func unfit(_ value: Any) -> Violation {
     let argument = (value as? any PredicateArgument)?.predicateValue
     return (

@@ -40,7 +40,7 @@ extension PerdureError {
     var error = PerdureError(
       .incompleteSave,
       "The changes in \(counted(saved.count, "store")) are saved (\(saved.joined(separator: ", "))). Those in the "
-        + "store \(stores[incomplete.failed].identifier) and in the stores that are saved after it, are still pending. Remove the "
+        + "store \(stores[incomplete.failed].identifier) and in the stores after it are still pending. Remove the "
         + "cause and save again, or roll back.")
     error.savedStoreIdentifiers = saved
     error.conflicts = refusal.conflicts
