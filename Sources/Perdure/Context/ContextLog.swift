@@ -51,9 +51,9 @@ extension ContextLogEntry: CustomStringConvertible {
 }
 
 extension PersistentContainer {
-  /// Calls a closure after each fetch and each save of the container's contexts, existing ones
+  /// Calls a closure after each fetch, count and save of the container's contexts, existing ones
   /// included. Nil, the initial value, stops the calls. The closure runs on the context's thread
-  /// before the fetch or save returns, so its duration delays the caller.
+  /// before the operation returns, so its duration delays the caller.
   ///
   /// The warnings of the container's model are logged immediately, each as a separate entry. They
   /// are logged once for each model, even after several calls or for several containers.

@@ -30,8 +30,8 @@ public struct ContextStatistics: Hashable, Sendable {
   /// The number of index lookups of the other end of a relationship, each for one object or for
   /// many.
   public internal(set) var relationshipRequestCount = 0
-  /// The number of counts of the objects at the other end of a relationship, each for one object or
-  /// for many.
+  /// The number of times that the objects at the other end of a relationship were counted, each
+  /// time for one object or for many.
   public internal(set) var relationshipCountRequestCount = 0
   /// The number of commits that were requested.
   public internal(set) var commitRequestCount = 0
