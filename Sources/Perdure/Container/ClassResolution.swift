@@ -124,8 +124,8 @@ extension ClassResolution {
     return schema
   }
 
-  /// Checks that `validatedKeys` names only properties. Otherwise only the first save of an object
-  /// reports a misspelt key.
+  /// Checks that `validatedKeys` names only properties. Without this check, only the first save of
+  /// an object reports a misspelt key.
   private func checkKeys(_ type: ManagedObject.Type, _ entity: EntityDescription) throws(PerdureError) {
     let schema = schema(of: entity)
     guard

@@ -38,9 +38,9 @@ extension PersistentContainer {
   /// model only has additional entities, properties or indexes, a store adopts them.
   ///
   /// - Throws: `PerdureError`. No further store is open then, and the call can be repeated. 134080:
-  ///   a store could not be opened; `cause` says why, for example that another process is writing
-  ///   the store. 134020: the model does not have the configuration. 134100: the model differs by
-  ///   more than additions.
+  ///   a store could not be opened, or the classes do not fit the model. `cause` has the reason if
+  ///   it is not in the message, for example that another process is writing the store. 134020: the
+  ///   model does not have the configuration. 134100: the model differs by more than additions.
   /// - Complexity: O(changes since the last checkpoint); O(n log n) for n objects when an index is
   ///   new, or is built again. Blocks the caller's thread.
   public func loadPersistentStores() throws(PerdureError) {
@@ -213,7 +213,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Throws if the store or a copy of it is already open. Otherwise an id identifies two objects.
+  /// Throws if the store or a copy of it is already open, because an id then identifies two
+  /// objects.
   private func checkIsNew(
     _ member: OpenStores.Member, beside others: some Sequence<OpenStores.Member>
   ) throws(PerdureError) {

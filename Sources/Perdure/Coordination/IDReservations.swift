@@ -55,8 +55,8 @@ final class IDReservations: @unchecked Sendable {
     Array("ids".utf8) + withUnsafeBytes(of: entity.bigEndian) { Array($0) }
   }
 
-  /// Throws if the record is not a number. Otherwise the record counts as absent, and ids are
-  /// assigned twice.
+  /// The number in a record. Throws if the bytes are not a valid number: if such a record counts as
+  /// absent, ids are assigned twice.
   private static func number(_ bytes: [UInt8]) throws -> UInt64 {
     let number = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     guard bytes.count == 8, number <= idMax else {

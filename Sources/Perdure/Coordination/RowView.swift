@@ -195,8 +195,8 @@ extension RowError: CustomStringConvertible {
     return prefix.load(as: UnsafePointer<Value>.self)[slot]
   }
 
-  /// The value of a slot; `.null` if the row has no value. If the layout of the row does not have
-  /// the slot, returns `standIn(slot)`.
+  /// The value of a slot; `.null` if the row has no value, or if the bytes of a URL are not a URL.
+  /// If the layout of the row does not have the slot, returns `standIn(slot)`.
   package func value(_ slot: Int) -> Value {
     let field = fields[slot]
     if field.kind == .absent { return standIn(slot) }

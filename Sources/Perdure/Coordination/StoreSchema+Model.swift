@@ -121,8 +121,9 @@ private struct StoreSchemaBuilder {
     add("ordered/\(number)", .ordered(property: number, orders: position("order/\(number)")), entity)
   }
 
-  /// Adds the indexes that the model declares. Skips an index of several elements if one of them is
-  /// not in rows, such as a derived count: no sort order uses such an index.
+  /// Adds the indexes that the model declares. A derived count or sum that is the only element of
+  /// an index has its own kind of index. Skips any other index with an element that is not in rows:
+  /// no sort order uses such an index.
   private mutating func addAttributeIndexes(_ entity: EntitySchema) {
     for index in entity.indexes
     where index.declaringEntity == entity.index && !isInherited(index, by: entity) {

@@ -20,8 +20,9 @@ struct StoredModelRecord {
     let bytes: [UInt8]?
   }
 
-  /// The model for an opening: the stored model, updated with the program's model. A reader uses
-  /// the program's model if rows do not depend on the differences.
+  /// The model for an opening: the stored model, updated with the program's model. A read-only
+  /// opening uses the program's model if rows do not depend on the differences, and otherwise
+  /// throws.
   func adoption(of model: ManagedObjectModel?, isReadOnly: Bool) throws -> Adoption {
     let snapshot = store.snapshot()
     let stored = try Self.stored(in: snapshot, meta, decode: decode)

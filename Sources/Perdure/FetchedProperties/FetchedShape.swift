@@ -3,7 +3,7 @@ internal import PerdurePredicates
 
 /// A fetched property, prepared for the objects of an entity.
 struct FetchedShape: Sendable {
-  /// Whether an object keeps the result until the object is refreshed.
+  /// Whether an object keeps the result (`FetchedOption.cached`).
   let isCached: Bool
   /// The request. Its predicate has the variable `$FETCH_SOURCE`, and one for each owner path.
   let request: FetchRequest<ManagedObject>

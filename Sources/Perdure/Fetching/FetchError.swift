@@ -53,8 +53,8 @@ public struct FetchError: Error, Hashable, Sendable {
     /// A row in the store is not a valid row of its entity: verify the store, restore it from a
     /// backup or salvage it.
     public static let damagedRow = Code(kind: .damagedRow)
-    /// The predicate names an object of another store, or of an entity that the store does not
-    /// have.
+    /// The predicate names an object of another store or of an entity that the store does not have,
+    /// or has a text that is not an id in place of an id.
     public static let unknownObjectID = Code(kind: .unknownObjectID)
     /// `affectedStores` has a store that does not belong to the context.
     public static let unknownStore = Code(kind: .unknownStore)
@@ -73,9 +73,10 @@ public struct FetchError: Error, Hashable, Sendable {
   public let code: Code
   /// The error and the remedy.
   public let message: String
-  /// The fetched entity; empty if the request has none.
+  /// The entity that the error concerns: the fetched one, or one on a path. Empty if the request
+  /// has no entity.
   public let entity: String
-  /// The unknown key, or the path up to it; nil if the error concerns no key.
+  /// The name, path, expression or id that the error concerns; nil if there is none.
   public let key: String?
   /// Existing names that resemble the unknown one, the nearest first.
   public let suggestions: [String]

@@ -10,7 +10,8 @@
 //   U3. The planner counts the entries of a range, and uses the range if a scan costs more.
 //       `IndexedRange` reads the entries without counting them first. If it finds more entries than
 //       the planner accepts, or more than `entriesMax`, the planner runs after all. For a key of a
-//       unique index, there is no limit.
+//       unique index, there is no limit. If there are at most `FetchPlanner.scannedMax` rows, the
+//       planner always runs.
 
 internal import PerdurePredicates
 
@@ -86,7 +87,7 @@ struct IndexedRange {
     .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .between, .beginsWith,
   ]
 
-  /// The objects in a view; nil if a plan must find them (U3).
+  /// The objects in a view; nil if a plan must find them (U3), also if the index cannot be read.
   func references(in view: any StateReader) throws -> [ObjectReference]? {
     let rowTotal = try concrete.reduce(0) { try $0 + view.rowCount(entity: $1) }
     let countMax = isUniqueKey ? .max : min(Self.entriesMax, (rowTotal - 1) / FetchPlanner.rowsAnEntry)
@@ -105,7 +106,7 @@ struct IndexedRange {
     }
   }
 
-  /// The number of objects in a view, without reading their rows; nil if a plan must find them.
+  /// The number of objects in a view, without reading their rows; nil if the index cannot be read.
   /// O(log n). A prefix adds O(m), where m entries have a non-ASCII character directly after the
   /// prefix.
   func count(in view: any StateReader) throws -> Int? {

@@ -1,8 +1,8 @@
 // Ids in predicates. A predicate is independent of stores, so it contains ids and objects as text.
 // A fetch replaces the text by references before the planner runs.
 //
-// An id of another store equals no object. As a single operand, such an id is an error, because the
-// comparison is false for every object. A list may contain such ids, because lists often come from
+// An id of another store equals no object. Usually such an id is an error, because the comparison
+// is false for every object. The list of `IN` may contain such ids, because lists often come from
 // data. An operand of `!=` may also be such an id: the comparison is then true for every object. In
 // both cases, the id becomes a reference that no object has.
 
@@ -13,7 +13,7 @@ extension GraphSchema {
   ///
   /// - Parameter asked: The entity that is fetched.
   /// - Throws: `FetchError` for a text that is not an id. Also for an id of another store, unless
-  ///   it is in a list or an operand of `!=`.
+  ///   it is on the right side of `IN` or an operand of `!=`.
   func resolvingObjectIDs(
     in predicate: FetchPredicate, asked: UInt16
   ) throws(FetchError) -> FetchPredicate {

@@ -21,7 +21,7 @@ extension StoreSchema {
   /// The type of a path of names that begins at a type.
   ///
   /// - Throws: `FetchError` for a name that does not exist, that follows a value without
-  ///   properties, or that is a transient attribute. Also for a path that is too long.
+  ///   properties, or that names a transient property. Also for a path that is too long.
   func type(
     of names: ArraySlice<String>, from start: PathType, asked: EntityStorage
   ) throws(FetchError) -> PathType {

@@ -10,7 +10,8 @@ struct PredicateTraits: OptionSet {
   let rawValue: UInt8
 
   /// The predicate has a part other than a comparison of a path or SELF with a constant. Also set
-  /// for an object's id, a path to an identity or an entity, and more levels than `plainLevelMax`.
+  /// for an object's id, a path to an identity or an entity, a path that is too long, and more
+  /// levels than `plainLevelMax`.
   static let isUnusual = PredicateTraits(rawValue: 1)
   /// The predicate has a constant that may be fitted to the property that it is compared with.
   static let hasFractions = PredicateTraits(rawValue: 2)

@@ -7,7 +7,8 @@ extension PredicateCheck {
   /// The type of an element of a collection, or of its size.
   ///
   /// - Throws: `FetchError`: `noOrder` for a position in an unordered collection. `typeMismatch`
-  ///   for a position in a single value, and for a position that is not a whole number.
+  ///   for a position in a single value, and for a position that is not a whole number. Also the
+  ///   error of the position itself: it can be an expression, or the name of a property.
   mutating func element(
     _ index: FetchExpression.ElementIndex, of base: FetchExpression, _ type: PathType,
     _ variables: [String: PathType]

@@ -106,7 +106,7 @@ extension PropertyRef where V: PredicateArgument & BinaryInteger {
   public static func ^ (left: Self, right: Self) -> Self {
     Self(.bitwiseXor, left.expression, right.expression)
   }
-  /// The bits that are set in either the property or the value.
+  /// The bits that are set in the property or in the value, but not in both.
   public static func ^ (left: Self, right: V) -> Self { left ^ constant(right) }
 
   /// All bits inverted.

@@ -35,8 +35,8 @@ extension FetchRequest where Root: QueryableObject {
   ///     var request = Company.fetchRequest()
   ///     request.prefetch { $0.workers.projects }
   ///
-  /// A fetch throws `FetchError.unknownProperty` for a property that is not a relationship of the
-  /// class.
+  /// A fetch throws `FetchError`: with the code `unknownProperty` for a property that is not a
+  /// relationship of the class, with `transientAttribute` for a transient relationship.
   ///
   /// - Parameter path: Runs once, on a stand-in for the object.
   public mutating func prefetch<End>(_ path: (RelationshipPath<Root>) -> RelationshipPath<End>) {

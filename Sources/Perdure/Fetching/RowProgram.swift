@@ -51,7 +51,7 @@ struct Clause {
   var whenTrue: Int32 = 0
   var whenFalse: Int32 = 0
   var slot: Int32 = 0
-  /// The index of the clause's text or closure in the array of the program.
+  /// The index of the clause's text in `texts`, or of its closure in `tests`.
   var side: Int32 = 0
   var low: UInt64 = 0
   var span: UInt64 = 0
@@ -99,7 +99,8 @@ final class RowProgram {
 
   /// Whether the predicate holds for an object.
   ///
-  /// - Throws: The errors of the view and of the reference evaluator.
+  /// - Throws: The errors of the view and of the reference evaluator, and `FetchError` with code
+  ///   `damagedRow` for another row that a clause reads.
   func matches(_ row: RowView, _ reference: ObjectReference, _ view: any StateReader) throws -> Bool {
     guard let base = clauses.baseAddress else { return start == Self.accept }
     var at = start

@@ -49,8 +49,8 @@ struct SortKeys {
     return firstLength ?? 0
   }
 
-  /// The first eight bytes of the key as a number. Nil if the values of the first criterion have no
-  /// fixed length, or if the row has no value for it.
+  /// The first eight bytes of the key as a number. Nil if the first criterion is not an attribute
+  /// of the object itself whose values have a fixed length, or if the row has no value for it.
   func front(_ row: RowView) -> UInt64? {
     guard let slot = fixedSlot else { return nil }
     let field = row.fields[slot]

@@ -1,9 +1,9 @@
 // Lookups of an object by a unique attribute. A lookup finds the object that a fetch of
 // `email == "ann@acme.com"` finds, but creates no request and no plan.
 //
-//   UK1. The index has an entry for each object of the entity and of its subentities, and for no
-//        other. The whole key of the index is the attribute. Lookups by any other attribute make a
-//        fetch.
+//   UK1. The index has an entry for each object of the entity and of its subentities that has a
+//        value, and for no other. The whole key of the index is the attribute. Lookups by any other
+//        attribute make a fetch.
 //   UK2. A context resolves a key path once. The key path is retained, so that no other key path
 //        gets its identity.
 

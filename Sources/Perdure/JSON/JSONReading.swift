@@ -86,7 +86,8 @@ final class JSONReading {
     return shape
   }
 
-  /// Reads the members of an object, or of a composite in it. Unknown keys are skipped.
+  /// Reads the members of an object, or of a composite in it. Skips unknown keys, and the keys of
+  /// properties that are transient, derived or set by saves.
   private func readMembers(
     _ container: KeyedDecodingContainer<JSONKey>, _ prefix: String, of index: Int, _ depth: Int
   ) throws {

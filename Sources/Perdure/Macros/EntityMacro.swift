@@ -27,9 +27,9 @@ public import PerdureModel
 /// visible than the class. A class with its own initializer whose first label is `context` gets no
 /// second one.
 ///
-/// Examples of an object's hooks are `awakeFromInsert()`, `willSave()` and `validateForInsert()`.
-/// They are called only if the class or one of its superclasses overrides them in its body. A hook
-/// that is not overridden costs nothing. `validateValue(_:forKey:)` is also a hook. A function in
+/// Hooks, for example `awakeFromInsert()`, `willSave()` and `validateForInsert()`, are called only
+/// if the class or one of its superclasses overrides them in its body. A hook that is not
+/// overridden costs nothing. `validateValue(_:forKey:)` is also a hook. A function in
 /// the body that is named after a property, such as `func validateAge(_ age: Int) throws`,
 /// validates the property at a save; see `ManagedObject.validateValue(_:forKey:)`.
 ///

@@ -21,7 +21,7 @@ public import PerdurePredicates
 /// predicate. For a model in code, see `FetchRequestTemplate.templates(of:)`.
 ///
 /// If the variables of the predicate differ from the parameters, the program stops when the
-/// container is made.
+/// template is first used: at the latest when a container is made from the class.
 ///
 /// - Parameters:
 ///   - predicate: The condition as a format string without arguments; nil for all objects.

@@ -13,7 +13,8 @@ public import PerdureModel
 ///
 /// The type of the variable names the class of the objects. The variable is read-only. Each read
 /// fetches, and includes unsaved changes. With `.cached`, an object keeps the result of the first
-/// read until the object is refreshed. See `ManagedObject.fetchedObjects(forKey:as:)` for errors.
+/// read until the object is refreshed, or its context is rolled back or reset. See
+/// `ManagedObject.fetchedObjects(forKey:as:)` for errors.
 ///
 /// In the predicate, `$FETCH_SOURCE` is the object with the property, and `$FETCH_SOURCE.path` is a
 /// value of that object. `$FETCHED_PROPERTY.userInfo.key` is a text of `userInfo`; if the other
@@ -34,7 +35,8 @@ public macro Fetched(
 
 /// The options of `@Fetched`.
 public enum FetchedOption: Sendable, Hashable {
-  /// An object keeps the result of the first read until the object is refreshed, as in Core Data.
+  /// An object keeps the result of the first read until the object is refreshed, or its context is
+  /// rolled back or reset.
   case cached
 }
 

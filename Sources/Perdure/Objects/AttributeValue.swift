@@ -15,9 +15,10 @@ public import PerdurePredicates
 ///     enum Binding: String, AttributeValue, CaseIterable { case paper, cloth, leather }
 ///
 /// The store may hold a value that the type cannot represent, written by another version of the
-/// program. Then an optional property reads as nil, and any other as `zeroValue`. The stored value
-/// stays until the property is set, and `value(forKey:)` returns it. A type that must distinguish
-/// such values defines its own `init?(attributeValue:)`.
+/// program. Then an optional property reads as nil. Any other property reads as `zeroValue`, or as
+/// its initial value if the type is a `CodableAttributeValue`. The stored value stays until the
+/// property is set, and `value(forKey:)` returns it. A type that must distinguish such values
+/// defines its own `init?(attributeValue:)`.
 public protocol AttributeValue: PredicateArgument {
   /// How values are stored.
   static var attributeType: AttributeType { get }

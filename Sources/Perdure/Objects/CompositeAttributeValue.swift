@@ -38,8 +38,9 @@ public protocol CompositeAttributeValue {
   static var compositeElements: [PropertyDescription] { get }
   /// The names of the elements, by the key paths of their variables.
   static var compositeNames: [AnyKeyPath: String] { get }
-  /// Makes the value from the stored elements. An element may be missing if the object is unsaved,
-  /// or if another version of the program saved it.
+  /// Makes the value from the stored elements. An element without a value is missing. Any element
+  /// can be missing: the object may be unsaved, or another version of the program may have saved
+  /// it.
   init(compositeContent content: CompositeContent)
   /// The elements that an object stores for this value.
   var compositeContent: CompositeContent { get }
@@ -68,7 +69,7 @@ public struct CompositeContent: Sendable, Hashable {
   /// Whether no element has a value.
   public var isEmpty: Bool { values.isEmpty }
 
-  /// The value of an element; nil if it has no value.
+  /// The value of an element; nil if it has no value of this type.
   public subscript<T: AttributeValue>(name: String) -> T? {
     get { values[name].flatMap(T.init(attributeValue:)) }
     set {

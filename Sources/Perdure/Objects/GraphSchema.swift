@@ -32,7 +32,7 @@ final class GraphSchema: Sendable {
   private let preparing: [Bool]
   /// The classes that the container was given.
   private let givenClasses: Set<ObjectIdentifier>
-  /// The configuration of the model that the store was opened with.
+  /// The configuration with which the store was opened; nil for all entities of the model.
   let configuration: String?
   let model: ManagedObjectModel
 
@@ -192,8 +192,8 @@ final class GraphSchema: Sendable {
     return ObjectReference(entity: shape.number, id: id.number)
   }
 
-  /// Converts an id that is set as text in a column of ids. The result is the reference. An id of
-  /// another store stays text, and a save rejects it.
+  /// Converts an id that is set as text in a column of ids. The result is the reference. Any other
+  /// text, such as an id of another store, stays text, and a save rejects it.
   func heldIdentity(_ text: String) -> Value {
     ManagedObjectID(uri: text).flatMap { reference(of: $0) }.map(Value.reference) ?? .objectID(text)
   }

@@ -2,7 +2,8 @@ internal import PerdurePredicates
 
 /// The reason why a property cannot be read or set by its name.
 enum KeyedProblem: Error {
-  /// A mistake of the program: an unknown name or operator, or an object of another context.
+  /// A mistake of the program: an unknown name or operator, a property that cannot be set, or an
+  /// object of another context.
   case mistake(String)
   /// A value that the property cannot hold. It may come from data.
   case unfit(PerdureError.Detail)

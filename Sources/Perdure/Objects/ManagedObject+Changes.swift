@@ -234,7 +234,8 @@ extension ManagedObject {
     }
   }
 
-  /// Marks an attribute as changed, after `setPrimitiveValue(_:forKey:)` has set it.
+  /// Marks an attribute as changed, after `setPrimitiveValue(_:forKey:)` has set it. Does nothing
+  /// for a relationship, and for an attribute that is derived or set by saves.
   public func didChangeValue(forKey key: String) {
     for slot in shape.slots(named: key) {
       switch shape.properties[slot] {

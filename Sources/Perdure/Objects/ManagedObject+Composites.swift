@@ -23,8 +23,9 @@ extension ManagedObject {
     shape.schema.composite(named: "\(composite.name).\(element.name)").flatMap { compositeValue($0, leaf) }
   }
 
-  /// The leaves of a composite with their new values. `value` consists of nested dictionaries, or
-  /// is a value of the composite's type. Any other value, or an unknown element, stops the program.
+  /// The leaves of a composite with their new values. `value` consists of nested dictionaries, is a
+  /// value of the composite's type, or is nil. Any other value, or an unknown element, stops the
+  /// program.
   func leaves(of value: Any?, _ composite: CompositeSchema) -> [(slot: Int, value: Any?)] {
     let values = elements(value, composite)
     let names = Set(composite.elements.map(\.name))

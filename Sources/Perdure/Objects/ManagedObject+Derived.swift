@@ -21,10 +21,10 @@ extension ManagedObject {
     return .string(function.applied(to: text))
   }
 
-  /// The exact sum of a derived attribute; nil for other properties. If the attribute copies a sum
-  /// at the end of a path, returns that sum. If the attribute's type cannot represent the sum,
-  /// the result is a `Decimal`, while the property has the nearest number (DS3 in
-  /// DerivedStorage.swift).
+  /// The exact sum of a derived attribute. If the attribute copies a sum at the end of a path,
+  /// returns that sum. If the attribute's type cannot represent the sum, the result is a
+  /// `Decimal`, while the property has the nearest number (DS3 in DerivedStorage.swift). Nil for
+  /// other properties, and if the object is gone or a path has no object.
   func exactSum(_ slot: Int) -> Any? {
     guard case .derived(let derived) = shape.properties[slot], derived.function == nil else { return nil }
     if derived.path.aggregate == .sum {

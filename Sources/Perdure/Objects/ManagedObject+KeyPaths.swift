@@ -79,7 +79,8 @@ extension ManagedObject {
   /// Changes the property at the end of a path, for paths and values that come from outside of the
   /// program; see `setValue(_:forKeyPath:)`.
   ///
-  /// - Throws: As `setCheckedValue(_:forKey:)`. In that case nothing has changed.
+  /// - Throws: As `setCheckedValue(_:forKey:)`. Also 139001 for a path with an operator, with more
+  ///   than 100 names, or that continues after a value. After an error, nothing has changed.
   public func setCheckedValue(_ value: Any?, forKeyPath path: String) throws(PerdureError) {
     let changes = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
       var changes: [() -> Void] = []

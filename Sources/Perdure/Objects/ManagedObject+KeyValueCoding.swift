@@ -136,15 +136,17 @@ extension ManagedObject {
   /// If the class implements accessors for an attribute, the setter is called. If the variable
   /// is not optional, nil removes the value without the setter.
   ///
-  /// A value that the property cannot hold does not change it. The next
-  /// `ManagedObjectContext.save()` reports it; `setCheckedValue(_:forKey:)` throws immediately.
+  /// If the property cannot hold the value, it keeps its old value. The next
+  /// `ManagedObjectContext.save()` then throws an error about the refused value;
+  /// `setCheckedValue(_:forKey:)` throws immediately.
   ///
   /// - Parameter value: For an attribute, a value that its type can hold, or nil. For a to-one
   ///   relationship, an object or nil. For a to-many relationship, a sequence of objects, such as
   ///   another relationship's live view. For a composite attribute, a nested dictionary or a value
   ///   of its type; elements that are missing lose their values.
-  /// - Parameter key: The name of a property of the entity that is not derived. Any other name
-  ///   stops the program.
+  /// - Parameter key: The name of a property that the program can set: a property of the entity
+  ///   that is neither derived nor set by saves. Any other name stops the program, and so does an
+  ///   object of another context.
   /// - Complexity: O(1); O(n) for a relationship with n objects.
   public func setValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {
@@ -160,7 +162,8 @@ extension ManagedObject {
   /// - Throws: `PerdureError`; then nothing has changed. 1550 with `details` if the property cannot
   ///   hold the value, or if the property's type or its transformer does not accept it. 1550 also
   ///   if an object is of another entity. `PerdureError.Code.unknownKey`, 139001, if the entity has
-  ///   no such property, the property is derived, or an object belongs to another context.
+  ///   no such property, the property is derived or set by saves, or an object belongs to another
+  ///   context.
   public func setCheckedValue(_ value: Any?, forKey key: String) throws(PerdureError) {
     let found = try KeyedProblem.throwing { () throws(KeyedProblem) -> [() -> Void] in
       try checkedChanges(value, key)
@@ -205,8 +208,8 @@ extension ManagedObject {
   /// `setValue(_:forKey:)`.
   ///
   /// - Parameter value: As for `setValue(_:forKey:)`.
-  /// - Parameter key: The name of an attribute that is not derived. Any other name stops the
-  ///   program.
+  /// - Parameter key: The name of an attribute that is neither derived nor set by saves. Any other
+  ///   name stops the program.
   public func setPrimitiveValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {
       var changes: [() -> Void] = []

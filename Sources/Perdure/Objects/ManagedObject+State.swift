@@ -2,8 +2,8 @@ public import PerdureModel
 internal import PerdurePredicates
 
 extension ManagedObject {
-  /// The context, as long as it exists and has the object. Nil after `reset()`, after a saved
-  /// deletion, and after an insertion was rolled back.
+  /// The context, as long as it exists and has the object. Nil, for example, after `reset()`, after
+  /// a saved deletion, and after an insertion was rolled back.
   public var managedObjectContext: ManagedObjectContext? {
     header.pointee.savedState == nil ? context?.eventHub.handle : core.eventHub.handle
   }
@@ -41,7 +41,8 @@ extension ManagedObject {
   /// Whether the object is inserted, updated or deleted.
   public var hasChanges: Bool { shownState.isPending }
 
-  /// Whether the row is not loaded yet. Reading this property does not load it.
+  /// Whether the row is not loaded yet. False for a new object, and for an object that is no longer
+  /// in its context. Reading this property does not load the row.
   public var isFault: Bool {
     if header.pointee.isGone || overlay?.isNew == true { return false }
     core.reading.rows.dropStaleRow(of: self)

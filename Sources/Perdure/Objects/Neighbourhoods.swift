@@ -9,10 +9,10 @@
 // (SiblingGroup.swift).
 //
 // Invariants:
-//   NB1. Each entity has credit. Making a neighbourhood reduces the credit. A read near the last
-//        one increases the credit, and so does each use of a neighbourhood's row. A read far from
-//        the last one reduces the credit and makes no neighbourhood, so it reads no other object.
-//        If rows of neighbourhoods are not used, few neighbourhoods are made.
+//   NB1. Each entity has credit. Making a neighbourhood reduces the credit. A read near the
+//        previous read increases the credit, and so does each use of a neighbourhood's row. A read
+//        far from the previous read reduces the credit and makes no neighbourhood, so it reads no
+//        other object. If rows of neighbourhoods are not used, few neighbourhoods are made.
 //   NB2. A neighbourhood is used only in the epoch in which it was made: its rows are those of one
 //        view.
 //   NB3. A neighbourhood may contain ids without an object. Such ids get no row and no instance.

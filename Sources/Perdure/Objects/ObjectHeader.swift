@@ -16,8 +16,8 @@
 //       reference at this position. An instance retains its group, unless the kind of the group is
 //       `walk` (GS3 in SiblingGroup.swift).
 
-// There are as many headers as objects, so a header has only 80 bytes. With its instance, which is
-// a pointer to the header, and its entry in the identity map, an object takes at most 160 bytes.
+// There are as many headers as objects, so a header has only 80 bytes. An instance contains only a
+// pointer to its header. Header, instance and entry in the identity map take at most 160 bytes.
 
 internal import PerdurePredicates
 

@@ -25,8 +25,8 @@ final class ObjectOverlay {
       noteEventEdit()
     }
   }
-  /// Whether anything has changed since a save last called the object's hooks. Functions that
-  /// change anything set it first, because setting it calls `willChange`.
+  /// Whether anything has changed since a save last called the object's hooks. Setting it calls
+  /// `willChange`. So functions that change the content set it first.
   @exclusivity(unchecked) var isTouched = true {
     willSet { willChange() }
   }

@@ -48,8 +48,8 @@ public struct ObjectSnapshot: Sendable, Hashable {
   /// attribute has its stored value, even if the class implements accessors for it.
   public let properties: [String: Property]
 
-  /// The value of a property. Nil for a property that the entity does not have, and for a to-many
-  /// relationship or fetched property that was not included.
+  /// The value of a property. Nil for a name that is not in ``properties``, such as that of a
+  /// to-many relationship or fetched property that was not included.
   public subscript(key: String) -> Property? { properties[key] }
 
   /// The contents of a typed snapshot for a required object that did not exist.
@@ -139,8 +139,8 @@ extension ManagedObject {
 struct PathTree {
   private(set) var branches: [String: PathTree] = [:]
 
-  /// Makes the tree of the paths, which may be empty. Stops the program if none of the entities has
-  /// the properties of a path.
+  /// Makes the tree of the paths, which may be empty. Stops the program if a name in a path is not
+  /// a relationship or fetched property of any entity there.
   ///
   /// - Parameter shapes: The entities of the objects at which the paths begin. Not empty.
   init(

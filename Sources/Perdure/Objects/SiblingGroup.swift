@@ -195,7 +195,7 @@ final class SiblingGroup {
     waitingCount += 1
   }
 
-  /// Takes the header of an instance that is being freed, for the next instance of this target.
+  /// Takes the header of an instance that is being freed, for the next instance of the same object.
   ///
   /// - Returns: Whether the group has taken the header. If not, the caller still owns it.
   func reclaimHeader(_ header: Header) -> Bool {

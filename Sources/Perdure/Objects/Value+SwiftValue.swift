@@ -1,8 +1,8 @@
 internal import PerdurePredicates
 
 extension Value {
-  /// The value in the Swift type of a field; nil for null. A number of 64 bits is an `Int` if an
-  /// `Int` can hold it.
+  /// The value in the Swift type of a field; nil for null, a reference, a list, and a text that is
+  /// not an id. A number of 64 bits is an `Int` if an `Int` can hold it.
   func swiftValue(of kind: FieldKind) -> Any? {
     switch self {
     case .null, .reference, .list: nil
