@@ -15,9 +15,9 @@ extension PersistentContainer {
   ///   - store: The store to back up; nil for the first.
   ///   - target: The backup's directory. It must be absent or empty. After a crash, the backup is
   ///     complete or does not exist.
-  ///   - earlier: An earlier backup of this store. Files with the same content are shared with it,
-  ///     if the file system supports hard links. Segments are compared byte by byte, files of
-  ///     values by their checksums.
+  ///   - earlier: An earlier backup of this store that was not opened for writing. Files with the
+  ///     same content are shared with it, if the file system supports hard links. Segments are
+  ///     compared byte by byte, files of values by their checksums.
   ///   - options: The speed and the file system. A store in memory is backed up to the disk.
   ///   - progress: Called on this thread after each piece of at most 1 MiB, and after each shared
   ///     file. An error that it throws cancels the backup, and is the `cause` of the thrown error.
@@ -25,7 +25,8 @@ extension PersistentContainer {
   /// - Returns: The contents of the backup.
   /// - Throws: `PerdureError` with code 134060 if the store is not open or the backup cannot be
   ///   made. `CancellationError` if the calling task is cancelled, or `progress` throws it. If the
-  ///   call throws, there is no backup, and the store can still be used.
+  ///   call throws, the store can still be used. There is no backup then, except that one may exist
+  ///   if only the last sync failed.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Blocks
   ///   the caller's thread.
   @discardableResult

@@ -221,7 +221,7 @@ extension PersistentContainer {
     guard others.contains(where: { $0.name.identifier == member.name.identifier }) else { return }
     throw PerdureError(
       .openFailed,
-      "The container already has the store \(member.name.identifier) or a copy of it open, so ids would be ambiguous. Close "
+      "The container already has the store \(member.name.identifier) or a copy of it open, so ids are ambiguous. Close "
         + "the other one first."
     )
   }

@@ -101,8 +101,8 @@ extension PersistentContainer {
   /// - Throws: `PerdureError` with code 134080 if there is no store, the store is open for writing,
   ///   or a file cannot be written. The same error is thrown if `target` has files. It is also
   ///   thrown if the directory `target` with the suffix `.copy` has files that do not belong to an
-  ///   unfinished copy. No copy exists then. If only the last sync failed, the copy exists, but a
-  ///   power loss may remove it.
+  ///   unfinished copy. There is no copy then, with one exception: if only the last sync failed,
+  ///   the copy exists, but a power loss may remove it.
   /// - Complexity: O(n) for n bytes.
   public static func copyPersistentStore(at path: String, to target: String) throws(PerdureError) {
     try working(.openFailed, "The store \(path) could not be copied to \(target).") {

@@ -57,6 +57,7 @@ enum GraphRecognition {
   /// The error for a store without a graph.
   static func noGraph(at path: String) -> StoreError {
     StoreError(
-      .notAStore, "The store holds no object graph: open it with a model, or with PerdureLog alone", at: path)
+      .notAStore, "The store has no object graph: open it for writing with a model, or with PerdureLog alone",
+      at: path)
   }
 }

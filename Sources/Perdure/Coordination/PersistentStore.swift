@@ -69,7 +69,8 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// even after a crash.
   func allocateIDs(entity: UInt16, count: Int) throws -> Range<UInt64>
 
-  /// Makes all views throw, including earlier ones. Called before the container closes the store.
+  /// Makes all views throw, including earlier ones. `PersistentContainer.close()` calls it before
+  /// it closes the store. `removePersistentStore(_:)` does not call it.
   func endReading()
 
   /// Closes the store. Earlier views stay readable, unless `endReading()` was called.

@@ -2,8 +2,10 @@
 //
 // Programs pass Swift numbers of other widths, results of `JSONSerialization`, and `NSNumber`
 // objects. The attribute accepts such a value only if it can hold all of it. A value is never
-// rounded to a whole number and never truncated. Two conversions are not exact: an attribute of
-// type Float rounds a Double to the nearest Float, and a URL attribute parses text.
+// rounded to a whole number and never truncated. Decimals are converted to and from floating-point
+// numbers by their digits: the Double 9.99 is the decimal 9.99. Two other conversions are not
+// exact: an attribute of type Float rounds a Double to the nearest Float, and a URL attribute
+// parses text.
 //
 // The Swift runtime casts instances of Foundation's classes to the matching Swift types. So this
 // file needs only FoundationEssentials, and programs need not link all of Foundation.

@@ -64,7 +64,8 @@ public struct SnapshotEventType: OptionSet, Sendable {
   public static let undoUpdate = SnapshotEventType(rawValue: 8)
   /// The context was rolled back, and with it the object's unsaved changes.
   public static let rollback = SnapshotEventType(rawValue: 16)
-  /// The object has a newer row, after a refresh or because the context has advanced.
+  /// The object was refreshed with its changes merged, or has a newer row because the context has
+  /// advanced.
   public static let refresh = SnapshotEventType(rawValue: 32)
   /// A merge policy has resolved a conflict. Not used so far.
   public static let mergePolicy = SnapshotEventType(rawValue: 64)

@@ -146,8 +146,9 @@ open class ManagedObject {
   /// nothing.
   open func awakeFromInsert() {}
 
-  /// Called when an access to a fault has loaded the row, before the access returns. It is called
-  /// again if the object becomes a fault and is accessed again.
+  /// Called at the first access to a stored object after its row was loaded, before the access
+  /// returns. `existingObject(with:)`, and a fetch without `returnsObjectsAsFaults`, count as an
+  /// access. It is called again if the object becomes a fault and is accessed again.
   ///
   /// Attributes that are set here do not count as changed. The object has them until its row is
   /// read again, and they are saved together with any other change of the object. Do not set
@@ -158,14 +159,15 @@ open class ManagedObject {
   ///
   /// - Parameter events: `rollback` after `rollback()`, together with `undoDeletion` if the object
   ///   was marked for deletion. `undoDeletion` or `undoUpdate` after an undo or a redo. `refresh`
-  ///   after a refresh that merges changes; the unsaved changes are already applied. Also `refresh`
-  ///   at the first access after the context has advanced to a newer row of the object.
+  ///   after a refresh that merges changes, and after `refreshAllObjects()` for an object with
+  ///   unsaved changes, which are already applied. Also `refresh` at the first access after the
+  ///   context has advanced to a newer row of the object.
   open func awake(fromSnapshotEvents events: SnapshotEventType) {}
 
   /// Called before the object loses its values. The cause is a refresh that does not merge changes,
   /// `refreshAllObjects()` if the object has no changes, `reset()`, or `rollback()` if the object
-  /// is new. The values can still be read. Not called when the instance is freed; use `deinit` for
-  /// that.
+  /// is new. The values can still be read. Not called for a stored object that was not accessed
+  /// since its row was loaded, and not when the instance is freed: use `deinit` for that.
   open func willTurnIntoFault() {}
 
   /// Called after the object has lost its values, in the cases of `willTurnIntoFault()`.
@@ -178,7 +180,7 @@ open class ManagedObject {
 
   /// Called by a save before validation, for each object that is inserted, updated or deleted
   /// (`isInserted`, `isUpdated`, `isDeleted`). Not called for an object that was inserted and
-  /// deleted since the last save.
+  /// deleted since the last save, or that another context has removed.
   ///
   /// Changes made here are validated and saved. If an object changes after its `willSave` began,
   /// `willSave` is called again, even if it made the change itself. So set a value only if it
@@ -194,7 +196,9 @@ open class ManagedObject {
 
   // MARK: Validation
 
-  /// Checks whether the object may be saved for the first time. A save calls it after `willSave()`.
+  /// Checks whether the object may be saved for the first time. A save calls it after `willSave()`,
+  /// and `ManagedObjectContext.validate()` calls it too. Neither calls it if a required to-one
+  /// relationship has no object.
   ///
   /// An error becomes part of the save's error, together with other errors. A `PerdureError` adds
   /// its details (see `PerdureError.invalid`), or one detail with its own code if it has none. Any
