@@ -2,8 +2,9 @@ extension ManagedObject {
   /// The objects of a fetched property, in the order of its request.
   ///
   /// A property that is not cached is fetched for each read, so it contains unsaved changes. A
-  /// cached property keeps its result until the object is refreshed, or its context is rolled back
-  /// or reset. Objects that were deleted after the fetch are omitted. A new object has results too.
+  /// cached property keeps its result until the object is refreshed, its instance is freed, or its
+  /// context is rolled back or reset. Objects that were deleted after the fetch are omitted. A new
+  /// object has results too; an object that is no longer in its context has none.
   ///
   /// If the fetch fails, the result is empty. The next fetch or save of the context throws
   /// `PerdureError.Code.readFailed` with the error as its cause. So do later fetches and saves,

@@ -12,7 +12,8 @@ extension FetchPredicate {
   ///     let isRich = try predicate.evaluate(with: worker)
   ///
   /// No predicate holds for an object that the next save deletes, or that another context has
-  /// removed. For many objects, `filtered(by:)` checks the predicate once.
+  /// removed. But if the object no longer has a context (`managedObjectContext`), the call throws.
+  /// For many objects, `filtered(by:)` checks the predicate once.
   ///
   /// - Parameter object: An object of a context.
   /// - Parameter variables: The values of variables such as `$name`, by name.
@@ -31,8 +32,8 @@ extension FetchPredicate {
 
 extension Sequence where Element: ManagedObject {
   /// The objects for which a predicate holds, in the same order. Objects that the next save
-  /// deletes, or that another context has removed, are left out. The objects may be of several
-  /// entities and contexts.
+  /// deletes, or that another context has removed, are left out. An object that no longer has a
+  /// context causes an error. The objects may be of several entities and contexts.
   ///
   ///     let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
   ///

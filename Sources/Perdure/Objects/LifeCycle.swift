@@ -91,7 +91,7 @@ struct Wakefulness: OptionSet {
   /// The instance's row has a value from `setPrimitiveValue(_:forKey:)`, and the store's row does
   /// not.
   static let altered = Wakefulness(rawValue: 32)
-  /// The object is gone because another context has removed its row.
+  /// The object is gone and counts as deleted (`ObjectHeader.hasVanished`).
   static let vanished = Wakefulness(rawValue: 64)
   /// The instance's row has a value that the program has set, possibly in `awakeFromFetch`.
   static let rewritten = Wakefulness(rawValue: 128)

@@ -97,9 +97,9 @@ public struct ToMany<Element: ManagedObject> {
   /// The objects as an array, in no particular order; like `NSSet.allObjects`.
   public var allObjects: [Element] { Array(self) }
 
-  /// Connects an object. An object that another save has removed is not connected, and the next
-  /// save reports it. If the object is deleted in this context, its delete rules disconnect it
-  /// again.
+  /// Connects an object. An object that no longer exists is not connected, and the next save throws
+  /// an error about it. An object of another context stops the program. If the object is deleted in
+  /// this context, its delete rules disconnect it again.
   public func insert(_ object: Element) {
     let (owner, slot) = source.changeable()
     guard let context = owner.contextForConnecting(slot) else { return }
