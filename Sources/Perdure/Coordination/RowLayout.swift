@@ -108,8 +108,8 @@ package final class RowLayout: @unchecked Sendable {
   ///   stored (to-many, derived) have no column.
   /// - Parameter standIns: For each slot, the value to read if the layout does not have the slot.
   ///   If empty, all are `.null`.
-  /// - Parameter entityOffset: The number that is added to the entity numbers of references that
-  ///   are read, and subtracted from those of references that are written.
+  /// - Parameter entityOffset: The difference between the entity numbers of references in the
+  ///   joined store and those in the rows. Reads add it, and writes subtract it.
   package init(
     number: UInt16, columns: [RowColumn], slots: [UInt32], standIns: [Value] = [], entityOffset: UInt16 = 0
   ) {

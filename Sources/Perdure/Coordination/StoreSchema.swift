@@ -82,8 +82,8 @@ package struct IndexDefinition: Hashable, Sendable {
   /// Whether its keys contain references that only the store can decode. No fetch uses such an
   /// index.
   package let isHidden: Bool
-  /// For properties of the keys that were added after some rows were written: the values that reads
-  /// of these rows return, as text: "p7 = 5".
+  /// The stand-ins of key properties that were added after some rows were written. Reads of these
+  /// rows return the stand-ins. As text: "p7 = 5".
   package let standIns: [String]
 
   package init(

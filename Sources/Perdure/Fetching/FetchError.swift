@@ -53,8 +53,8 @@ public struct FetchError: Error, Hashable, Sendable {
     /// A row in the store is not a valid row of its entity: verify the store, restore it from a
     /// backup or salvage it.
     public static let damagedRow = Code(kind: .damagedRow)
-    /// The predicate names an object of another store or of an entity that the store does not have,
-    /// or has a text that is not an id in place of an id.
+    /// The predicate names an object of another store, or of an entity that the store does not
+    /// have. Also for a text that is not an id.
     public static let unknownObjectID = Code(kind: .unknownObjectID)
     /// `affectedStores` has a store that does not belong to the context.
     public static let unknownStore = Code(kind: .unknownStore)

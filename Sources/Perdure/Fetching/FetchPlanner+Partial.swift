@@ -8,8 +8,8 @@
 internal import PerdurePredicates
 
 extension FetchPlanner {
-  /// The positions of the conjuncts of the request that the condition of an index guarantees; nil
-  /// if the request may include objects that are not in the index.
+  /// The positions of the request's conjuncts that the condition of an index guarantees. Nil if the
+  /// request may include objects that are not in the index.
   func covered(by condition: IndexCondition?) -> Set<Int>? {
     guard let condition else { return [] }
     let parts = condition.predicate.conjuncts

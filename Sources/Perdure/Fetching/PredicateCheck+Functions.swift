@@ -13,8 +13,8 @@ internal import PerdurePredicates
 extension PredicateCheck {
   /// The type of a function's result.
   ///
-  /// - Throws: `FetchError` for a function that no fetch evaluates, for a wrong number of
-  ///   arguments, and for an argument that can have a value that the function rejects.
+  /// - Throws: `FetchError` for a function that no fetch evaluates, and for a wrong number of
+  ///   arguments. Also for an argument with a possible value that the function rejects.
   mutating func type(
     of function: FetchFunction, _ arguments: [FetchExpression], _ variables: [String: PathType]
   ) throws(FetchError) -> PathType {

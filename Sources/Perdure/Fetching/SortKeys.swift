@@ -49,8 +49,9 @@ struct SortKeys {
     return firstLength ?? 0
   }
 
-  /// The first eight bytes of the key as a number. Nil if the first criterion is not an attribute
-  /// of the object itself whose values have a fixed length, or if the row has no value for it.
+  /// The first eight bytes of the key as a number. The first criterion must be an attribute of the
+  /// object itself, with values of a fixed length, and the row must have a value for it. If not,
+  /// nil.
   func front(_ row: RowView) -> UInt64? {
     guard let slot = fixedSlot else { return nil }
     let field = row.fields[slot]

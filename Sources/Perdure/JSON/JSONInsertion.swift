@@ -31,8 +31,8 @@ struct JSONInsertion {
 
   /// Finds all objects (J1).
   ///
-  /// - Throws: `PerdureError` 139002 if an object is missing or has another entity, if the entity
-  ///   of a new object is abstract, or if two constraints identify different objects. Also the
+  /// - Throws: `PerdureError` 139002 if an object is missing or has another entity, or if two
+  ///   constraints identify different objects. Also for a new object of an abstract entity, and the
   ///   errors of a fetch.
   init(_ objects: [JSONObject], _ context: ManagedObjectContext) throws {
     (self.objects, self.context) = (objects, context)

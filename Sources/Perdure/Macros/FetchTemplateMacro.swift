@@ -20,8 +20,8 @@ public import PerdurePredicates
 /// function. A container that is made from classes adds the template to its model, which checks the
 /// predicate. For a model in code, see `FetchRequestTemplate.templates(of:)`.
 ///
-/// If the variables of the predicate differ from the parameters, the program stops when the
-/// template is first used: at the latest when a container is made from the class.
+/// If the variables of the predicate differ from the parameters, the first use of the template
+/// stops the program. Making a container from the class is a use.
 ///
 /// - Parameters:
 ///   - predicate: The condition as a format string without arguments; nil for all objects.

@@ -39,8 +39,8 @@ public struct _EntityAssembly {
 
   /// The description of the entity of a class.
   ///
-  /// - Parameter count: The number of slots of the superclass, as far as the macros know them:
-  ///   those of its entity, and of classes with `@EntityBase` below it. If the class of a
+  /// - Parameter count: The number of slots of the superclass that the macros know: those of its
+  ///   entity, and those of classes with `@EntityBase` below that entity. If the class of a
   ///   superentity has no `@Entity`, the slots of the class are wrong, so the program stops.
   public func description(
     of className: String, superclass: ManagedObject.Type, after count: Int

@@ -144,9 +144,9 @@ extension ManagedObject {
   ///   relationship, an object or nil. For a to-many relationship, a sequence of objects, such as
   ///   another relationship's live view. For a composite attribute, a nested dictionary or a value
   ///   of its type; elements that are missing lose their values.
-  /// - Parameter key: The name of a property that the program can set: a property of the entity
-  ///   that is neither derived nor set by saves. Any other name stops the program, and so does an
-  ///   object of another context.
+  /// - Parameter key: The name of a property of the entity that is neither derived nor set by
+  ///   saves. Any other name stops the program. An object of another context as `value` stops it
+  ///   too.
   /// - Complexity: O(1); O(n) for a relationship with n objects.
   public func setValue(_ value: Any?, forKey key: String) {
     do throws(KeyedProblem) {

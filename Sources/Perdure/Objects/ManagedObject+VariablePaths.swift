@@ -8,9 +8,9 @@ extension ManagedObject {
   /// of an object, or the identities of the objects of a to-many relationship.
   ///
   /// - Parameter names: The names of the path. The elements of a composite attribute are names too.
-  /// - Returns: Nil if the entities do not have these properties, if the path continues after a
-  ///   to-many relationship or an attribute, or if it ends at a transient attribute of undefined
-  ///   type. `.null` if a to-one relationship on the path has no object.
+  /// - Returns: Nil if the entities do not have these properties, or the path continues after a
+  ///   to-many relationship or an attribute. Also nil for a transient attribute of undefined type.
+  ///   `.null` if a to-one relationship on the path has no object.
   /// - Complexity: O(n²) in the number of names. Reads a row for each relationship of the path.
   public func argumentValue(atPath names: [String]) -> Value? {
     var (object, shape): (ManagedObject?, EntityShape) = (self, shape)

@@ -167,7 +167,7 @@ open class ManagedObject {
   /// Called before the object loses its values. The cause is a refresh that does not merge changes,
   /// `refreshAllObjects()` if the object has no changes, `reset()`, or `rollback()` if the object
   /// is new. The values can still be read. Not called for a stored object that was not accessed
-  /// since its row was loaded, and not when the instance is freed: use `deinit` for that.
+  /// since its row was loaded. Not called when the instance is freed; use `deinit` for that.
   open func willTurnIntoFault() {}
 
   /// Called after the object has lost its values, in the cases of `willTurnIntoFault()`.

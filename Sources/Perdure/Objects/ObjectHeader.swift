@@ -70,8 +70,8 @@ struct ObjectHeader {
     self.shape = .passUnretained(shape)
   }
 
-  /// Whether the object is gone and counts as deleted: another context removed its row, it was
-  /// deleted before its first save, or it was merged into another object.
+  /// Whether the object is gone and counts as deleted. Another context removed its row, or it was
+  /// new and was deleted or merged into another object.
   var hasVanished: Bool {
     get { wakefulness.contains(.vanished) }
     set { if newValue { wakefulness.insert(.vanished) } else { wakefulness.remove(.vanished) } }

@@ -26,8 +26,8 @@ enum ObjectState: UInt8, Sendable, CaseIterable {
   case updated
   /// The object has a row that the next save removes.
   case deleted
-  /// The object is no longer in the context: deleted and saved, inserted and then rolled back or
-  /// deleted, removed by another context, or used before a reset of the context.
+  /// The object is no longer in the context. Its deletion was saved, or it was new and was rolled
+  /// back or deleted. Or another context removed it, or its context was reset.
   case gone
 
   /// Whether the object has unsaved changes.
