@@ -5,8 +5,8 @@ internal import PerdureFileIO
 /// A thread holds the lock while it opens stores, and the process may fork at that time. The forked
 /// child does not have that thread, so it does not wait for the lock. The value is one reference,
 /// so the child finds the stores from before or from after a change.
-// Unchecked: only `withLock` accesses `stores`. It holds `lock`, or runs in a forked child, which
-// does not have the thread that holds the lock.
+// Unchecked: only `withLock` accesses `stores`, and it holds `lock`. In a forked child, it may run
+// without the lock, because the thread that holds the lock exists only in the parent.
 final class GuardedStores: @unchecked Sendable {
   private let lock = Lock()
   private let mark = ProcessMark.currentIfAny()

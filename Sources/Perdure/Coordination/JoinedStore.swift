@@ -145,7 +145,8 @@ package final class JoinedStore: PersistentStore {
     schemas = JoinedSchemas(parts, offsets, order: order)
   }
 
-  /// The identifiers of the members. No object id contains it, because each member has its own.
+  /// The identifiers of the members, joined by `+`. Object ids contain the identifier of a member,
+  /// not this one.
   package var identifier: String { members.map(\.store.identifier).joined(separator: "+") }
 
   package func view() -> any StoreView { joined(members.map { $0.store.view() }) }

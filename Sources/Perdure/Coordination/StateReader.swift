@@ -134,7 +134,8 @@ package protocol StateReader: AnyObject {
 
 /// One consistent state of a store (PS1). Any thread may call any method.
 package protocol StoreView: StateReader, Sendable {
-  /// The sequence number of the newest commit in this view. It increases from view to view.
+  /// The sequence number of the newest commit in this view. The number of a newer view is equal or
+  /// greater.
   var sequence: UInt64 { get }
 
   /// Whether `sequence` increases by one with each commit, and only then. If true, `sequence` shows

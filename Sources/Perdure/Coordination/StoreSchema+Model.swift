@@ -72,9 +72,9 @@ private struct StoreSchemaBuilder {
         standIns: standIns(kind, condition, entity)))
   }
 
-  /// The values that reads of older rows return for columns of an index that the layouts of these
-  /// rows lack. These values never change. They are a part of the definition: a program that reads
-  /// other values from such rows does not find this index, and makes its own.
+  /// The stand-ins of an index. If the layout of an older row lacks a column of the index, a read
+  /// of this column returns its stand-in. Stand-ins never change. They are a part of the
+  /// definition: a program with other stand-ins does not find this index, and makes its own.
   private func standIns(
     _ kind: IndexDefinition.Kind, _ condition: IndexCondition?, _ entity: EntitySchema
   ) -> [String] {

@@ -1,6 +1,6 @@
 // A fetch in the form that a reader receives. Each kind of store executes it in its own way.
 //
-// A reader in this process executes it by `FetchRun`: it reads a range of an index, or runs a plan
+// In this process, `FetchRun` executes it on a reader: it reads a range of an index, or runs a plan
 // of `FetchPlanner`. A store that is reached over a network can send the fetch to its server in one
 // request.
 

@@ -165,8 +165,8 @@ package struct FetchExecutor {
     let isComplete = try visitMatches(needsRows: true, candidatesMax: candidatesMax) { found in
       guard let stored = found.row else { return true }
       let row = try graph.check(stored, found.reference)
-      // In a large result, most objects sort after all objects in a full buffer. These need no
-      // complete key.
+      // In a large result, most objects sort after all objects in a full buffer. Such an object
+      // needs no complete key.
       if let front = keys.front(row), end == .max, buffer.isBehindAll(front) { return !leadsOrder }
       key.bytes.removeAll(keepingCapacity: true)
       let firstLength = try keys.append(row, found.reference, &key)

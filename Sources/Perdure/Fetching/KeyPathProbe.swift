@@ -3,10 +3,10 @@
 // `\Worker.name`, but the two are not equal.
 //
 // The probe makes an object of the class in a private store in memory. In each of several rounds,
-// it gives the attributes other values, reads the key path, and records which properties this reads
-// (ProbedReads.swift). A key path belongs to an attribute or a to-one relationship if every round
-// read only this property, read it once, and returned its value. It belongs to a to-many
-// relationship if it returns this relationship's view and reads nothing.
+// it gives the attributes other values, reads the key path, and records which properties the key
+// path reads (ProbedReads.swift). A key path belongs to an attribute or a to-one relationship if
+// every round read only this property, read it once, and returned its value. A key path belongs to
+// a to-many relationship if it returns this relationship's view and reads nothing.
 //
 //   KP1. The probe calls no hook of the class and saves nothing.
 //   KP2. A computed property has no name if it reads a second property, reads one property twice,

@@ -86,8 +86,9 @@ final class ProbedReads {
     return ProbeValues.value(of: kind, place)
   }
 
-  /// The object of a relationship: the target in even rounds and if a value is needed, otherwise
-  /// nil. Notes the read.
+  /// The object of a relationship. It is the target if the round is even or a value is needed, and
+  /// if this is the first read of the round and the key path may be that of the relationship. Nil
+  /// for any other read. Notes the read.
   func related(_ slot: Int, of reader: ManagedObject) -> ManagedObject? {
     readCount += 1
     guard reader === object, readCount == 1, question.slots.contains(slot) else {
@@ -106,9 +107,9 @@ final class ProbedReads {
   func noteName() { readsByName = true }
 
   /// The object for a read of a required relationship that has no object. If the key path may be
-  /// that of the relationship, this is the target. Otherwise it is one object for each class: the
-  /// probe's own object, if it has that class. So a loop along a relationship ends if its condition
-  /// stops at an object that refers to itself.
+  /// that of the relationship, the result is the target. Otherwise each class has one object as
+  /// result: the probe's own object, if it has that class. So a loop along a relationship ends if
+  /// its condition stops at an object that refers to itself. Nil if the object cannot be made.
   func requiredObject(of type: ManagedObject.Type) -> ManagedObject? {
     if case .relationship(let slot, nil) = onlyRead, let target = question.target,
       Swift.type(of: target) == type

@@ -50,8 +50,8 @@ extension SearchBounds {
     }
   }
 
-  /// The canonical form of a constant. Texts that equal the constant have this form. Texts that
-  /// begin with it have a canonical form that begins with this one. Nil if several forms are
+  /// The canonical form of a constant. Texts that equal the constant have this form. The canonical
+  /// forms of texts that begin with the constant begin with this form. Nil if several forms are
   /// possible.
   private static func canonical(_ text: String, _ options: StringOptions) -> String? {
     if options.foldsSomething, !options.contains(.diacriticInsensitive) {

@@ -166,9 +166,10 @@ public macro Transient() = #externalMacro(module: "PerdureMacroPlugin", type: "M
 ///
 /// An initial value is the element's default. `Date()` and `UUID()` are made for each inserted
 /// object. Any other value is computed whenever the elements are requested. It must be the same
-/// each time. Otherwise, the model differs at each start. The same applies to initial values of
-/// whole composites. In `var stay: Stay = Stay()`, the macro cannot see the result of `Stay()`. So
-/// a variable whose struct contains `Date()` or `UUID()` is declared without an initial value.
+/// each time. Otherwise, the model differs at each start. The initial value of a whole composite
+/// must be the same each time too. In `var stay: Stay = Stay()`, the macro cannot see the result of
+/// `Stay()`. So declare a variable whose struct contains `Date()` or `UUID()` without an initial
+/// value.
 ///
 /// Rules belong to the elements (`@Attribute(.length(1...80)) var street: String?`). The entity
 /// declares uniqueness and indexes with the path (`@Entity(indexes: [["address.street"]])`).

@@ -4,9 +4,9 @@
 // three targets of one relationship. Without neighbourhoods, each request of the walk reads few
 // rows, or the relationship of one object. Objects that were inserted together have adjacent ids,
 // and are often used together. So, if the objects of an entity are read in this way, a request
-// reads a *neighbourhood*. These are all objects with the same upper bits of the id. Their rows are
-// read first, and their relationships later. A neighbourhood is a group of siblings
-// (SiblingGroup.swift).
+// reads a *neighbourhood*: all objects of the entity with the same upper bits of the id. The rows
+// of a neighbourhood are read first, and its relationships later. A neighbourhood is a group of
+// siblings (SiblingGroup.swift).
 //
 // Invariants:
 //   NB1. Each entity has credit. Making a neighbourhood reduces the credit. A read near the

@@ -36,8 +36,8 @@ struct ObjectMemory {
   var eventEdits = EditedObjects()
   /// The recorder of the undo manager; nil for a context without one.
   var recorder: Unmanaged<EditRecorder>?
-  /// The copies of the unsaved changes that the running operation changes; nil if no operation that
-  /// may be reverted is running.
+  /// The copies with which the running operation can be reverted; nil if no such operation is
+  /// running.
   var copies: Unmanaged<OverlayCopies>?
   /// The number of the recording interval (ER1 in EditRecorder.swift).
   private(set) var recordingGroup: UInt32 = 0

@@ -65,9 +65,9 @@ extension ManagedObject {
   /// - Parameters:
   ///   - paths: The relationships and fetched properties to follow, names joined by dots:
   ///     `company.workers` includes the company and its workers. An object that is reached twice is
-  ///     included twice. The entity must have these properties. After a relationship, it is enough
-  ///     that its destination or a subentity has the property; other objects are included without
-  ///     it.
+  ///     included twice. The entity must have these properties: any other name stops the program.
+  ///     After a relationship, its destination or one of the subentities must have the property.
+  ///     Objects of other entities are included without the property.
   ///   - file: The caller's file, for the message of a stop.
   ///   - line: The caller's line.
   /// - Throws: `PerdureError` 134060 if a part of the snapshot could not be read or fetched, or if

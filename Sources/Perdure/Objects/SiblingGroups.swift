@@ -133,7 +133,8 @@ final class SiblingGroups {
     }
   }
 
-  /// Removes an instance that is being freed from its group, which must not be a walk.
+  /// Removes an instance from its group, before the instance is freed. The group must not be a
+  /// walk.
   ///
   /// - Returns: Whether the group has taken the header.
   func leave(_ header: UnsafeMutablePointer<ObjectHeader>) -> Bool {

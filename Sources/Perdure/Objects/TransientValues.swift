@@ -109,8 +109,8 @@ extension TransientValues.Held {
     if case .value(let value) = self { value } else { .null }
   }
 
-  /// Whether both are known to be equal. They are equal values of a type that can be compared, the
-  /// same instance of a class, or the same `HeldObject`.
+  /// Whether both are known to be equal. True for equal values of a type that can be compared, for
+  /// the same instance of a class, and for the same `HeldObject`.
   func isKnown(toEqual other: TransientValues.Held) -> Bool {
     switch (self, other) {
     case (.value(let left), .value(let right)): left == right
