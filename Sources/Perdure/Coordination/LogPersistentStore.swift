@@ -58,8 +58,9 @@ package final class LogPersistentStore: PersistentStore {
   ///   - model: The program's model; nil uses the stored model. If the program's model only has
   ///     additions, the stored model is updated.
   ///   - extractors: Wraps the factory of index extractors. Tests use it to build wrong indexes.
-  /// - Throws: `StoreError`; `ModelError` with all differences if the stored model differs by more
-  ///   than additions.
+  /// - Throws: `StoreError`. `ModelError` with all differences if the stored model differs by more
+  ///   than additions. Also `ModelError` if the stored model cannot be decoded, or if the store has
+  ///   no numbers left for additions.
   package convenience init(
     at path: String, model: ManagedObjectModel?, options: StoreOptions = StoreOptions(),
     extractors: (any IndexExtractorFactory) -> any IndexExtractorFactory = { $0 }

@@ -19,9 +19,10 @@ extension FetchPredicate {
   /// - Parameter variables: The values of variables such as `$name`, by name.
   /// - Throws: `FetchError` if the predicate does not fit the entity, or the object has no context.
   ///   `PredicateEvaluationError` if the predicate cannot be evaluated for the object.
-  ///   `PerdureError` with code 134060 if the store cannot be read. An error changes nothing.
-  /// - Complexity: The cost of the predicate. It reads the rows and relationships that the
-  ///   predicate needs, and creates no instances.
+  ///   `PerdureError` with code 134060 if the store cannot be read.
+  /// - Complexity: The cost of the predicate. The evaluation reads the rows and relationships that
+  ///   the predicate needs, and creates no instances. The context applies the delete rules first,
+  ///   as for a fetch.
   public func evaluate(
     with object: ManagedObject, variables: [String: any PredicateArgument] = [:]
   ) throws -> Bool {
@@ -38,7 +39,7 @@ extension Sequence where Element: ManagedObject {
   ///     let rich = try company.workers.filtered(by: FetchPredicate(format: "salary > 1000"))
   ///
   /// - Parameter predicate: A predicate in which every variable has a value.
-  /// - Throws: As `FetchPredicate.evaluate(with:variables:)`. An error changes nothing.
+  /// - Throws: As `FetchPredicate.evaluate(with:variables:)`.
   /// - Complexity: O(n) evaluations for n objects. The predicate is checked once for each entity
   ///   and context.
   public func filtered(by predicate: FetchPredicate) throws -> [Element] {

@@ -25,8 +25,9 @@ final class ObjectOverlay {
       noteEventEdit()
     }
   }
-  /// Whether anything has changed since a save last called the object's hooks. Setting it calls
-  /// `willChange`. So functions that change the content set it first.
+  /// Whether anything has changed since a save last called the object's hooks. Changes of primitive
+  /// values do not count. Setting this calls `willChange`, so functions that change the content set
+  /// it first.
   @exclusivity(unchecked) var isTouched = true {
     willSet { willChange() }
   }

@@ -14,11 +14,12 @@
 //        values needs only a pointer.
 //   TV2. Setting a value gives the object an overlay, whose `transientsBefore` has the values of
 //        all transient attributes before the change. The object then counts as updated and is
-//        validated. Its row does not change: `changesRow` concerns only columns. A default that is
-//        made later is added to the values and to `transientsBefore`, because the program has not
-//        set it. Values may be of any type, so it is not always known whether a value differs from
-//        the former value. `setSince` has the slots that were set. `transientsAtEvent` has the same
-//        content for the current event.
+//        validated. Exceptions are values that `awakeFromFetch` sets, and primitive values. The row
+//        does not change: `changesRow` concerns only columns. A default that is made later is added
+//        to the values and to `transientsBefore`, because the program has not set it. Values may be
+//        of any type, so it is not always known whether a value differs from the former value.
+//        `setSince` has the slots that were set. `transientsAtEvent` has the same content for the
+//        current event.
 //   TV3. Values may be of any type, and their release may run code of the program that uses the
 //        context. So an operation that changes the context in several steps defers their release to
 //        its end (`keepDropped`, `releaseDropped`).

@@ -10,6 +10,7 @@ public struct StoreInspection: Sendable {
 
   /// Opens the store in the directory `path`.
   /// - Throws: `StoreError`; also if the store does not contain a graph (code `.notAStore`).
+  ///   `ModelError` if the stored model cannot be decoded.
   public init(at path: String, options: StoreOptions = StoreOptions()) throws {
     var options = options
     options.isReadOnly = true
