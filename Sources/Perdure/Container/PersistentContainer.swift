@@ -243,9 +243,9 @@ extension PersistentContainer {
   }
 
   /// The id of the object that `uri` identifies, if it belongs to a store of this container. Nil if
-  /// the id belongs to another store, to a store that was removed, or to an entity that its store
-  /// does not have. The existence of the object is not checked. The stores must have been loaded:
-  /// otherwise the program stops.
+  /// `uri` is not the text form of an id. Also nil if the id belongs to another store, to a store
+  /// that was removed, or to an entity that its store does not have. The existence of the object is
+  /// not checked. The stores must have been loaded: otherwise the program stops.
   public func managedObjectID(forURI uri: String) -> ManagedObjectID? {
     loadedSource(file: #fileID, line: #line).graph.managedObjectID(ManagedObjectID(uri: uri))
   }

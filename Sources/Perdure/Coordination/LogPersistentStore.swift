@@ -4,6 +4,7 @@
 //
 //   content                  keyspace or index of the engine
 //   stored model             keyspace "meta", key "model"
+//   program's metadata       keyspace "meta", key "metadata"
 //   last reserved id         keyspace "meta", key "ids" and the entity's number, 2 bytes big-endian
 //   rows of an entity        dense keyspace "rows/<entity number>"
 //   links                    byte-string keyspace "link/<property>", key: source, target

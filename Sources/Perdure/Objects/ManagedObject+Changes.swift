@@ -30,10 +30,11 @@ extension ManagedObject {
   /// Transformable attributes without a named transformer have their bytes.
   ///
   /// An event ends with `processPendingChanges()` of the context, a successful save, or a `perform`
-  /// of a background context. It also ends with an `undoGroup`, an undo or a redo. If objects have
-  /// hooks or the context is observed, each save ends it before the first `willSave()`, even if the
-  /// save fails. A rollback and a reset discard it. For an object that was inserted in the event,
-  /// the result has the properties that differ from the defaults, with the defaults.
+  /// of a background context. It also ends with an `undoGroup`, an undo or a redo, and with the
+  /// save of a child context. If objects have hooks or the context is observed, each save ends it
+  /// before the first `willSave()`, even if the save fails. A rollback and a reset discard it. For
+  /// an object that was inserted in the event, the result has the properties that differ from the
+  /// defaults, with the defaults.
   ///
   /// - Complexity: O(number of properties), one read of the store, and one for each to-many
   ///   relationship that has changed.
