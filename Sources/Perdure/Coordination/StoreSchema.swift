@@ -306,7 +306,8 @@ package struct StoreSchema: Sendable {
   /// of canonical texts from comparisons that ignore case and marks.
   var asksForCanonical: Bool { storage.asksForCanonical }
 
-  /// The property with this name that is the whole key of an index; nil if there is none.
+  /// The property with this name that is the whole key of an index, if a range of the index can
+  /// answer a fetch (`SearchColumn`). Nil for other properties.
   func searchColumn(_ name: String, ofEntity number: UInt16) -> SearchColumn? {
     Int(number) < storage.searchColumns.count ? storage.searchColumns[Int(number)][name] : nil
   }

@@ -1,9 +1,9 @@
 // Decides whether a request may use a partial index: the index must contain every requested object.
 //
-// It does if the predicate implies the condition of the index. Each conjunct of the condition must
-// occur in the predicate, or follow from bounds of the same column. For example, `size == 7` and
-// `size IN {6, 8}` imply `size > 5`, and all three imply `size != nil`. Other implications are not
-// recognized. The fetch then does not use the index, and has the same results.
+// The predicate of the request must imply the condition of the index: each conjunct of the
+// condition occurs in the predicate, or follows from bounds of the same column. For example,
+// `size == 7` and `size IN {6, 8}` imply `size > 5`, and all three imply `size != nil`. Other
+// implications are not recognized. The fetch then does not use the index, and has the same results.
 
 internal import PerdurePredicates
 

@@ -87,7 +87,7 @@ struct IndexedRange {
     .equal, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .between, .beginsWith,
   ]
 
-  /// The objects in a view; nil if a plan must find them (U3), also if the index cannot be read.
+  /// The objects in a view; nil if a plan must find them (U3), or if the index cannot be read.
   func references(in view: any StateReader) throws -> [ObjectReference]? {
     let rowTotal = try concrete.reduce(0) { try $0 + view.rowCount(entity: $1) }
     let countMax = isUniqueKey ? .max : min(Self.entriesMax, (rowTotal - 1) / FetchPlanner.rowsAnEntry)

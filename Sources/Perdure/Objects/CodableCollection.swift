@@ -67,12 +67,12 @@ extension CodableCollection {
 // MARK: - Objects
 
 extension ManagedObject {
-  /// Reads an array or dictionary; empty if it has no value.
+  /// Reads an array or dictionary; empty if it has no value, or JSON of another type.
   public final func _get<C: CodableCollection>(_ slot: Int) -> C {
     C(storedValue: attributeValue(slot)) ?? C()
   }
 
-  /// Reads an array or dictionary; nil if it has no value.
+  /// Reads an array or dictionary; nil if it has no value, or JSON of another type.
   public final func _get<C: CodableCollection>(_ slot: Int) -> C? { C(storedValue: attributeValue(slot)) }
 
   /// Changes an array or dictionary.

@@ -94,8 +94,8 @@ extension ManagedObject {
   @_disfavoredOverload
   public final func _setTransient<T>(_ slot: Int, _ value: T?) { setTransientObject(value, slot) }
 
-  /// The current value; nil if it is of another type. `setValue(_:forKey:)` can set a value of
-  /// another type if the class does not declare the type.
+  /// The current value; nil if there is none, or if it is of another type. `setValue(_:forKey:)`
+  /// can set a value of another type if the class does not declare the type.
   private func object<T>(_ slot: Int) -> T? {
     checkSlot(slot)
     return transientObject(slot).flatMap { $0 as? T }

@@ -268,7 +268,7 @@ extension ManagedObject: Hashable {
 }
 
 extension ManagedObject: PredicateArgument {
-  /// The object's identity as a value. A fetch rejects an object of another store, except in a list
-  /// and as an operand of `!=`.
+  /// The object's identity as a value. A fetch rejects an object of another store, except in the
+  /// list of `IN` and as an operand of `!=`.
   public var predicateValue: Value { .objectID(objectID.uri) }
 }

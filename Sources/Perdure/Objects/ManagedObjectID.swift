@@ -172,7 +172,7 @@ extension ManagedObjectID: AttributeValue {
 }
 
 extension ManagedObjectID: PredicateArgument {
-  /// The identity as a value. A fetch rejects an id of another store, except in a list and as an
-  /// operand of `!=`.
+  /// The identity as a value. A fetch rejects an id of another store, except in the list of `IN`
+  /// and as an operand of `!=`.
   public var predicateValue: Value { .objectID(uri) }
 }
