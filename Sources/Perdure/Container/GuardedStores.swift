@@ -2,9 +2,9 @@ internal import PerdureFileIO
 
 /// The open stores of a container, protected by a lock.
 ///
-/// A thread holds the lock while it opens stores, and the process may fork at that time. The forked
-/// child does not have that thread, so it does not wait for the lock. The value is one reference,
-/// so the child finds the stores from before or from after a change.
+/// A thread holds the lock while it opens stores. If another thread forks the process meanwhile,
+/// the child does not have the first thread. So a forked child does not wait for the lock. The
+/// value is one reference, so the child finds the stores from before or from after a change.
 // Unchecked: only `withLock` accesses `stores`, and it holds `lock`. In a forked child, it may run
 // without the lock, because the thread that holds the lock exists only in the parent.
 final class GuardedStores: @unchecked Sendable {

@@ -43,7 +43,8 @@ final class ObjectOverlay {
   @exclusivity(unchecked) private(set) var deltas: [(slot: Int, delta: LinkDelta)] = []
   /// The changed orders of ordered relationships, by slot.
   @exclusivity(unchecked) private(set) var orders: [(slot: Int, delta: OrderDelta)] = []
-  /// The version of the row that was changed; nil for new objects, and if only links have changed.
+  /// The version of the row that was changed or is to be deleted. Nil for new objects, and if only
+  /// links, orders or transient attributes have changed.
   @exclusivity(unchecked) var baseVersion: RowVersion? {
     willSet { willChange() }
   }

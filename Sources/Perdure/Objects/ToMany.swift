@@ -4,8 +4,8 @@ internal import PerdurePredicates
 ///
 /// Each read returns the current objects, including unsaved changes on either side. Each object
 /// occurs once, in no particular order. Objects that were not loaded before are faults. When a
-/// fault fires, the rows of the following objects are read too. So a loop over many objects sends
-/// few requests to the store.
+/// fault fires, the rows of adjacent objects are read too. So a loop over many objects sends few
+/// requests to the store.
 ///
 ///     company.workers.insert(worker)
 ///     for colleague in company.workers { print(colleague.name) }
