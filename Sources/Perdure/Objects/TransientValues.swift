@@ -10,8 +10,8 @@
 // refer to other objects, even in cycles, and each object retains its context.
 //
 // Invariants
-//   TV1. `ObjectHeader.transients` is nil until a value is set, so an object without transient
-//        values needs only a pointer.
+//   TV1. `ObjectHeader.transients` is nil until a value is set or a default is made. So an object
+//        without transient values needs only a pointer.
 //   TV2. Setting a value gives the object an overlay, whose `transientsBefore` has the values of
 //        all transient attributes before the change. The object then counts as updated and is
 //        validated. Exceptions are values that `awakeFromFetch` sets, and primitive values. The row

@@ -53,7 +53,7 @@ package struct InspectionResults {
   ///   object cannot be read or compared. The visit then ends.
   /// - Complexity: The same as for the fetch. The visit needs memory for one object at a time. If
   ///   no index provides the order, it needs memory for the keys of all objects, or of as many as
-  ///   the limit.
+  ///   offset and limit together.
   package func forEach(_ body: ([InspectedObject.Property]) throws -> Bool) throws {
     do {
       try executor.visit { reference, stored in
