@@ -15,13 +15,13 @@ public enum Precondition: Sendable {
   case unchanged(Keyspace, Key, RecordVersion?)
   /// The key exists, in any version.
   case exists(Keyspace, Key)
-  /// No entry of the index with a key in `lower ..< upper` was added or removed since the snapshot.
-  /// While the index is unavailable, this cannot be checked, and the commit throws
-  /// `.indexUnavailable`.
+  /// The index has the same entries with keys in `lower ..< upper` as in the snapshot. While the
+  /// index is unavailable, this cannot be checked, and the commit throws `.indexUnavailable`.
   case indexRangeUnchanged(DerivedIndex, KeyRange, since: Snapshot)
-  /// No key of the byte-string keyspace in `lower ..< upper` was put or removed since the snapshot.
+  /// The byte-string keyspace has the same keys in `lower ..< upper` as in the snapshot, with the
+  /// same versions.
   case rangeUnchanged(Keyspace, KeyRange, since: Snapshot)
-  /// No id of the dense keyspace in the range was put or removed since the snapshot.
+  /// The dense keyspace has the same ids in the range as in the snapshot, with the same versions.
   case idRangeUnchanged(Keyspace, ClosedRange<UInt64>, since: Snapshot)
 }
 

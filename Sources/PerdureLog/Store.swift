@@ -88,8 +88,8 @@ public final class Store: Sendable {
 
   /// Commits the changes that `body` adds to a transaction, all of them or none.
   ///
-  /// When this returns, the commit is visible to new snapshots. It may become visible shortly
-  /// before that. The commit then has at least the requested durability.
+  /// When this returns, the commit is visible to new snapshots and has at least the requested
+  /// durability. The commit may become visible before this returns.
   ///
   /// - Parameter durability: The failures that the commit survives when this returns; nil: the
   ///   store's default.
@@ -184,7 +184,7 @@ public final class Store: Sendable {
 
   /// Waits until all commits so far are durable.
   ///
-  /// - Throws: `StoreError` with code `.poisoned` if a sync failed, `.closed` or `.forked`.
+  /// - Throws: `StoreError` with code `.closed`, `.forked` or `.poisoned`.
   public func sync() throws {
     let end = try engine.inTurn { $0.end }
     try engine.gate.waitUntilSynced(end)

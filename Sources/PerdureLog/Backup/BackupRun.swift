@@ -32,8 +32,8 @@ final class BackupRun {
   private var sharedParts: [BackupSource.Part] = []
   private var canShare = true
   private var isPacked = false
-  /// The numbers of blob files that records reference and that the source lacks. This set is used
-  /// if it is not known which records of the source are live.
+  /// The numbers of blob files that records reference and that the source lacks. Empty if
+  /// `source.knowsAllBlobs`.
   private(set) var absentBlobs: Set<UInt64> = []
 
   init(

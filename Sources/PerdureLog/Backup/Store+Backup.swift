@@ -14,11 +14,11 @@ extension Store {
   /// or copy it. A backup that is opened for writing becomes a separate store, and cannot be the
   /// `earlier` backup of another backup.
   ///
-  /// If an earlier backup is given, unchanged files are shared with it as hard links. If the file
-  /// system has no hard links, these files are copied. Each backup is complete, and either backup
-  /// may be removed. A segment is shared if its bytes in the store and in the earlier backup are
-  /// equal. A file of a value is shared if its header and checksums are equal; the value itself is
-  /// not read. Later damage to a shared file is damage in both backups.
+  /// If an earlier backup is given, unchanged files are shared with it as hard links. If a hard
+  /// link cannot be made, the files are copied. Each backup is complete, and either backup may be
+  /// removed. Each segment except the last is shared if its bytes in the store and in the earlier
+  /// backup are equal. A file of a value is shared if its header and checksums are equal; the value
+  /// is not read. Later damage to a shared file is damage in both backups.
   ///
   /// A store that was opened for reading can also be backed up, while another process writes to it.
   /// The backup then contains the state of the last opening or `refresh()`. The last commits of
@@ -42,9 +42,11 @@ extension Store {
   ///     must not wait for another backup to the same target.
   /// - Returns: The contents of the backup.
   /// - Throws: `StoreError`: `.corruption` if the store is damaged, with file and offset;
-  ///   `.invalidArgument` if the target is not empty, or if `earlier` is a backup of another store
-  ///   or of another copy of this store (FORMAT.md, P6); `.diskFull`, `.io`, `.locked`, `.closed`,
-  ///   `.poisoned`, `.forked`, `.unsupportedFormat`. `CancellationError` if the task is cancelled.
+  ///   `.notAStore` if `earlier` is not a store; `.invalidArgument` if an option is out of range,
+  ///   the target is not empty, or `earlier` is newer than the store, was opened for writing, or is
+  ///   a backup of another store or of another copy of this store (FORMAT.md, P6); `.diskFull`,
+  ///   `.io`, `.locked`, `.closed`, `.poisoned`, `.forked`, `.unsupportedFormat`.
+  ///   `CancellationError` if the task is cancelled.
   ///   Errors of `progress`. After an error the target contains no backup, except that it may
   ///   contain one if the last sync failed. The store can still be used.
   /// - Complexity: O(n) for n bytes of the store, without the values whose files are shared. Needs

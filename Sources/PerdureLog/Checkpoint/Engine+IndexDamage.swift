@@ -4,13 +4,13 @@ import PerdureFormat
 // The handling of a damaged node of the index file (FileNodes.swift).
 //
 // No data is lost, because the index can be built from the log. But a part of the trees cannot be
-// read. So every later lookup throws, commits are refused, and no checkpoint is written. The file's
-// header is overwritten with zeros, so that the next opening does not use the file and builds the
-// index from the log. (If a snapshot finds damage after the writer has released its lock, the file
-// stays unchanged.)
+// read. So every later lookup throws, commits are refused, and no checkpoint is written. The writer
+// overwrites the file's header with zeros, or removes the name of a shared file. The next opening
+// then does not use the file, and builds the index from the log. (The file stays unchanged if the
+// store was opened for reading, or if the writer has already released its lock.)
 
 extension Engine {
-  /// FN3: called after every walk in the committer's turn, before the result of the walk is used.
+  /// Throws if a walk has found damage. Call it before the result of a walk is used (FN3).
   func checkIndex() throws(StoreError) {
     if isIndexDamaged, let checkpoint { throw indexDamaged(checkpoint) }
   }

@@ -60,7 +60,7 @@ struct CommitterState: ~Copyable {
   private var readableSince: [UInt64: UInt64] = [:]
   /// The first version that reads the current segment table.
   private var tableSince: UInt64 = 0
-  /// Blob files whose records were removed.
+  /// Blob files whose records were removed or replaced.
   var retiredBlobs = RetiredBlobs()
   var statistics = WriteCounters()
   /// The live bytes of each segment.

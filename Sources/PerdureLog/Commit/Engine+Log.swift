@@ -47,8 +47,8 @@ extension Engine {
   }
 
   /// Whether all bytes of a commit may be in the log although writing them failed. Also true if the
-  /// bytes cannot be read. The length of the file does not show it, because the file may already
-  /// have been longer than the log (`LogRoom`).
+  /// bytes cannot be read. The length of the file is no evidence, because the file may already have
+  /// been longer than the log (`LogRoom`).
   private func mayBeWhole(_ state: borrowing CommitterState) -> Bool {
     guard let last = state.encoder.extents.indices.last,
       let segment = state.segments.segments[state.encoder.end.segment]
@@ -125,8 +125,8 @@ extension Engine {
     }
   }
 
-  /// Begins a new segment before the last segment is full, so that compaction may rewrite the
-  /// previous one. Does nothing if no segment number is left. Call it only while no part of a
+  /// Closes the last segment before it is full, and begins a new one. Compaction may then rewrite
+  /// the closed segment. Does nothing if no segment number is left. Call it only while no part of a
   /// commit is being written. If the system refuses the new segment, the store can still be used,
   /// except after a failed sync.
   func rollLog(_ state: inout CommitterState) throws {
@@ -242,8 +242,8 @@ extension Engine {
     }
   }
 
-  /// Whether a file contains no part of a header. The length of the file does not show it: a
-  /// prepared file has the length of a header before the header is written.
+  /// Whether a file contains no part of a header. The length of the file is no evidence: a prepared
+  /// file has the length of a header before the header is written.
   private func isBlank(_ file: any File) -> Bool {
     guard let bytes = try? file.read(SegmentHeader.length, at: 0) else { return false }
     return bytes.allSatisfy { $0 == 0 }

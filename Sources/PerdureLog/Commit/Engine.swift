@@ -223,7 +223,8 @@ final class Engine: @unchecked Sendable {
   }
 
   /// Closes the store: stops the background work, runs `body` in the last turn, and releases the
-  /// locks.
+  /// locks. If the store is already closed, `body` is not called. A forked child only closes its
+  /// own descriptors.
   func finish(_ body: (inout CommitterState) throws -> Void) rethrows {
     guard mark.isOwn else { return forget() }
     compactor?.stop()

@@ -8,11 +8,11 @@ final class CompactionControl: @unchecked Sendable {
   private let condition = Condition()
   private var isRunning = false
   private var isStopped = false
-  /// Segments that do not shrink if their records are grouped, by number. Each value has the
-  /// segment's counts at the time of the trial.
+  /// Segments that become less than a twentieth shorter if their records are grouped, by number.
+  /// Each value has the segment's counts at the time of the trial.
   private var notShrinking: [UInt64: SegmentUsage] = [:]
 
-  /// Waits until no other compaction runs, and begins one.
+  /// Waits until no other compaction runs, and begins one. Throws `.closed` if the store is closed.
   func begin() throws(StoreError) {
     lock.lock()
     defer { lock.unlock() }
@@ -28,14 +28,13 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Notes the result of a trial: the segment with these counts does not shrink if its records are
-  /// grouped.
+  /// Notes the result of a trial: the segment with these counts becomes less than a twentieth
+  /// shorter if its records are grouped.
   func noteNotShrinking(_ segment: UInt64, _ usage: SegmentUsage) {
     lock.withLock { notShrinking[segment] = usage }
   }
 
-  /// Whether a trial since the opening showed that the segment does not shrink, and the segment has
-  /// not changed since.
+  /// Whether `noteNotShrinking` was called for the segment, and its counts have not changed since.
   func doesNotShrink(_ segment: UInt64, _ usage: SegmentUsage) -> Bool {
     lock.withLock { notShrinking[segment] == usage }
   }

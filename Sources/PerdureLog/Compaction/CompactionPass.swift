@@ -210,7 +210,7 @@ struct CompactionPass {
   }
 
   /// Whether the segment may be rewritten only for grouping. False if a trial has shown that groups
-  /// do not make it shorter.
+  /// shorten it by less than a twentieth.
   private func isToBeGroupedAlone(_ member: Member) -> Bool {
     limits.groupsAllCold && isToBeGrouped(member)
       && !engine.compaction.doesNotShrink(member.segment.number, member.usage)

@@ -113,9 +113,9 @@ struct CompactionPolicy: Hashable, Sendable {
   /// The write speed while no garbage is added, in bytes per second.
   func speed(_ totals: Totals) -> Double { bytesPerSecond * excess(totals) }
 
-  /// The number of bytes that are written without a speed limit for new garbage. If updates are
-  /// spread evenly over all keys, these writes free the same amount of garbage in the segments with
-  /// the most garbage.
+  /// The number of bytes that may be written without a speed limit after `bytes` of garbage were
+  /// added. If updates are spread evenly over all keys, compacting the segments with the most
+  /// garbage then frees as much garbage as was added.
   func bytesToWrite(forGarbage bytes: UInt64, _ totals: Totals) -> Double {
     2 * Double(bytes) * excess(totals)
   }

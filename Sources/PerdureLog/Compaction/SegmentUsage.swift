@@ -22,7 +22,7 @@ struct SegmentUsage: Hashable, Sendable {
   var totalBytes: UInt64 = 0
   var tombstoneBytes: UInt64 = 0
 
-  /// The bytes that are neither visible to the newest root nor tombstones.
+  /// The bytes of records that are neither live nor tombstones.
   var deadBytes: UInt64 { totalBytes - min(totalBytes, liveBytes + tombstoneBytes) }
 
   /// Adopts the counts in the footer: the segment may have been rewritten since it was counted.

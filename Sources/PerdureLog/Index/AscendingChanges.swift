@@ -13,9 +13,9 @@
 //       to date.
 //  AI2  Let a key be not less than the previous key. It belongs in the leaf if every separator to
 //       the right of the path is greater than the key. A split of the leaf closes the path.
-//  AI3  Removals keep at least one entry in the leaf. Sparseness is checked once, when the path
-//       moves on to another leaf. So removing a run of keys costs at most one check for each leaf.
-//       A merge closes the path.
+//  AI3  Removals along the path keep at least one entry in the leaf. Sparseness is checked only
+//       when the path moves to another leaf, or in `finish`. So removing a run of keys costs at
+//       most one check for each leaf. A merge closes the path.
 
 /// Inserts entries into a tree and removes entries from it, in ascending order of keys.
 struct AscendingChanges: ~Copyable {

@@ -47,7 +47,7 @@ struct FileNodes: @unchecked Sendable {
     return UInt(bitPattern: node) &- checks.pointee.start < checks.pointee.byteCount
   }
 
-  /// Whether a walk reached a node that failed its check. FN2
+  /// Whether a walk reached a node that failed its check (FN2), or `noteDamage` was called.
   @inline(__always)
   var isDamaged: Bool {
     guard let checks else { return false }

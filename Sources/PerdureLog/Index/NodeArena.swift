@@ -1,9 +1,9 @@
 // Allocates the memory of the index structures, and decides when it may be used again.
 //
 // One writer builds successive versions of a set of copy-on-write trees. Any number of readers walk
-// published versions without a lock. A root is a plain value (a pointer and two counts). A version
-// is the set of roots that the writer published together. The arena does not know the readers: the
-// engine passes it the pinned versions.
+// published versions without a lock. A root is a plain value. A version is the set of roots that
+// the writer published together. The arena does not know the readers: the engine passes it the
+// pinned versions.
 //
 // Invariants
 //  NA1  The header of every node has the node's stamp: the version that created the node. A stamp

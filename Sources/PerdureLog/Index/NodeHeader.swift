@@ -60,8 +60,8 @@ struct NodeHeader {
   /// The checksum of a node in the file.
   var fileChecksum: UInt32 { UInt32(truncatingIfNeeded: stamp) }
 
-  /// The slot of a published node in the index file. It is `.none` until the checkpoint writer sets
-  /// it. No other code reads it before the node is freed.
+  /// The slot of a published node in the index file. For a node in memory, it is `.none` until the
+  /// checkpoint writer sets it.
   var slot: NodeSlot {
     get { NodeSlot(number: base.load(fromByteOffset: 8, as: UInt32.self)) }
     nonmutating set { base.storeBytes(of: newValue.number, toByteOffset: 8, as: UInt32.self) }

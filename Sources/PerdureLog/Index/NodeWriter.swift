@@ -238,7 +238,7 @@ struct NodeWriter<Sink: NodeSink>: ~Copyable {
   }
 }
 
-/// A node of the mapped index file is damaged; `MappedNodes.check` has the details.
+/// A node of the mapped index file is damaged; `MappedNodes.damage` has the details.
 struct DamagedNode: Error {}
 
 /// Maps slots of the mapped index file to slots of another file. NW3

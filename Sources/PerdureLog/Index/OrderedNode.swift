@@ -223,7 +223,7 @@ extension OrderedNode {
     setChild(index, child, CountWord(count: entryCount))
   }
 
-  /// The number of entries in the children before `index`.
+  /// The number of entries of the subtree that are before entry `index` of this node.
   func entryCount(below index: Int) -> Int {
     if isLeaf { return index }
     var sum = 0

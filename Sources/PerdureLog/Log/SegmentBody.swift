@@ -17,8 +17,8 @@ struct SegmentBody: ~Copyable {
   private var start = SegmentHeader.length
   private var next = 0
 
-  /// The number of bytes before the current offset that are kept. Discarding these bytes earlier
-  /// requires moving the rest of the buffer after each frame.
+  /// The maximum number of bytes before the current offset that are kept. A smaller limit moves the
+  /// rest of the buffer more often.
   private static let passedMax = FormatLimits.groupLengthTarget
 
   init(base: UnsafeRawPointer, end: Int, _ groups: SegmentGroups?) {

@@ -53,7 +53,7 @@ final class SegmentGroups: @unchecked Sendable {
   }
 
   /// The file offset of a position in the body. For a position in a packed group, it is the offset
-  /// of the group's first byte.
+  /// of the group's first byte. If the group's entry is damaged, it is the offset of the table.
   func fileOffset(of place: Int) -> Int {
     guard let entry = try? table.entry(table.index(of: place)) else { return tableOffset }
     guard entry.isPlain, (entry.offset..<entry.end).contains(place) else { return entry.fileOffset }

@@ -17,7 +17,7 @@ import PerdureFileIO
 //       another file. If the file is damaged, its name is removed and its bytes are unchanged.
 //  SF4  A prepared segment with a second name is removed, and its number is used by a new file.
 //  SF5  A reserve with a second name is removed in the opening, because removing it later frees no
-//    space.
+//       space.
 //
 // LOCK and READERS stay shared. Their content has no meaning when the locks on them are released.
 // Sharing LOCK prevents both stores from being open for writing at the same time. Sharing READERS

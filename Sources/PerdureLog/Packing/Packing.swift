@@ -35,8 +35,9 @@ final class Packing: @unchecked Sendable {
 
   /// Records the values that a committed transaction packed.
   ///
-  /// - Returns: A keyspace that needs a new dictionary; nil if there is none. The caller trains the
-  ///   dictionary, and then calls `finishTraining`.
+  /// - Returns: A keyspace that needs a new dictionary. The caller trains the dictionary, and then
+  ///   calls `finishTraining`. Nil if there is no such keyspace, if a training is running, or if
+  ///   the options turn automatic training off.
   func note(_ tallies: [PackingTally]) -> Keyspace? {
     lock.withLock {
       var due: Keyspace?

@@ -35,7 +35,8 @@ struct OpeningBesideWriter {
   /// Whether the index was found damaged earlier. If so, it is verified completely before it is
   /// used.
   let suspectsIndex: Bool
-  /// The state of the files when the attempt began; nil if an unusable index is accepted.
+  /// The state of the files when the attempt began; nil if it could not be read, or if an unusable
+  /// index is accepted.
   let fingerprint: StoreFingerprint?
 
   /// RO2: the last commit that the superblock promises now.

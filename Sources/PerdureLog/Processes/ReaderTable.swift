@@ -59,7 +59,8 @@ struct ReaderNeeds: Equatable {
       }
   }
 
-  /// The oldest commit whose state a reader may read; nil if there is no reader.
+  /// The oldest commit whose state a reader may read: 0 if a reader may need everything; nil if
+  /// there is no reader.
   var oldestSequence: UInt64? { everything ? 0 : holds.map(\.sequence).min() }
 }
 

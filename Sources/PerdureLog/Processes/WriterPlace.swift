@@ -155,8 +155,8 @@ extension Engine {
 
   /// Protects the state of a snapshot that was taken after the writer had left. WP1
   ///
-  /// - Returns: False if the state is not protected. Then nodes in the index file must no longer be
-  ///   read, because another writer may change them.
+  /// - Returns: False if nodes in the index file must no longer be read, because another writer may
+  ///   change them.
   @inline(never)
   func protect(_ root: UnsafeMutablePointer<Root>) -> Bool {
     if place.protect(root.pointee.sequence) { return true }

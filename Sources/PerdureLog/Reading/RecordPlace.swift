@@ -17,9 +17,9 @@ extension UnsafeMutablePointer<Root> {
     segment == pointee.end.segment ? Int(pointee.end.offset) : entry.pointee.end
   }
 
-  /// The memory of a record for prefetching; nil if the records of its segment are in groups. The
-  /// result is only a hint: the memory need not contain a record. The segment's number must be in
-  /// the table.
+  /// The memory of a record for prefetching; nil if the root has no such segment, or if the
+  /// segment's map gives no hint. The memory need not contain a record. The segment's number must
+  /// be in the table.
   @inline(__always)
   func hint(of address: RecordAddress) -> UnsafeRawPointer? {
     let entry = segment(of: address)

@@ -5,7 +5,7 @@ import PerdureFormat
 /// closure, in order: FORMAT.md, "Recovery", step 6. It changes nothing. Its input is mapped
 /// memory.
 struct LogScan {
-  /// A frame of a commit that is being collected.
+  /// A frame and its payload.
   struct Part {
     var header: FrameHeader
     var payload: UnsafeRawBufferPointer

@@ -129,7 +129,7 @@ enum Recovery {
   }
 
   /// Checks that a directory is a store, or may become a store, before anything in it is changed. A
-  /// directory with other files is refused.
+  /// directory that is not a store is refused if it contains other files.
   private static func checkIsStore(_ directory: any Directory, _ options: StoreOptions) throws {
     let files = try StoreFiles(in: directory)
     if files.hasSuperblock || !files.segments.isEmpty { return }

@@ -102,10 +102,9 @@ struct SegmentChain {
     }
   }
 
-  /// Decides whether a file after the last segment is a damaged segment, and throws if it is. The
-  /// creation of the file was only interrupted if the superblock promises no commits in it, and it
-  /// has no frame. Files before the last segment need no such decision: `link` throws if it needs
-  /// one of them.
+  /// Throws if a file after the last segment is a damaged segment. It is damaged if the superblock
+  /// promises commits in it, or if it has a frame. Otherwise its creation was interrupted. Files
+  /// before the last segment need no such check: `link` throws if it needs one of them.
   private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
     let holdsCommits = try SegmentBirth.holdsCommits(
       unborn.file, number: unborn.number, showsOlder: unborn.older != nil, store: superblock.store)

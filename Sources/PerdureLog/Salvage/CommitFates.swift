@@ -48,13 +48,13 @@ struct CommitFates {
   private(set) var sequence: UInt64 = 0
   /// Whether the previous segment was rewritten, and no frame was read since. CF5
   private var followsRewritten = false
-  /// The commits between the last two frames that were found; nil if there are none. No frame of
-  /// these commits was found.
+  /// The commits without any found frame that are between the last two found frames or, after
+  /// `finish`, behind the last one. Nil if there are none.
   private(set) var lost: ClosedRange<UInt64>?
 
   /// Handles the start of the next frame, whose header is valid. Returns the verdict on the
-  /// undecided records before the frame. Returns nil if there is no verdict yet, or if these
-  /// records belong to the frame's own chain.
+  /// undecided records before the frame. Returns nil if there are none, or if they belong or may
+  /// belong to the frame's own chain.
   mutating func meet(_ header: FrameHeader) -> Verdict? {
     lost = nil
     guard header.kind != .mark else { return meetMark(header.sequence) }
@@ -102,7 +102,7 @@ struct CommitFates {
   }
 
   /// Adds the frame last passed to `meet`, after its verdict was carried out. Returns the verdict
-  /// on the frame's chain if the frame ends it.
+  /// on the frame's chain if the frame is whole and ends the chain; otherwise nil.
   mutating func take(_ header: FrameHeader, isWhole: Bool) -> Verdict? {
     guard header.kind != .mark else { return nil }
     var chain = held ?? Held()

@@ -21,7 +21,7 @@ struct SalvageScan {
     /// A gap. It precedes the records of the gap.
     case gap(Range<Int>)
     case record(Record, word: UInt64, Setting, isAnchored: Bool)
-    /// Damaged records of a frame, or damaged bytes of a gap.
+    /// Damage, and its range in the segment.
     case damage(SalvageReport.Damage.Reason, Range<Int>)
   }
 
@@ -82,8 +82,8 @@ struct SalvageScan {
     if segment.size < expected { try body(.damage(.truncated, segment.size..<expected)) }
   }
 
-  /// Whether the frame's commit is also in the next segment. If so, the commit was not finished in
-  /// this segment.
+  /// Whether the next segment begins the frame's commit again, or begins with an earlier commit. If
+  /// so, the frame's commit was not finished in this segment.
   private static func isStale(_ header: FrameHeader, _ segment: SalvageSource.SourceSegment) -> Bool {
     guard let next = segment.next, header.kind != .mark else { return false }
     return next.part == 0 ? header.sequence >= next.sequence : header.sequence > next.sequence

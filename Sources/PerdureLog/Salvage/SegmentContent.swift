@@ -65,7 +65,7 @@ final class SegmentContent {
       do throws(FileIOError) {
         let target = UnsafeMutableRawBufferPointer(rebasing: memory[part])
         let count = try file.readToEnd(into: target, at: UInt64(start))
-        // The file has become shorter since its length was read.
+        // Fewer bytes: the file has become shorter since its length was read.
         if count < part.count { noteUnreadable((start + count)..<part.upperBound) }
       } catch {
         try error.checkIsDamage()

@@ -72,8 +72,8 @@ struct SegmentSearch {
     return try? FrameHeader(reading: rest, store: store, position: position)
   }
 
-  /// The positions in a gap of bytes that look like a header, each with the header's sequence
-  /// number. Such a header is slightly damaged, or was moved from another position.
+  /// The positions in a gap of bytes that look like a header, each with its sequence number. Such
+  /// bytes may be a damaged header, a header moved from another position, or a part of a value.
   func headerLikes(in gap: Range<Int>) -> [(offset: Int, sequence: UInt64)] {
     stride(from: gap.lowerBound, to: gap.upperBound - FrameHeader.length + 1, by: FormatLimits.alignment)
       .compactMap { place in

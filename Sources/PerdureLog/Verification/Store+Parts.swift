@@ -35,7 +35,7 @@ extension Store {
   ///
   /// - Parameter offset: The frame's offset in the segment's file. For a segment in groups, the
   ///   offset in its unpacked bytes.
-  /// - Throws: `StoreError` with code `.corruption`.
+  /// - Throws: `StoreError` with code `.corruption`, `.closed` or `.forked`.
   package func readFrame(at offset: Int, ofSegment number: UInt64) throws {
     try engine.readingState { state in
       guard let segment = state.segments.segments[number] else { return }
