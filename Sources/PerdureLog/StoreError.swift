@@ -30,7 +30,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// An earlier write or sync failed, or the store's folder was removed or replaced. The store
     /// accepts no more writes: close it and open it again.
     public static let poisoned = Code(kind: .poisoned)
-    /// Another process, or another `Store` in this process, has the store open.
+    /// Another process, or another `Store` in this process, has the store open for writing or is
+    /// copying its files.
     public static let locked = Code(kind: .locked)
     /// The store was written in a version of the format that this code does not support.
     public static let unsupportedFormat = Code(kind: .unsupportedFormat)
@@ -76,8 +77,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   }
 
   /// Whether the call can succeed if the caller reads again and decides again. It is true if a
-  /// precondition was not met because of another commit. It is false for equal keys in a unique
-  /// index.
+  /// precondition was not met, and false for equal keys in a unique index.
   public var isRetryable: Bool {
     code == .conflict
       && conflicts.contains {
@@ -150,7 +150,7 @@ extension StoreError {
       at: cause.path, cause: cause)
   }
 
-  /// What to do if a store cannot be opened.
+  /// What to do about damage that the store cannot repair.
   static let beyondRepair =
     "nothing was changed: restore the store from a backup, or make a new one from its readable records "
     + "(`perdure salvage`, Store.salvage)"

@@ -18,9 +18,9 @@ public struct StoreOptions: Sendable {
   public var createsIfMissing = true
 
   /// Whether the store is opened for reading only, without the writer's lock. No file of the store
-  /// is written, not even for a repair. Any number of processes may open a store this way, with or
-  /// without a writer. They see the state at their opening; `Store.refresh()` advances to the
-  /// newest state.
+  /// is written except `READERS` (`registersAsReader`), not even for a repair. Any number of
+  /// processes may open a store this way, with or without a writer. They see the state at their
+  /// opening; `Store.refresh()` advances to the newest state.
   ///
   /// Default: false. Why: most programs write.
   public var isReadOnly = false

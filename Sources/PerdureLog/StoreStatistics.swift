@@ -34,7 +34,7 @@ public struct StoreStatistics: Sendable {
   public var replacedSegmentBytes: Int
   /// The memory of the index, in bytes: in use, or retained until snapshots are released.
   public var indexBytes: Int
-  /// The part of `indexBytes` that only old snapshots can read.
+  /// The part of `indexBytes` that the newest state does not use.
   public var indexBytesRetired: Int
   /// The number of snapshots that are not released.
   public var snapshots: Int

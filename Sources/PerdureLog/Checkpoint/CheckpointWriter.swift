@@ -89,9 +89,9 @@ struct CheckpointWriter: ~Copyable {
     do {
       return try writeUnguarded(source)
     } catch {
-      // After a lack of space, memory or descriptors, the next attempt writes the same file. After
-      // any other error, such as a failed sync, the file may be wrong, and the next attempt begins
-      // a new file.
+      // After a cancellation, or a lack of space, memory or descriptors, the next attempt writes
+      // the same file. After any other error, such as a failed sync, the file may be wrong, and the
+      // next attempt begins a new file.
       let code = (error as? FileIOError)?.code
       let isPassing = code?.isLackOfSpace ?? false || code?.isShortage ?? false
       let isSync = (error as? FileIOError)?.operation.isSync ?? false
@@ -106,8 +106,8 @@ struct CheckpointWriter: ~Copyable {
     beginsAnew = false
     if let file {
       writtenBefore += file.writtenByteCount
-      // No superblock references the file. If it cannot be removed now, the next opening removes
-      // it.
+      // If `root` is nil, no superblock references the file. If the file cannot be removed now, the
+      // next opening removes it.
       if root == nil { try? file.remove(from: directory) }
     }
     file = nil

@@ -87,7 +87,8 @@ extension Engine {
     }
   }
 
-  /// Checks whether a checkpoint is due, after the tail has become longer. Called in a turn.
+  /// Notifies the checkpointer if a checkpoint is due now or as soon as the store is idle. Call in a
+  /// turn.
   func noteTail(_ state: inout CommitterState) {
     guard state.tailBytes >= state.nextTailCheck, !options.isReadOnly else { return }
     let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)
@@ -124,8 +125,8 @@ extension Store {
   ///   be written: the store can be used, and a later checkpoint can succeed. After a failed sync,
   ///   that checkpoint is written to another file. Also `.poisoned`, `.closed`, `.readOnly`,
   ///   `.forked`.
-  /// - Complexity: writes the nodes that changed since the last checkpoint, or the whole index
-  ///   after a failed sync; usually three syncs.
+  /// - Complexity: Writes the nodes that changed since the last checkpoint, or the whole index if
+  ///   it begins a new file. Usually three syncs.
   public func checkpoint() throws {
     try engine.checkWritable()
     do {

@@ -236,7 +236,7 @@ final class Engine: @unchecked Sendable {
     if state.isClosed { return }
     state.isClosed = true
     defer {
-      // The write of a blob can keep the promise outside of the turn.
+      // A write of a blob may be keeping the promise now, outside of the turn. `end` waits for it.
       promise.end()
       let isPoisoned = gate.poison != nil
       gate.stop()

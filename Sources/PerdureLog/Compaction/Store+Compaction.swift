@@ -55,7 +55,8 @@ extension Store {
   /// `CompactionReport.bytesLeft` is the garbage that remains.
   ///
   /// If the option `CompressionOptions.groupsColdRecords` is set, segments without garbage are also
-  /// rewritten if their records are old and not in groups yet.
+  /// rewritten if their records are old and not in groups yet, and if grouping makes the file at
+  /// least a twentieth shorter.
   ///
   /// On a full medium, compaction uses the reserve (`StoreOptions.reserveBytes`), and restores the
   /// reserve when it has freed enough space.
@@ -113,7 +114,8 @@ extension Engine {
     }
   }
 
-  /// Begins a new segment. Without space for it, the last segment is not compacted.
+  /// Begins a new segment, if necessary with the space that is reserved for compaction. If there is
+  /// no space, the last segment is not compacted.
   func rollLogIfThereIsRoom(_ state: inout CommitterState) throws {
     while true {
       do { return try rollLog(&state) } catch let error as StoreError where error.code == .diskFull {

@@ -32,7 +32,7 @@ public enum SumTerm: Hashable, Sendable {
 }
 
 /// An exact sum of numbers. Equal numbers give equal sums, regardless of the order in which they
-/// were added and removed. A sum is rounded once, when it is read as a number of another type.
+/// were added and removed. A sum is rounded once, when it is read as a double or a decimal.
 ///
 /// `Snapshot.sum(of:in:)` returns the sums of an index. A program can also create and change a sum,
 /// for example to add unsaved numbers to saved numbers.

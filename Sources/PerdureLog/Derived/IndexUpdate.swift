@@ -98,8 +98,8 @@ struct IndexUpdate: ~Copyable {
   /// Applies the collected operations, updates group counts and sums, and checks uniqueness.
   /// Returns the duplicate keys.
   ///
-  /// - Throws: `IndexMisfit` if an index lacks an entry to remove, or if an entry of a sum cannot be
-  ///   decoded, has another radix, or cannot contain the numbers to subtract.
+  /// - Throws: `IndexMisfit` if an index lacks an entry to remove, or if an entry of a sum cannot
+  ///   be decoded, has another radix, or cannot contain the numbers to subtract.
   mutating func finish() throws(IndexMisfit) -> [Conflict] {
     operations.apply(to: indexes, in: arena)
     if let (index, count) = operations.missing { throw .missingEntries(index: index, count: count) }

@@ -3,7 +3,7 @@ import PerdureFormat
 
 /// Bytes of a value, and the mapping that must live while they are used.
 ///
-/// The bytes are passed only to a closure, so that no code uses them after the mapping was freed.
+/// Use the bytes in the closure of `withBytes`, or retain this value as long as they are used.
 struct ValueBytes {
   let bytes: UnsafeRawBufferPointer
   private let owner: FileMapping

@@ -3,7 +3,8 @@ import PerdureFormat
 
 /// The file with the four superblock slots.
 ///
-/// The committer reads the content. Opening, checkpoints, compaction and closing write the file.
+/// The committer reads the content. The opening or the first change (`OpeningPromise`),
+/// checkpoints, compaction and closing write the file.
 // Unchecked: `known` and `written` are guarded by `lock`, `file` and `isShared` by `writing`.
 final class SuperblockFile: @unchecked Sendable {
   private let directory: any Directory
@@ -82,7 +83,8 @@ final class SuperblockFile: @unchecked Sendable {
     }
   }
 
-  /// Writes the next generation into the oldest slot, and syncs it.
+  /// Writes the next generation into the oldest slot, and syncs it. A file with a second name is
+  /// replaced by a new file.
   func replace(_ change: (inout Superblock) -> Void) throws(FileIOError) {
     try writing.withLock { () throws(FileIOError) in
       let current = current

@@ -18,8 +18,8 @@ extension Store {
   ///
   /// With `CompressionOptions.trainsAutomatically` it is not necessary to call this.
   ///
-  /// - Returns: The dictionary; nil if the best dictionary makes the samples less than a twentieth
-  ///   shorter. In that case nothing was written.
+  /// - Returns: The dictionary. Nil if there are too few values, or if the best dictionary makes
+  ///   the samples less than a twentieth shorter; then nothing was written.
   /// - Throws: `StoreError`: `.invalidArgument` in three cases: the keyspace belongs to another
   ///   store, the options do not compress its values with dictionaries, or the store already has
   ///   2,047 dictionaries. `.corruption` or `.io` if a value cannot be read. Also the errors of

@@ -123,7 +123,7 @@ extension Store {
   ///   another store or none; `.unsupportedFormat` if a newer version of Perdure has written to the
   ///   store, and this version can no longer read it. After these errors the previous state can
   ///   still be read. `.readOnly` if the store was opened for writing, because it always shows the
-  ///   newest state.
+  ///   newest state. `.forked`. Errors of `StoreOptions.recoveryProgress`.
   /// - Complexity: If nothing has changed, it reads the superblock, the directory and the headers
   ///   of the last segments. Otherwise it costs as much as opening the store.
   @discardableResult

@@ -8,15 +8,15 @@ import PerdureFileIO
 // there is no such thread, the next commit removes them.
 
 extension Engine {
-  /// Releases a pin of `pinRoot`, and notifies the compactor if the compactor waits for the
-  /// release.
+  /// Releases a pin of `pinRoot`, and calls `noteRelease`.
   @inline(__always)
   func release(_ pin: Pin) {
     pin.release()
     noteRelease(of: pin)
   }
 
-  /// Notifies the compactor of the release of a pin, if the compactor waits for it.
+  /// Handles the release of a pin. Notifies the compactor if it waits for the release. If the store
+  /// is closed and nothing is pinned, releases its slot or lock (WriterPlace, WP4).
   @inline(__always)
   func noteRelease(of pin: Pin) {
     // Both cases use one call, because two calls retain the engine twice more at each release.

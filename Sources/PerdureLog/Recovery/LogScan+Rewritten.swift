@@ -8,7 +8,7 @@ import PerdureFormat
 // tail, so any error is damage.
 
 extension LogScan {
-  /// Verifies the frames of a completely written segment, and visits them in order. Mark frames are
+  /// Verifies the frames of a segment whose end is known, and visits them in order. Mark frames are
   /// verified, but not visited. For a rewritten segment a part also has the segment's map. The
   /// bytes of a part are valid until `visit` returns.
   ///
@@ -41,7 +41,7 @@ extension LogScan {
     }
   }
 
-  /// Reads and verifies one frame of a completely written segment.
+  /// Reads and verifies one frame of a segment whose end is known.
   static func visitFrame(of segment: Segment, at offset: Int, upTo end: Int, _ store: StoreID) throws {
     let offsets = try offsets(of: segment)
     do {

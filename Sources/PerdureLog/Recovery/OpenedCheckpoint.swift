@@ -251,7 +251,7 @@ extension OpenedCheckpoint {
     min(Int(clamping: root.unitsInUse), nodes.file.count / NodeSlot.unitByteCount) * NodeSlot.unitByteCount
   }
 
-  /// - Throws: `IndexUnusable` if any node is damaged.
+  /// - Throws: `IndexUnusable` if a node is damaged, or if the counts of live bytes are wrong.
   func checkAll() throws(IndexUnusable) {
     do { _ = try extent() } catch {
       throw IndexUnusable(error, StoreFileName.index(reference.indexFile).string)

@@ -78,7 +78,7 @@ struct OpeningPromise: Sendable {
     }
   }
 
-  /// Whether, after a failed `keep`, the newest superblock in the file is still the last one.
+  /// Whether a failed `keep` has left the newest superblock in the file unchanged.
   var isSuperblockUntouched: Bool { superblock?.isUntouched ?? true }
 
   private func changed(_ old: Superblock) -> Superblock {

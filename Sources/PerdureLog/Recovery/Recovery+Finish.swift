@@ -5,7 +5,8 @@ import PerdureFormat
 
 extension Recovery {
   /// Makes the accepted state durable, and removes leftovers. If the store was closed properly and
-  /// there are no leftovers, the first change makes the state durable (OpeningPromise.swift).
+  /// there are no leftovers, the first change makes the state durable (OpeningPromise.swift). An
+  /// opening for reading does neither.
   static func finish(
     _ state: consuming CommitterState, _ opening: LogOpening, _ directory: any Directory,
     _ options: StoreOptions,

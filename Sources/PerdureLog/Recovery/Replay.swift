@@ -79,8 +79,8 @@ struct Replay: ~Copyable {
     if id == 0 { try applyCatalog(record, segment, place) }
   }
 
-  /// Subtracts a record from the live bytes of its segment, because a newer record of the same key
-  /// has replaced it.
+  /// Subtracts a record from the live bytes of its segment, because a newer record or tombstone of
+  /// the same key has replaced it.
   ///
   /// - Throws: `IndexUnusable` if the checkpoint did not count the replaced record.
   private mutating func release(_ word: UInt64?) throws(IndexUnusable) {

@@ -49,7 +49,7 @@ struct TailIndexes {
     kept = keepable
   }
 
-  /// Indexes that are complete in the checkpoint and whose definition is unchanged.
+  /// The available indexes that are complete in the checkpoint and whose definition is unchanged.
   private var keepable: Set<UInt32> {
     var keepable: Set<UInt32> = []
     for (entry, stored) in zip(checkpoint.catalog.indexes, checkpoint.root.indexes) {
@@ -78,8 +78,9 @@ struct TailIndexes {
   ///
   /// - Parameter live: The records of the tail that no later record of the tail replaced.
   /// - Returns: Conflicts for the keys that unique indexes contain twice because of the tail.
-  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, or has no
-  ///   entry in an index. Also if a stored sum does not contain the numbers to subtract.
+  /// - Throws: `IndexUnusable` if a record from before the checkpoint cannot be read, if an index
+  ///   lacks its entry, or if a stored sum does not contain the numbers to subtract. `StoreError`
+  ///   if a record of the tail cannot be read.
   mutating func apply(_ tail: TailChanges, live: [UInt64]) throws -> [Conflict] {
     dropUnreadable(tail, live)
     let wanted = catalog.keyspaces.map { self.wanted($0.id) }

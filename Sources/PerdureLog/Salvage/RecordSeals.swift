@@ -63,8 +63,8 @@ struct RecordSeals {
     return nil
   }
 
-  /// The original offset that the checksum of `record` implies; nil if compaction cannot have moved
-  /// the record from there. RS3
+  /// The original offset that the checksum of `record` implies; nil if it implies none, or if
+  /// compaction cannot have moved the record from there. RS3
   func implied(by record: Record, alone: UInt32, at place: Int) -> Int? {
     guard kind != .unbound, let originalEnd, let implied = impliedOffset(of: record, alone: alone),
       implied >= place, implied + record.header.paddedLength <= originalEnd

@@ -169,7 +169,7 @@ struct Salvage: ~Copyable {
     }
   }
 
-  /// Handles an event in a rewritten segment. All its records count.
+  /// Handles an event in a rewritten segment. All records of the segment count.
   private mutating func takeRewritten(
     _ event: SalvageScan.Event, in segment: SalvageSource.SourceSegment
   ) throws {

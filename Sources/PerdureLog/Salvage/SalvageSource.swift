@@ -37,7 +37,7 @@ struct SalvageSource {
     /// complete (FORMAT.md, T6).
     var isRewritten: Bool { footer != nil || header.map { $0.generation > 0 } ?? false }
     /// For a segment whose end is unknown: the commit and the part number of the next segment's
-    /// first frame. If the part number is 0, that commit cannot be in this segment too.
+    /// first frame. If the part number is 0, that commit was not finished in this segment.
     var next: (sequence: UInt64, part: UInt32)?
   }
 

@@ -17,12 +17,13 @@ public struct VerificationReport: Sendable {
       case unique = 5
       /// V6: every blob file that a record references exists, complete and undamaged.
       case blob = 6
-      /// V7: the keys of every tree ascend, and their number equals the tree's count.
+      /// V7: every node of the index is undamaged, the keys of every tree ascend, and their number
+      /// equals the tree's count.
       case order = 7
       /// V8: the superblock that the next opening will use is the newest one, and promises no more
       /// commits than the log contains.
       case superblock = 8
-      /// V9: the store has exactly the keyspaces and indexes that the log defines.
+      /// V9: the store has exactly the keyspaces, indexes and dictionaries that the log defines.
       case catalog = 9
       /// V10: the checkpoint that the superblock references is undamaged. If the index has a record
       /// before the checkpoint's position, the checkpoint also has that record.
