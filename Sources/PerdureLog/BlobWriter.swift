@@ -10,8 +10,8 @@ import PerdureFormat
 ///     try store.write { try $0.put(blob, id: 7, in: films) }
 ///
 /// A value has 0 bytes to 4 GiB. The writer needs half a megabyte of memory for a value of any
-/// length. The bytes take effect only when a commit puts the value. If a writer is released before
-/// that, it removes its file. After a crash, the next opening removes the file.
+/// length. The bytes take effect only when a commit puts the value. A writer that is released
+/// before `finish()` removes its file. After a crash, the next opening removes the file.
 ///
 /// Only one thread appends at a time. Other threads wait.
 public final class BlobWriter {

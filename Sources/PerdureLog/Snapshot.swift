@@ -9,7 +9,8 @@ import Synchronization
 /// A keyspace or index of another store (see `Keyspace`) is refused. Reads throw `StoreError` with
 /// code `.invalidArgument`, and calls that do not throw find no key. A keyspace or index that was
 /// defined after the snapshot is empty in it. A read with a key of the other kind stops the
-/// program.
+/// program. In a forked child, reads throw `.forked`. Reads of a snapshot that was taken after its
+/// store was closed throw `.closed` if another writer may have changed the index file since.
 public final class Snapshot: Sendable {
   let engine: Engine
   // `nonisolated(unsafe)` is correct here: the pin changes only while no other reference to the

@@ -7,9 +7,10 @@ extension Store {
   ///
   /// - Complexity: O(1) if it exists; otherwise the cost of a commit of one record, on average.
   ///   Each state that a snapshot holds takes 72 bytes of memory for each keyspace.
-  /// - Throws: `StoreError`: `.invalidArgument` if it exists with the other kind, or the name is
-  ///   empty or longer than 255 bytes of UTF-8; `.readOnly` if it does not exist and the store was
-  ///   opened for reading; the errors of `write`.
+  /// - Throws: `StoreError`: `.invalidArgument` if it exists with the other kind, if the name is
+  ///   empty or longer than 255 bytes of UTF-8, or if the store has `StoreLimits.keyspacesMax`
+  ///   keyspaces; `.readOnly` if it does not exist and the store was opened for reading; the errors
+  ///   of `write`.
   public func keyspace(_ name: String, _ kind: KeyspaceKind) throws -> Keyspace {
     if let known = try engine.readingState({ try $0.catalog.keyspace(named: name, of: kind) }) {
       return known

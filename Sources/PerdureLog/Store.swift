@@ -44,7 +44,8 @@ public final class Store: Sendable {
   ///   when the store begins its next segment. Files of a new folder at the path are not changed.
   /// - Parameter options: The options of this opening. They are not stored in the files.
   /// - Throws: `StoreError`: `.locked` (after `StoreOptions.lockTimeout`), `.notAStore`,
-  ///   `.unsupportedFormat`, `.corruption` (nothing was changed), `.io`, `.invalidArgument`.
+  ///   `.unsupportedFormat`, `.corruption` (nothing was changed), `.io`, `.diskFull`,
+  ///   `.invalidArgument`.
   ///   `CancellationError` if the task is cancelled while it waits for the lock. Errors of
   ///   `StoreOptions.recoveryProgress`.
   /// - Complexity: Reads the log after the newest checkpoint. If no checkpoint can be used, it
@@ -198,7 +199,8 @@ public final class Store: Sendable {
   /// a store is released without closing, its state is the same as after a crash of the process,
   /// and the next opening recovers it.
   ///
-  /// - Throws: `StoreError` if the last sync fails. In this case the store is also closed.
+  /// - Throws: `StoreError` if the store is poisoned, or if the last sync or the write of the
+  ///   superblock fails. The store is then closed too.
   public func close() throws {
     if mark.isOwn { follower?.stop() }
     try engine.close()

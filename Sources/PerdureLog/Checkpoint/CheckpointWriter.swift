@@ -56,7 +56,7 @@ struct CheckpointWriter: ~Copyable {
   /// The numbers and versions of the checkpoints that superblocks have referenced since the
   /// opening, in order.
   private var referenced: [(number: UInt64, version: UInt64)] = []
-  /// Called before each allocation of a node. If it returns true, writing is cancelled.
+  /// Called before each allocation of units. If it returns true, writing is cancelled.
   var isCancelled: () -> Bool = { false }
 
   init(

@@ -87,8 +87,8 @@ extension Engine {
     }
   }
 
-  /// Notifies the checkpointer if a checkpoint is due now or as soon as the store is idle. Call in a
-  /// turn.
+  /// Notifies the checkpointer if a checkpoint is due, now or as soon as the store is idle. Call in
+  /// a turn.
   func noteTail(_ state: inout CommitterState) {
     guard state.tailBytes >= state.nextTailCheck, !options.isReadOnly else { return }
     let due = options.checkpoints.dueTailBytes(indexBytes: state.indexByteCount)

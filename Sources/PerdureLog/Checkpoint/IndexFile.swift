@@ -18,7 +18,7 @@ final class IndexFile: NodeSink {
   private(set) var writtenByteCount: UInt64 = 0
   /// Whether the file's name may be missing after a power cut.
   private(set) var needsDirectorySync = false
-  /// Called before each allocation of a node. If it returns true, `allocate` throws `Cancelled`.
+  /// Called before each allocation of units. If it returns true, `allocate` throws `Cancelled`.
   var isCancelled: () -> Bool = { false }
 
   // The bytes that are not written yet. They stay here when a write fails, and the next attempt

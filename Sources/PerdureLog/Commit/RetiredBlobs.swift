@@ -1,6 +1,7 @@
 import PerdureFormat
 
-/// Keeps track of blob files whose records were removed, until the files may be removed too.
+/// Keeps track of blob files whose records were removed or replaced, until the files may be removed
+/// too.
 ///
 /// The states that reference a file begin with the commit that put its record. They end before the
 /// commit that removed the record. The file is removed when

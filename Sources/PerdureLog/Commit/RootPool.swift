@@ -123,7 +123,7 @@ struct RootPool: ~Copyable {
       if entry.isIndex {
         next.pointee.indexes[entry.id] = root.pointee.indexes[entry.id]
       } else if entry.id < root.pointee.keyspaceCount {
-        // An id that is not less belongs to a keyspace whose commit was refused.
+        // A higher id is skipped: it belongs to a keyspace whose commit was refused.
         next.pointee.keyspaces[entry.id] = root.pointee.keyspaces[entry.id]
       }
     }

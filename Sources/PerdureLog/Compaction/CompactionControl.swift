@@ -39,7 +39,7 @@ final class CompactionControl: @unchecked Sendable {
     lock.withLock { notShrinking[segment] == usage }
   }
 
-  /// Throws `.closed` if the store is closed. Called between any two steps.
+  /// Throws `.closed` if the store is closed. A compaction calls it between its steps.
   func checkNotStopped() throws(StoreError) {
     if lock.withLock({ isStopped }) { throw .closed }
   }

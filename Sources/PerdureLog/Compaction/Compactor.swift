@@ -38,7 +38,7 @@ final class Compactor: @unchecked Sendable {
   /// The garbage that snapshots hold.
   var heldBytes: HeldGarbage.Bytes { lock.withLock { garbage.bytes } }
 
-  /// Called by the committer after a commit.
+  /// Called by the committer at the opening and after each commit.
   @inline(__always)
   func note(_ totals: CompactionPolicy.Totals, of engine: Engine) {
     if totals.garbageBytes >= policy.deadBytesMin { consider(totals, engine) }
@@ -108,7 +108,8 @@ final class Compactor: @unchecked Sendable {
     return !isStopped
   }
 
-  /// Runs a compaction on this thread, if there is enough garbage for a run.
+  /// Frees the files of released snapshots. Then runs a compaction on this thread, if there is
+  /// enough garbage for a run.
   ///
   /// - Returns: Whether there was enough garbage for a run.
   @discardableResult

@@ -43,7 +43,8 @@ public struct SliceExtractor: IndexExtractor, IndexExtractorFactory {
   let slices: [Slice]
   let reference: Reference
 
-  /// The parameters of a definition that uses these slices.
+  /// The parameters of a definition that uses these slices. Offsets and lengths must be at least 0
+  /// and less than 2^32, or the program stops.
   public static func parameters(_ slices: [Slice], reference: Reference = .id) -> [UInt8] {
     var bytes = [reference.rawValue]
     for slice in slices {

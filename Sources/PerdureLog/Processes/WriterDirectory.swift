@@ -93,9 +93,9 @@ extension WriterDirectory {
 }
 
 extension Directory {
-  /// Checks that the folder still belongs to this writer. It is called before a write to an open
-  /// file that could damage another store: the header of a segment, a superblock. It does nothing
-  /// in a reader's directory.
+  /// Checks that the folder still belongs to this writer. Call it before a write to an open file
+  /// that could damage another store, such as the header of a segment or a superblock. It does
+  /// nothing in a reader's directory.
   ///
   /// - Throws: `.replaced`, and the store is poisoned; another error if the check is not possible.
   ///   The store then treats this other error as a refused write.

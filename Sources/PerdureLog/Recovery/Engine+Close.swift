@@ -41,8 +41,8 @@ extension Engine {
     options.checkpoints.isDueAtClose(tail: state.tailBytes) && state.end > .start
   }
 
-  /// Writes the last checkpoint. A failure loses no data: the next opening reads more of the log,
-  /// and reports that.
+  /// Writes the last checkpoint. Returns nil if none is due, if the reserve is incomplete, or if
+  /// writing fails. No data is lost then, but the next opening reads more of the log.
   private func writeLastCheckpoint(_ state: inout CommitterState) -> CheckpointReference? {
     guard isCheckpointDue(state) else { return nil }
     if reserve.isShort && !reserve.restore() { return nil }

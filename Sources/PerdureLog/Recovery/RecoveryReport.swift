@@ -32,8 +32,8 @@ public struct RecoveryReport: Sendable {
   public var duplicates: [Conflict] = []
   /// The number of all keys that a unique index contains twice.
   public var duplicateCount = 0
-  /// Names of derived indexes that this opening cannot maintain: no extractor was given for them,
-  /// or they lack a value that is damaged.
+  /// Names of derived indexes that this opening cannot maintain: no extractor could be made for
+  /// them or for the index from which they are made, or a value that they need is damaged.
   public var unavailableIndexes: [String] = []
 
   /// The end of the valid frames. A reader finds new frames after it.

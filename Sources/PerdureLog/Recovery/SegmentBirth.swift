@@ -1,8 +1,8 @@
 import PerdureFileIO
 import PerdureFormat
 
-// Decides whether a file with a segment's name is a segment. Openings, readers and salvage use
-// this.
+// Decides whether a file with a segment's name is a segment. Openings for writing and for reading
+// use this. Salvage applies the same rule (`SalvageSource.withoutUnborn`).
 //
 // Creating a segment ("birth") writes the header into a new file, and syncs it before any frame
 // follows (FORMAT.md, B3 and B4). After a power cut before that sync, the file may have part of the

@@ -7,8 +7,8 @@ import PerdureFormat
 // The store of most segments is selected, because only records of segments can be restored. A
 // segment belongs to the store for which its frames are valid: their checksums cover the store's
 // id. A segment without a valid frame belongs to the store that its header names. If two stores
-// have the same number of segments, the store of most blob files is selected, and otherwise the
-// store of the superblock.
+// have the same number of segments, the store of most blob files is selected (of the first 100). If
+// these numbers are equal too, the store of the superblock is selected.
 
 extension SalvageSource {
   private struct Votes {

@@ -2,8 +2,8 @@ import PerdureFileIO
 import PerdureFormat
 
 extension Engine {
-  /// Reserves the space that a log of the current length needs. Called in a turn when the log has
-  /// grown.
+  /// Reserves the space that a log of the current length needs. Called at the opening, and in a
+  /// turn when the log has grown.
   func holdReserve(_ state: inout CommitterState) {
     let most = options.reserveBytes
     if options.isReadOnly { return }
