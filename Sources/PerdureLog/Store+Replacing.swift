@@ -136,9 +136,10 @@ struct Replacement {
   /// the path at the same time find the replacement (`checkIsNotPending`) and throw an error. They
   /// leave an empty directory, which is removed here.
   ///
-  /// - Throws: `StoreError` with code `.locked` if another process still has the lock of the path
-  ///   after one second; `FileIOError`, with code `.directoryNotEmpty` if the directory has other
-  ///   files. In both cases the draft is kept.
+  /// - Throws: `StoreError` or `FileIOError` with code `.locked` if another process still has the
+  ///   lock of the path after one second; `FileIOError` with code `.directoryNotEmpty` if the
+  ///   directory has other files; `CancellationError`. In these cases the draft is kept. Also other
+  ///   errors of the file system.
   func take(_ held: CopyDraft) throws {
     var wait = LockWait(.seconds(1))
     while true {

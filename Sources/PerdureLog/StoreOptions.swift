@@ -162,8 +162,8 @@ public struct StoreOptions: Sendable {
   /// Unit: bytes.
   package var syncAheadBytes: UInt64 = 4 << 20
 
-  /// The policy for extending the last segment's file ahead of the log. It is not public for the
-  /// same reason.
+  /// The policy for extending the last segment's file ahead of the log. It is not public, because
+  /// it depends on the medium and not on the program.
   package var logRoom = LogRoom()
 
   /// Whether the checksums of index nodes are verified. False only in the proof, which must detect

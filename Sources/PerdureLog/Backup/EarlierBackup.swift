@@ -16,8 +16,8 @@ final class EarlierBackup {
   private let lock: any FileLock
 
   /// - Throws: `StoreError`: `.invalidArgument` if it is a backup of another store or branch, was
-  ///   opened for writing, or is newer than `source`; `.notAStore`, `.corruption`. `FileIOError`,
-  ///   with code `.locked` while a writer has the backup open.
+  ///   opened for writing, or is newer than `source`; `.notAStore`, `.corruption`,
+  ///   `.unsupportedFormat`. `FileIOError`, with code `.locked` while a writer has the backup open.
   init(at path: String, for source: Superblock, _ fileSystem: any FileSystem) throws {
     guard try fileSystem.kind(of: path) == .directory else { throw Self.absent(path) }
     let directory = try fileSystem.openDirectory(path)

@@ -89,8 +89,8 @@ struct SegmentUsageTable: Equatable, Sendable {
 
   /// Counts a record as dead, because it is no longer visible in the newest root.
   ///
-  /// - Returns: Whether the record's bytes were counted as live. They may not be, if a checkpoint's
-  ///   counts are wrong. Then the counts stop at 0, and verification reports the difference (V11).
+  /// - Returns: Whether the record's bytes were counted as live. False if a checkpoint's counts are
+  ///   wrong: the counts then stop at 0, and verification reports the difference (V11).
   @discardableResult
   mutating func release(_ address: RecordAddress) -> Bool {
     let bytes = UInt64(address.recordLengthMax)

@@ -81,7 +81,7 @@ extension Store {
   ///   - values: Values to put into existing byte-string keyspaces.
   ///   - body: Makes the change. It is called once, while other commits wait, and must not commit.
   /// - Throws: Errors of `body`, `keyspace`, `defineIndex`, `removeIndex` and `write`. After an
-  ///   error, nothing is changed. The exceptions are the same as for `write`.
+  ///   error, nothing is changed, except after those errors of `write` that say otherwise.
   /// - Complexity: O(n) for n records in the keyspaces of the indexes that are built.
   package func changeCatalog<R>(
     putting values: [(value: [UInt8], key: [UInt8], keyspace: Keyspace)],

@@ -109,9 +109,9 @@ extension Snapshot {
   /// The sum that an index of `IndexDefinition.Source.groupSums` has for a group; nil if the group
   /// has no number, or if the index is newer than the snapshot.
   ///
-  /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` when the index has no sums, or
-  ///   belongs to another store; `.corruption` when the index file is damaged, or the entry does
-  ///   not decode as such a sum.
+  /// - Throws: `StoreError`: `.indexUnavailable`; `.invalidArgument` if the index has no sums,
+  ///   belongs to another store or was removed; `.corruption` if the index file is damaged, or if
+  ///   the entry does not decode as a sum of the index's kind.
   /// - Complexity: O(log n) for n groups.
   public func sum(of group: UInt64, in index: DerivedIndex) throws -> GroupSum? {
     try engine.checkAvailable(index)

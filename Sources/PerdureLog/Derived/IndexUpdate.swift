@@ -131,8 +131,8 @@ struct IndexUpdate: ~Copyable {
     return found
   }
 
-  /// The reference of another entry with exactly this index key. Nil if there is none, or if this
-  /// entry no longer exists: a later record of the same commit may have removed it.
+  /// The reference of another entry with exactly this index key. Nil if there is none, or if the
+  /// entry `treeKey` no longer exists: a later record of the same commit may have removed it.
   private func otherHolder(of treeKey: UnsafeRawBufferPointer, in index: DerivedIndex) -> UInt64? {
     let key = IndexKey.key(in: treeKey)
     let mine = IndexKey.reference(in: treeKey)

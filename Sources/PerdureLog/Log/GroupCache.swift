@@ -11,9 +11,10 @@ import PerdureFormat
 // A reader retains the group that it reads, by a reference count, until it reads another group or
 // returns. So the cache may evict a group at any time. The lifetime of snapshots does not matter,
 // and the unpacked bytes are bounded by the cache and by the running reads. (Nodes of the index are
-// retained as long as a snapshot is pinned. With the same rule for groups, a scan of one snapshot
-// retains every group that it has passed. If bytes must stay valid for the snapshot's lifetime, the
-// read copies them, in the same way as packed values. Rows of the graph are read in this way.)
+// retained as long as a snapshot is pinned. That rule is not used for groups: with it, a scan of
+// one snapshot retains every group that it has passed. If bytes must stay valid for the snapshot's
+// lifetime, the read copies them, in the same way as packed values. Rows of the graph are read in
+// this way.)
 //
 // Invariants
 //  GC1  The bytes of an unpacked group never change, and are valid while the group is retained.

@@ -103,8 +103,9 @@ struct SegmentChain {
   }
 
   /// Throws if a file after the last segment is a damaged segment. It is damaged if the superblock
-  /// promises commits in it, or if it has a frame. Otherwise its creation was interrupted. Files
-  /// before the last segment need no such check: `link` throws if it needs one of them.
+  /// promises commits in it, or if its content proves that it has commits (SB1). Otherwise its
+  /// creation was interrupted. Files before the last segment need no such check: `link` throws if
+  /// it needs one of them.
   private static func judge(_ unborn: Unborn, _ superblock: Superblock) throws {
     let holdsCommits = try SegmentBirth.holdsCommits(
       unborn.file, number: unborn.number, showsOlder: unborn.older != nil, store: superblock.store)

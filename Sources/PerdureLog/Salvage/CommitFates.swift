@@ -48,8 +48,8 @@ struct CommitFates {
   private(set) var sequence: UInt64 = 0
   /// Whether the previous segment was rewritten, and no frame was read since. CF5
   private var followsRewritten = false
-  /// The commits without any found frame that are between the last two found frames or, after
-  /// `finish`, behind the last one. Nil if there are none.
+  /// The commits between the last two frames that were found; after `finish`, the commits after the
+  /// last frame. No frame of these commits was found. Nil if there are none.
   private(set) var lost: ClosedRange<UInt64>?
 
   /// Handles the start of the next frame, whose header is valid. Returns the verdict on the

@@ -115,9 +115,10 @@ public struct SalvageReport: Sendable {
   /// The number of records not restored because their commit was not finished, as after a power
   /// cut.
   public internal(set) var recordsUnfinished = 0
-  /// The number of damaged bytes ignored for the same reason. If neither a later frame nor the
-  /// superblock proves that a damaged commit was finished, it looks like an unfinished one. It may
-  /// have been acknowledged nevertheless.
+  /// The number of damaged bytes that are not counted as damage, because they belong to a commit
+  /// that was not finished. If neither a later frame nor the superblock proves that a damaged
+  /// commit was finished, it looks like an unfinished one. It may have been acknowledged
+  /// nevertheless.
   public internal(set) var bytesUnfinished: UInt64 = 0
   /// Sequence numbers of partly restored commits, ascending.
   public internal(set) var commitsIncomplete: [UInt64] = []

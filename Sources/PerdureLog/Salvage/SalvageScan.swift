@@ -135,8 +135,8 @@ struct SalvageScan {
       { place in .gap(isDoubtful: moved.contains(place / Self.sectorLength)) }, .frames, body)
   }
 
-  /// The sectors of a gap that were moved from another position. They contain a header whose
-  /// sequence number does not fit here, and that is valid for the other position.
+  /// The sectors of a gap that were moved from another position. Each contains a header that is
+  /// valid for another position, and the header's sequence number does not fit here.
   private func movedSectors(
     _ headers: [(offset: Int, sequence: UInt64)], upTo next: UInt64, _ bytes: UnsafeRawBufferPointer
   ) -> Set<Int> {

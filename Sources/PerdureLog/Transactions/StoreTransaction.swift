@@ -119,8 +119,8 @@ public struct StoreTransaction: ~Copyable {
   /// of `body`, another transaction or a commit may put it.
   ///
   /// - Throws: `StoreError` with code `.invalidArgument` if the keyspace has keys of another kind,
-  ///   or if the value was written for another store. `Store.transaction` throws the same if
-  ///   another transaction has put the value, or if it is put under two keys.
+  ///   or if the value was written for another store. `Store.transaction` throws
+  ///   `.invalidArgument` if another transaction has put the value, or if it is put under two keys.
   public mutating func put(_ blob: WrittenBlob, id: UInt64, in keyspace: Keyspace) throws {
     try WriteTransaction.check(keyspace, .dense)
     try write(blob, Place(keyspace: keyspace, key: .id(id)))
