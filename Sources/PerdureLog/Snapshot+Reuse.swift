@@ -47,8 +47,8 @@ extension Store {
   }
 
   /// Moves a snapshot to the newest commit, like `snapshot = store.snapshot()`. No memory is
-  /// allocated if the store is open for writing and made the snapshot, no other reference to the
-  /// snapshot exists, and the snapshot has read no value outside the records.
+  /// allocated under three conditions. The store is open for writing and made the snapshot. No
+  /// other reference to the snapshot exists. The snapshot has read no value outside the records.
   ///
   /// ```swift
   /// var snapshot = store.snapshot()

@@ -49,9 +49,9 @@ extension Store {
   /// A definition that differs from the stored one replaces it, and the index is built again.
   /// Building reads every record of the source keyspaces while other commits wait. An index lacks
   /// updates if it was not maintained at the opening or for some time afterwards. Such an index is
-  /// rebuilt if an extractor is available now. There are two exceptions. An index that lacks a
-  /// damaged value is only rebuilt by the next opening. In a store that was opened for reading, no
-  /// index is rebuilt.
+  /// rebuilt if an extractor is available now. There are two exceptions. An index that lacks the
+  /// entries of a damaged value is only rebuilt by the next opening. In a store that was opened for
+  /// reading, no index is rebuilt.
   ///
   /// - Throws: `StoreError`: `.invalidArgument`; `.indexUnavailable` if no extractor of that name
   ///   was given in `StoreOptions`; `.conflict` if a unique index finds duplicates (nothing is
@@ -162,8 +162,8 @@ extension Engine {
     _ = try commit(batch, catalog, rebuilding: rebuilt, removing: [], &state)
   }
 
-  /// Whether an index that was not maintained can be rebuilt now. An index that lacks a damaged
-  /// value is not rebuilt before the next opening.
+  /// Whether an index that was not maintained can be rebuilt now. An index that lacks the entries
+  /// of a damaged value is not rebuilt before the next opening.
   fileprivate func canBuild(_ entry: Catalog.IndexEntry, _ state: borrowing CommitterState) -> Bool {
     let id = entry.index.id
     guard !options.isReadOnly, state.incompleteIndexes.contains(id), state.indexDamage[id] == nil else {

@@ -18,7 +18,8 @@ struct CommitterState: ~Copyable {
   /// Unique indexes that a commit stopped maintaining because entries were missing. While such an
   /// index is incomplete, it cannot show whether a key exists.
   var lostUniqueIndexes: Set<UInt32> = []
-  /// The errors that the opening found for indexes that lack a value, by index id.
+  /// The errors that the opening found for indexes that lack the entries of a damaged value, by
+  /// index id.
   var indexDamage: [UInt32: StoreError] = [:]
   /// The position of the next frame. Between commits, `root.end` is the same position.
   var end: LogPosition

@@ -54,9 +54,9 @@ extension Store {
   /// The reason is that each closed segment stays a separate file as long as it contains a record.
   /// `CompactionReport.bytesLeft` is the garbage that remains.
   ///
-  /// If the option `CompressionOptions.groupsColdRecords` is set, segments without garbage are also
-  /// rewritten if their records are old and not in groups yet, and if grouping makes the file at
-  /// least a twentieth shorter.
+  /// If the option `CompressionOptions.groupsColdRecords` is set, segments without garbage may be
+  /// rewritten too. Their records must be old and not in groups yet, and grouping must make the
+  /// file at least a twentieth shorter.
   ///
   /// On a full medium, compaction uses the reserve (`StoreOptions.reserveBytes`), and restores the
   /// reserve when it has freed enough space.

@@ -8,11 +8,11 @@ public struct IndexDefinition: Hashable, Sendable {
   /// The origin of the entries.
   public var source: Source
   /// Whether each index key may have only one reference. While the index is available, a commit
-  /// that adds a second reference to a key is refused. An index that has no extractor, or that
-  /// lacks a damaged value, is not maintained. Then no commit is refused because of it. If a commit
-  /// found that the index lacks entries, later commits that put records into its keyspaces are
-  /// refused with code `.indexUnavailable`. The next opening that can maintain the index reports
-  /// duplicates (`RecoveryReport.duplicates`).
+  /// that adds a second reference to a key is refused. An index without an extractor, or without
+  /// the entries of a damaged value, is not maintained. Then no commit is refused because of it. If
+  /// a commit found that the index lacks entries, later commits that put records into its keyspaces
+  /// are refused with code `.indexUnavailable`. The next opening that can maintain the index
+  /// reports duplicates (`RecoveryReport.duplicates`).
   public var isUnique: Bool
 
   /// The origin of an index's entries.
