@@ -185,7 +185,8 @@ extension Engine {
     try checkRoom()
     return try inTurn { state in
       guard state.nextBlob < FormatLimits.counterMax else {
-        throw StoreError(.invalidArgument, "No number is left for another blob file; copy the store")
+        throw StoreError(
+          .invalidArgument, "No number is left for another blob file; put the values into a new store")
       }
       state.nextBlob += 1
       return state.nextBlob - 1

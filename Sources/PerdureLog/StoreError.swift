@@ -169,7 +169,8 @@ extension StoreError {
 
   static func noStore(at path: String) -> StoreError {
     StoreError(
-      .notAStore, "There is no store here; check the path, or open the path for writing to create a store",
+      .notAStore,
+      "There is no store here; check the path, or open it for writing with createsIfMissing to create one",
       at: path)
   }
 

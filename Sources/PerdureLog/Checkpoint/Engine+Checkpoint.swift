@@ -115,7 +115,7 @@ extension CommitterState {
 }
 
 extension Store {
-  /// Writes a checkpoint of all commits so far. The next opening then need not read the log.
+  /// Writes a checkpoint of all commits so far. The next opening then reads only the log after it.
   ///
   /// Stores write checkpoints automatically (`StoreOptions.checkpoints`). Reads and commits
   /// continue meanwhile. When this returns, the commits and the checkpoint are durable.

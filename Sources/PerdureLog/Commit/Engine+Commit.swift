@@ -136,10 +136,12 @@ extension Engine {
 
   private func checkNumbers(of encoder: borrowing LogEncoder) throws(StoreError) {
     if encoder.end.segment > FormatLimits.segmentNumberMax {
-      throw StoreError(.invalidArgument, "The log has no number left for another segment; copy the store")
+      throw StoreError(
+        .invalidArgument, "The log has no number left for another segment; put the values into a new store")
     }
     if encoder.sequence > FormatLimits.counterMax {
-      throw StoreError(.invalidArgument, "The log has no number left for another commit; copy the store")
+      throw StoreError(
+        .invalidArgument, "The log has no number left for another commit; put the values into a new store")
     }
   }
 

@@ -47,7 +47,7 @@ final class Compactor: @unchecked Sendable {
   /// Whether a run has left garbage because of snapshots, or is about to do so.
   var isHeldBack: Bool { lock.withLock { garbage.isAny } }
 
-  /// Whether snapshots were released since the pins were last read.
+  /// Whether `noteRelease` was called since the pins were last read.
   var hasUnreadReleases: Bool { lock.withLock { hasReleased } }
 
   /// Whether its thread has no work.

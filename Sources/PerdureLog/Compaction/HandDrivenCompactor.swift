@@ -9,7 +9,7 @@ package final class HandDrivenCompactor {
 
   /// - Parameters:
   ///   - store: A store without background compaction.
-  ///   - options: The garbage limit of the store.
+  ///   - options: The options that determine the garbage ratio.
   ///   - garbageBytesMin: The minimum garbage for a run, in bytes.
   package init(_ store: Store, _ options: StoreOptions, garbageBytesMin: UInt64) {
     self.store = store

@@ -32,7 +32,7 @@ extension OrderedTree {
   }
 }
 
-/// One check of a tree. It copies keys to arrays, so it is only for tests and for verification.
+/// One check of a tree. It copies keys to arrays, so it is only for tests.
 private struct InvariantCheck {
   let arena: NodeArena
   let file: FileNodes

@@ -108,7 +108,8 @@ extension Engine {
       try state.catalog.check(keyspace)
       guard state.catalog.dictionaries.count < FormatLimits.dictionaryNumberMax else {
         throw StoreError(
-          .invalidArgument, "The store has no number left for another dictionary; copy the store")
+          .invalidArgument,
+          "The store has no number left for another dictionary; put the values into a new store")
       }
       var catalog = state.catalog
       let entry = catalog.addDictionary(trained.bytes, of: keyspace.id, perMille: trained.perMille)

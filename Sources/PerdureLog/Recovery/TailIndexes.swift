@@ -1,6 +1,6 @@
 import PerdureFormat
 
-// Updates derived indexes after an opening with a checkpoint.
+// Updates derived indexes in an opening with a checkpoint.
 //
 // The checkpoint has the entries for the records that were live at its commit. The replay of the
 // tail notes the address words of two sets: records of the checkpoint that were replaced, and all
