@@ -2,8 +2,9 @@
 """Writes FoldingTableData.swift and CaseTableData.swift of Sources/PerdurePredicates/Folding from Python's unicodedata.
 
 The tables never change: folded text is stored (derived attributes, index keys), so the same text must always
-fold to the same bytes. With another Unicode version, this script makes another version of the folding. That
-version needs a new number and a migration. Run from the root of the repository:
+fold to the same bytes. Tables of another Unicode version are another version of the folding, which needs a new
+number and a migration. So the script stops if Python has another Unicode version. Run it from the root of the
+repository:
 
     python3 Scripts/generate-folding-table.py
 """

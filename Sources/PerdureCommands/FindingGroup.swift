@@ -1,7 +1,8 @@
 import Perdure
 import PerdureLog
 
-/// One finding of the engine's verification, of the graph's verification, or of a survey.
+/// One finding of the engine's verification or of the graph's verification, or damage in a store
+/// that cannot be opened.
 struct ShownFinding: Equatable {
   /// The name of the broken invariant, such as "V2".
   var invariant: String
@@ -42,7 +43,8 @@ struct FindingGroup: Equatable {
   let count: Int
   let findings: [ShownFinding]
 
-  /// Groups findings, in the order in which the invariants first appear.
+  /// Groups findings, in the order in which the invariants first appear. Invariants that appear
+  /// only in `counts` follow, sorted by name.
   ///
   /// - Parameter counts: The number of findings for each invariant. If nil, the listed findings are
   ///   counted.
@@ -66,7 +68,8 @@ struct FindingGroup: Equatable {
     return "\(invariant)\(words): \(counted(count, "finding"))"
   }
 
-  /// One line for each of the first `limit` findings, and one with the number of the others.
+  /// One line for each of the first `limit` findings, and one with the number of the others, if
+  /// any.
   func lines(limit: Int) -> [String] {
     let shown = findings.prefix(limit)
     let rest = count - shown.count

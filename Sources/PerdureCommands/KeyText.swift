@@ -43,7 +43,8 @@ enum KeyText {
     return 0
   }
 
-  /// A value on one line: text in quotes, or bytes in hexadecimal. A long value is cut.
+  /// A value on one line: text in quotes, or bytes in hexadecimal. A value of more than `limit`
+  /// bytes is cut.
   static func value(_ bytes: [UInt8], limit: Int) -> String {
     let shown = Array(bytes.prefix(limit))
     let isCut = bytes.count > shown.count

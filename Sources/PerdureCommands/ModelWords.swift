@@ -33,7 +33,7 @@ enum ModelWords {
     return "\(least)" == most ? most : "\(least) to \(most)"
   }
 
-  /// The condition of a partial index.
+  /// The condition of a partial index; nil for other indexes.
   static func condition(of index: FetchIndexDescription) -> String? {
     index.partialPredicate?.predicateFormat ?? index.unreadablePartialPredicate
   }

@@ -7,9 +7,9 @@
 //               of the match. A match may overlap its copy (offset 1 repeats one byte).
 // The last sequence ends after its literals.
 //
-// This decoder checks only the bounds of the block and of the output. The format also forbids
-// matches near the end, so that decoders can copy in long steps. This decoder does not copy beyond
-// a match, so it ignores that rule.
+// This decoder checks the offsets, and the bounds of the block and of the output. The format also
+// forbids matches near the end, so that decoders can copy in long steps. This decoder does not copy
+// beyond a match, so it ignores that rule.
 
 /// Decodes raw LZ4 blocks without liblz4. The decoder is slower than liblz4 and gives equal
 /// results: see rules LB3 and LB4 of `LZ4BlockDecoding`.

@@ -26,7 +26,7 @@ package enum Environment {
     return String(name)
   }
 
-  /// The name of this machine; nil if it has none.
+  /// The name of this machine; nil if it has none, or if the system does not give it.
   package static var hostName: String? {
     var name = [CChar](repeating: 0, count: 256)
     // The last byte stays zero, even if the system truncates a long name without a terminator.

@@ -1,12 +1,13 @@
-// A lock that ends with the process of its holder.
+// A lock on a file, which the system releases when the holder's process ends.
 //
 // The lock is the system's `flock` on an open file. If the file is opened twice, the two locks
-// conflict unless both are shared, even in one process. The system releases a lock when its process
-// ends. The text in the file is for messages only; the lock does not depend on it.
+// conflict unless both are shared, even in one process. The text in the file is for messages only;
+// the lock does not depend on it.
 //
 // The lock's holder may remove the file between another process's `open` and `flock`. A lock on a
 // removed file excludes no process. So the new holder checks the name after it has acquired the
-// lock. If the name refers to another file or does not exist, the attempt is repeated.
+// lock. If the name refers to another file or does not exist, the attempt is repeated, at most 100
+// times in all.
 
 final class POSIXFileLock: FileLock {
   let file: POSIXFile
@@ -16,7 +17,7 @@ final class POSIXFileLock: FileLock {
 
   /// Opens or creates the file at `place` and acquires its lock. If it throws, no lock is held.
   ///
-  /// - Parameter opened: Called between opening the file and locking it.
+  /// - Parameter opened: Called in each attempt, between opening the file and locking it.
   init(
     _ place: POSIXPlace, _ kind: LockKind, holder: String, opened: () -> Void = {}
   ) throws(FileIOError) {
@@ -35,7 +36,7 @@ final class POSIXFileLock: FileLock {
   private static func lockedFile(
     _ place: POSIXPlace, _ kind: LockKind, _ opened: () -> Void
   ) throws(FileIOError) -> POSIXFile {
-    // An attempt is repeated only if another process removed the file in the meantime.
+    // An attempt is repeated only if the name no longer refers to the locked file.
     for _ in 1...100 {
       let file = try open(place, kind)
       opened()
@@ -78,7 +79,7 @@ final class POSIXFileLock: FileLock {
     _ = try? file.close()
   }
 
-  /// Opens the lock file. If it cannot be opened for writing, a shared lock opens it for reading.
+  /// Opens the lock file. For a shared lock, it is opened for reading if writing is not permitted.
   private static func open(_ place: POSIXPlace, _ kind: LockKind) throws(FileIOError) -> POSIXFile {
     var isWritable = true
     var result = place.call { SystemCall.openLockFile($1, in: $0, writable: true) }
@@ -109,8 +110,7 @@ enum LockHolder {
     clause(for: read(from: file))
   }
 
-  /// A clause about the holder. The text may be missing, because the holder may be writing it just
-  /// now.
+  /// A clause about the holder. Its text may be missing, for example while the holder writes it.
   static func clause(for holder: String?) -> String {
     holder.map { "held by \($0)" } ?? "held by an unnamed process"
   }

@@ -90,7 +90,8 @@ package enum Clock {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
-  /// The same time with a precision of a few milliseconds, at a lower cost.
+  /// The same time at a lower cost, with a precision of a few milliseconds, on Linux and Android.
+  /// On other systems, the same as `nowNanoseconds()`.
   package static func coarseNanoseconds() -> UInt64 {
     #if os(Linux) || os(Android)
       var time = timespec()

@@ -35,8 +35,8 @@ extension UnsafeRawBufferPointer {
 extension UnsafeRawBufferPointer {
   /// Checks the magic and the checksum of a structure at the beginning or the end of a file.
   ///
-  /// The structure is the first `length` bytes. Its first eight bytes are the magic, and its last
-  /// four are the checksum of all bytes before them.
+  /// The structure is the first `length` bytes of this buffer. Its first eight bytes are the magic,
+  /// and its last four are the checksum of all bytes before them.
   ///
   /// - Parameter place: The value from which the checksum continues.
   func checkSeal(

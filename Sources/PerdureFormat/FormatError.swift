@@ -20,7 +20,7 @@
   }
 
   @usableFromInline package let reason: Reason
-  /// The position of the first wrong byte in the structure (or buffer).
+  /// The offset of the wrong byte or field in the structure (or buffer).
   package let offset: Int
   /// The name of the structure that was read, as in FORMAT.md.
   package let structure: String

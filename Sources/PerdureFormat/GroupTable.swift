@@ -11,8 +11,8 @@
 // Invariants
 //   GT1  In the body, groups follow each other without gaps. In the file, only padding for
 //        alignment separates them.
-//   GT2  An entry is used only after its checksum was verified. At most `groupLengthMax` bytes of
-//        memory are allocated for its group.
+//   GT2  A group is read only after the checksum of its entry was verified. At most
+//        `groupLengthMax` bytes of memory are allocated for it.
 //   GT3  Every record is in exactly one group.
 
 /// The table entry of one group.

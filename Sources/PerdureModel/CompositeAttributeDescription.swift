@@ -1,7 +1,8 @@
 /// The description of a composite attribute: several attributes under one name, as parts of one
 /// value.
 ///
-///     PropertyDescription.composite("address", [.string("street"), .string("city", optional: false)])
+///     PropertyDescription.composite("address", [.string("street"), .string("city", optional:
+///     false)])
 ///
 /// A composite itself has no value. It consists of its elements. The attributes inside it, at any
 /// depth, are its *leaves*, and each leaf has a path (`address.street`). The composite is absent if
@@ -25,7 +26,7 @@ public struct CompositeAttributeDescription: Sendable, Hashable {
   /// A text that changes the version hash. Set it if stored values get a new meaning.
   public var versionHashModifier: String?
 
-  /// Makes a description. The model checks all its descriptions later.
+  /// Makes a description. `ManagedObjectModel.init` checks it later.
   public init(
     _ name: String, _ elements: [PropertyDescription], isOptional: Bool = true,
     renamingIdentifier: String? = nil, userInfo: [String: String] = [:], versionHashModifier: String? = nil

@@ -34,7 +34,7 @@ public struct EntityDescription: Sendable, Hashable {
   /// The entities of the model from which the description comes.
   var family = EntityFamily()
 
-  /// Makes a description. The model checks all its descriptions later.
+  /// Makes a description. `ManagedObjectModel.init` checks it later.
   ///
   /// - Parameter className: The name of the objects' class. By default, the entity's name.
   public init(

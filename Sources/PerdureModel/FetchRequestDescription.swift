@@ -45,11 +45,12 @@ public struct FetchRequestDescription: Sendable, Hashable {
   /// The relationships to prefetch, as paths such as `company` or `workers.projects`.
   public var relationshipKeyPathsForPrefetching: [String] = []
 
-  /// Makes a description. The model checks all its descriptions later.
+  /// Makes a description. `ManagedObjectModel.init` checks it later.
   ///
   /// - Parameters:
   ///   - entityName: The name of the fetched entity.
   ///   - predicateFormat: The condition as a format string without arguments; nil for all objects.
+  ///   - sortDescriptors: The order, most significant criterion first.
   ///   - fetchLimit: The maximum number of objects; 0 for all.
   public init(
     _ entityName: String, _ predicateFormat: String? = nil, sortDescriptors: [FetchOrder] = [],

@@ -8,7 +8,7 @@ public struct ModelDifference: Sendable, Hashable {
     case entityAdded
     /// The store has an entity that the model no longer has.
     case entityRemoved
-    /// The entity has a different superentity, or no longer has one.
+    /// The entity has another superentity, gained one, or lost one.
     case superentityChanged
     /// The entity became abstract, or concrete.
     case abstractChanged
@@ -69,8 +69,8 @@ public struct ModelDifference: Sendable, Hashable {
 }
 
 extension ModelDifference: CustomStringConvertible {
-  /// The entity and property, the message, and whether a migration is needed, in one line. Control
-  /// characters and marks of text direction in names are escapes such as `\n`.
+  /// The entity and property, the message, whether a migration is needed, and the kind, in one
+  /// line. Control characters and marks of text direction in names are escapes such as `\n`.
   public var description: String {
     let place = property.map { "\(entity).\($0)" } ?? entity
     let remedy = isCompatible ? "" : " Needs a migration."

@@ -1,6 +1,7 @@
 /// The version of a model as a 64-bit number, the same on every platform and in every run.
 ///
-/// The number is FNV-1a over a canonical text of the model. It covers all parts of the model that
+/// The hash of an entity is FNV-1a over a canonical encoding of the entity. The hash of the model
+/// is FNV-1a over the names and hashes of its entities. It covers all parts of the model that
 /// determine whether rows can be read.
 ///
 /// For each entity, in the order of names, it covers the name, the superentity, and whether the
@@ -16,7 +17,7 @@
 /// transformers, indexes or renaming identifiers. It also does not cover fetched properties,
 /// templates, user info, version identifiers, configurations, or any order of declaration.
 ///
-/// Modifiers, composites, transient properties and ordered relationships are added to the text only
+/// Modifiers, composites, transient properties and ordered relationships are in the encoding only
 /// if they exist. They follow a mark that differs from every byte count. So models without them
 /// keep their earlier hash.
 struct ModelHash {

@@ -52,7 +52,7 @@ public struct RelationshipDescription: Sendable, Hashable {
   /// opened without a migration.
   public var versionHashModifier: String?
 
-  /// Makes a description. The model checks all its descriptions later.
+  /// Makes a description. `ManagedObjectModel.init` checks it later.
   public init(
     _ name: String, to destinationEntityName: String, inverse inverseName: String? = nil,
     minCount: Int = 0, maxCount: Int, isOptional: Bool = true, deleteRule: DeleteRule = .nullify,

@@ -10,12 +10,13 @@ extension StoredModel {
     return try numbering.number(model, previous: nil)
   }
 
-  /// Returns the stored model after `newModel` replaces this one. Each difference must be an
-  /// addition that existing rows can lack, or must not affect rows.
+  /// Returns the stored model after `newModel` replaces this one. Each difference must not affect
+  /// rows, or must be an addition that existing rows can lack.
   ///
   /// Entities and properties keep their numbers, and added ones get the next numbers. Each entity
-  /// whose slots changed gets a new layout, and all older layouts remain. Existing properties keep
-  /// their stand-ins, even if their defaults changed. Added properties get stand-ins.
+  /// whose slots changed gets another layout: an older one with these slots, or a new one. All
+  /// older layouts remain. Existing properties keep their stand-ins, even if their defaults
+  /// changed. Added properties get stand-ins.
   ///
   /// - Parameter sequence: The newest commit of the store.
   /// - Returns: The new stored model and all differences. The caller must write the new model
@@ -41,7 +42,8 @@ extension StoredModel {
     return (try numbering.number(newModel, previous: self), differences)
   }
 
-  /// Whether `other` has the same bytes. If it has, the store need not write it.
+  /// Whether both stored models have the same bytes. If they have, the store need not write
+  /// `other`.
   package func isEqual(to other: StoredModel) -> Bool {
     model === other.model
       ? hasSameNumbers(as: other) && origins == other.origins && history == other.history

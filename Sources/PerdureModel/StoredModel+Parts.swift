@@ -19,7 +19,8 @@ struct StoredModelParts {
   fileprivate var templateBytes: ArraySlice<UInt8> = []
   fileprivate var fetchedBytes: ArraySlice<UInt8> = []
 
-  /// Whether the parts equal the encoding of a model. If so, no second model need be made.
+  /// Whether the entities, names, templates and fetched properties have the same bytes as those of
+  /// `model`. If so, no second model need be made.
   func areOf(_ model: ManagedObjectModel) -> Bool {
     guard model.entities.count == entries.count else { return false }
     return entityBytes.elementsEqual([UInt8].written { $0.entities(model, entries) })

@@ -45,7 +45,7 @@ public struct ModelCodeGenerator: Sendable {
 
   /// Writes the code to a file, unless the file has it already.
   ///
-  /// - Returns: Whether it was written.
+  /// - Returns: Whether the file was written.
   /// - Throws: `ModelFileError`. After an error, an existing file has its old or its new content.
   @discardableResult
   public func write(to path: String) throws(ModelFileError) -> Bool {

@@ -163,12 +163,13 @@ struct CrashExamination {
     return (max(1, operations * images / all), images)
   }
 
-  /// The minimum number of disks after an operation. If there are too many operations, some are
-  /// skipped.
+  /// The minimum number of disks after an operation of a recovery. If there are too many
+  /// operations, some are skipped.
   private static let imagesMin = 4
 
-  /// The fates of the pending changes. Each crash has a different list. Several requests of the
-  /// planner may result in the same list, because not every loss is allowed.
+  /// The crashes to try: for each crash, a list of the fates of the pending changes. The lists are
+  /// different. Several requests of the planner may result in the same list, because not every loss
+  /// is allowed.
   private mutating func crashes(
     of cutter: DiskCutter, after operation: Int, imagesMax: Int
   ) -> [[Fate]] {

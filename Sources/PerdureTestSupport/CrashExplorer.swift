@@ -143,7 +143,9 @@ extension CrashExplorer {
   }
 
   /// Checks the disks that power cuts can leave during the operations of a journal. The workload of
-  /// the journal may be asynchronous. `verify` runs on this thread, for one disk after another.
+  /// the journal may be asynchronous. `verify` runs on this thread, for one disk after another. An
+  /// error that it throws is a violation.
+  /// - Returns: The counts, with the first violation.
   public func examine(
     _ journal: CrashJournal, verify: (_ image: CrashImage, _ context: CrashContext) throws -> Void
   ) -> CrashReport {
@@ -156,8 +158,9 @@ extension CrashExplorer {
     return examination.report
   }
 
-  /// The distinct disks that a power cut can leave after an operation of a journal. 0 means before
-  /// the first operation, and `operationCount` means after the last.
+  /// The distinct disks that the explorer builds for a power cut after an operation of a journal,
+  /// at most `imagesPerOperationMax`. 0 means before the first operation, and `operationCount`
+  /// means after the last.
   public func images(of journal: CrashJournal, after operation: Int) -> [CrashImage] {
     var images: [CrashImage] = []
     var all = self

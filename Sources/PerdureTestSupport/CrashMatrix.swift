@@ -37,7 +37,8 @@ public struct CrashMatrix: Sendable, Hashable, CustomStringConvertible {
     sum.counts.merge(other.counts, uniquingKeysWith: +)
   }
 
-  /// The lines of a table with a row for each kind of operation and a column for each kind of loss.
+  /// The lines of a table with a row for each kind of operation that has counts, and a column for
+  /// each kind of loss.
   public var lines: [String] {
     let kinds = [nil] + FileOperation.allCases.map(Optional.some)
     let rows = kinds.filter { kind in CrashLoss.allCases.contains { self[kind, $0] > 0 } }

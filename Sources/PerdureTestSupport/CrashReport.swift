@@ -12,7 +12,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var begunCount = 0
   /// The number of different labels that the workload acknowledged or promised.
   public internal(set) var acknowledgedCount = 0
-  /// The number of checked disks on which acknowledged data was required.
+  /// The number of checks that required acknowledged data on the disk.
   public internal(set) var promisingCheckCount = 0
   /// The canary that the suite must detect; nil if there is none.
   public let canary: CrashCanary?
@@ -38,7 +38,7 @@ public struct CrashReport: Sendable, CustomStringConvertible {
   public internal(set) var recoveryCount = 0
   /// The number of built disks with each kind of loss.
   public internal(set) var lossCounts: [CrashLoss: Int] = [:]
-  /// The distinct disks by operation and loss.
+  /// The number of distinct disks by operation and loss.
   public internal(set) var matrix = CrashMatrix()
   /// The first check that failed. The exploration ends there.
   public internal(set) var violation: CrashViolation?

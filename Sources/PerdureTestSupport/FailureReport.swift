@@ -43,8 +43,7 @@ public struct FailureReport: Sendable, CustomStringConvertible {
     if let mistake = mistakes.first(where: { !allowed.contains($0.kind) }) { throw mistake }
   }
 
-  /// The reasons why a result without a violation proves little, the most severe first; empty if
-  /// there are none.
+  /// The reason why a result without a violation proves little; empty if there is none.
   public var mistakes: [SuiteMistake] {
     if callCount == 0 { return [.noOperation] }
     guard struckCount == 0 else {

@@ -61,7 +61,7 @@ final class RunNotes: Sendable {
     try? file?.write(bytes, at: UInt64(line * Self.lineLength))
   }
 
-  /// Frees a line.
+  /// Frees a line. Removes the file if no line remains in use.
   func end(_ line: Int) {
     write("", line: line)
     state.withLock { state in

@@ -4,8 +4,8 @@
 /// remove the whole list, then halves, then shorter runs. Then it replaces the remaining elements
 /// by simpler ones:
 ///
-///     let reason = whatGoesWrong(operations)
-///     let small = Shrinker<Operation>().shrink(operations, simplifying: { $0.simpler }) { candidate in
+///     let reason = whatGoesWrong(operations) let small = Shrinker<Operation>().shrink(operations,
+///     simplifying: { $0.simpler }) { candidate in
 ///       whatGoesWrong(candidate) == reason
 ///     }
 ///
@@ -24,7 +24,7 @@ public struct Shrinker<Element: Equatable> {
 
   /// The result of a search.
   public struct Result {
-    /// The shortest list found that fails.
+    /// The shortest failing list found, or the given list if it does not fail.
     public var elements: [Element]
     /// The number of candidates that were tried.
     public var trials: Int
@@ -39,13 +39,14 @@ public struct Shrinker<Element: Equatable> {
   /// Makes a shrinker.
   public init() {}
 
-  /// Returns the shortest failing list that it finds. It tries the given list first. If this list
-  /// does not fail, it is the result, and `isConfirmed` is false.
+  /// Returns the shortest failing list that the search finds. The search tries the given list
+  /// first. If the given list does not fail, the result is that list, and `isConfirmed` is false.
   ///
   /// - Parameter elements: A list that fails.
   /// - Parameter simplifying: Returns the simpler elements that can replace the given element, the
   ///   simplest first. Repeated simplifying must end.
-  /// - Parameter fails: Whether a list still fails.
+  /// - Parameter fails: Returns whether a list still fails.
+  /// - Throws: The error that `fails` throws.
   /// - Complexity: O(n log n) trials for a failure that a few elements cause, O(n²) in the worst
   ///   case, and never more than `trialsMax`.
   public func shrink(

@@ -1,14 +1,15 @@
 /// The members that `@EntityBase` adds to a class without an entity. The variables of the class are
 /// properties of the entities of its subclasses.
 ///
-/// The members are those of `@Entity`, but `_addProperties` replaces the description of an entity.
-/// It adds the properties to the description of each entity below. The slots of these properties
-/// are after those of the superclass and before those of the subclasses.
+/// The members are those of `@Entity`, except the description of an entity. Instead of it,
+/// `_addProperties` adds the properties to the description of each subclass's entity. The slots of
+/// these properties are after those of the superclass and before those of the subclasses.
 enum EntityBaseExpansion {
   static func members(_ request: Request.AttachedExpansion) -> Reply {
     let declaration = request.declaration
     let type = DeclarationScanner.type(declaration.source)
-    // If a class has several such attributes by mistake, only the first reports the error.
+    // If a class has two of @Entity, @EntityBase and @Accessors by mistake, only the first reports
+    // the error.
     guard !request.isAgain(in: type.entityAttributes) else { return .expansion(nil, []) }
     if let reply = request.reply(to: type.shapeProblem ?? type.initializerProblem, of: type) { return reply }
     let expanded = ExpandedClass(type, check: inverseProblem)

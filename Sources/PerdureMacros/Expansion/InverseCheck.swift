@@ -1,6 +1,6 @@
-/// Generates the peer of a variable with `@Relationship`: a function that is never called. It
-/// compiles only if the class at the other end has the inverse property. The compiler shows the
-/// error at the marker.
+/// Generates the peer of a variable with `@Relationship` and an inverse: a function that is never
+/// called. It compiles only if the class at the other end has the inverse property. The compiler
+/// shows the error at the marker.
 enum InverseCheck {
   static func peer(_ request: Request.AttachedExpansion) -> String {
     guard request.attributeSyntax?.name == "Relationship",
@@ -14,7 +14,7 @@ enum InverseCheck {
   }
 
   /// The class at the other end, if the type is written as `T`, `T?`, `ToMany<T>` or
-  /// `OrderedToMany<T>`.
+  /// `OrderedToMany<T>`; otherwise nil.
   private static func destination(of type: String) -> String? {
     let object = type.hasSuffix("?") ? String(type.dropLast()) : type
     let destination = ManagedProperty.toManyElement(of: type) ?? object

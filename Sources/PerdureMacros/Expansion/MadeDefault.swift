@@ -1,7 +1,8 @@
 /// Recognizes initial values that are computed for each new object: the current time and a new
 /// UUID. Any other initial value is computed once, because the model contains it.
 enum MadeDefault {
-  /// The case of `DefaultValue` for an initial value; nil if the value is the same for all objects.
+  /// The case of `DefaultValue` for an initial value; nil if there is no value, or if it is not
+  /// such a computed value.
   static func of(_ value: String?, type: String) -> String? {
     guard let value else { return nil }
     switch (text(type), text(value)) {

@@ -6,7 +6,7 @@ struct ManagedProperty: Hashable, Sendable {
   let type: String
   /// The initial value; nil if there is none, or if it is written as `nil`.
   let defaultValue: String?
-  /// The access modifier with a space after it, or an empty string.
+  /// The access modifier with a space after it, with `public` for `open`; empty if there is none.
   let access: String
   /// The source text in the parentheses of `@Attribute` or `@Relationship`.
   let options: String?
@@ -37,8 +37,8 @@ struct ManagedProperty: Hashable, Sendable {
   enum Verdict: Hashable, Sendable {
     /// The variable is a property that Perdure manages.
     case managed(ManagedProperty)
-    /// Perdure does not manage the variable: it is computed, static, lazy, an override, or marked
-    /// `@Transient` or `@Fetched`.
+    /// Perdure does not manage the variable: it is computed without custom accessors of an
+    /// attribute, static, lazy, an override, or marked `@Transient` or `@Fetched`.
     case left
     /// The variable cannot be managed. The values are a message with the remedy, and an offset.
     case refused(String, Int)

@@ -194,7 +194,8 @@ struct CodePlanner {
     isOptional ? "\(type)?" : type
   }
 
-  /// The type that the program declares for an attribute, without a question mark.
+  /// The type that the program declares for an attribute, without a question mark; nil if it
+  /// declares none. Reports a text that is not a type, and returns nil for it.
   private mutating func programType(of attribute: AttributeDescription, in entity: String) -> String? {
     guard var type = hints.attributeTypes["\(entity).\(attribute.name)"], !type.isEmpty else { return nil }
     if type.hasSuffix("?") { type.removeLast() }

@@ -47,7 +47,7 @@ struct ComponentLayout {
     }
   }
 
-  /// The corners, except those on a straight line between their neighbours.
+  /// The corners, without repeated ones and those on a straight line between their neighbours.
   private static func simplified(_ points: [Point]) -> [Point] {
     points.reduce(into: []) { path, point in
       if path.last == point { return }

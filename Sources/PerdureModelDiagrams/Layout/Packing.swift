@@ -22,7 +22,7 @@ struct Packing {
     placeSingle(single, width)
   }
 
-  /// Places the parts in rows, higher ones first.
+  /// Places the parts in rows, the tallest first.
   private mutating func placeParts(_ sizes: [Point], _ width: Int) {
     let order = sizes.indices.sorted { (-sizes[$0].y, -sizes[$0].x, $0) < (-sizes[$1].y, -sizes[$1].x, $1) }
     var (x, y, rowHeight) = (0, 0, 0)

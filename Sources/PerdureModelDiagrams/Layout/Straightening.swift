@@ -1,7 +1,7 @@
 /// Removes small steps from lines, and moves boxes so that fewer lines cover each other.
 ///
 /// `VerticalPositions` minimizes distances on average, so a long line may have a small step in
-/// every gutter. `Straightening` gives the bends of a line the same height, as far as their
+/// every gutter. `Straightening` gives the bends of a line the same y coordinate, as far as their
 /// neighbours allow it.
 struct Straightening {
   /// The least space between a box and the line or the box above or below it.
@@ -43,8 +43,8 @@ struct Straightening {
     return min(least, tops[node])...max(most, tops[node])
   }
 
-  /// Divides the bends into runs, each as long as possible, and gives all bends of a run the same
-  /// height.
+  /// Divides the bends into runs, each as long as possible, and gives all bends of a run the same y
+  /// coordinate.
   private mutating func straighten(_ chain: [Int]) {
     var bends = chain.dropLast().map { graph.links[$0].right }[...]
     let start = graph.links[chain[0]]
@@ -58,8 +58,8 @@ struct Straightening {
         common = range.clamped(to: common)
         return true
       }
-      // If the last run cannot have the height of the line's beginning, it gets the height of the
-      // line's end.
+      // If the last run cannot continue at the y coordinate before it, it gets the nearest possible
+      // one to the line's end.
       if run.count == bends.count, !common.contains(wish) { wish = tops[end.right] + end.rightY }
       let height = min(max(wish, common.lowerBound), common.upperBound)
       for bend in run { tops[bend] = height }
@@ -68,8 +68,8 @@ struct Straightening {
     }
   }
 
-  /// Moves a box a little if two of its lines exchange their heights in a gutter. The horizontal
-  /// parts of such lines cover each other, whatever their tracks are.
+  /// Moves a box a little if two of its lines exchange their y coordinates in a gutter. The
+  /// horizontal parts of such lines cover each other, whatever their tracks are.
   private mutating func separate(_ box: Int, _ work: inout LayoutWork) {
     let links = [graph.leftLinks[box], graph.rightLinks[box]]
     let range = range(of: box)

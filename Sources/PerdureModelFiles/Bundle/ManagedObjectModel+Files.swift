@@ -37,9 +37,9 @@ extension ManagedObjectModel {
   ///   - path: The path of the model. It ends in `.xcdatamodeld` for a folder of versions, and in
   ///     `.xcdatamodel` for a folder of one version. Any other path is a single file. The folder
   ///     that contains it must exist.
-  ///   - version: The name of the version to write; by default the current one, or the name of the
-  ///     folder for a new one. A new version of a folder does not become the current one; see
-  ///     ``ModelBundle/setCurrentVersion(_:)``.
+  ///   - version: The name of the version to write. By default, it is the current version, or for a
+  ///     new model the last name in `path` without its extension. A new version of an existing
+  ///     folder does not become the current one; see ``ModelBundle/setCurrentVersion(_:)``.
   /// - Throws: `ModelFileError`. An existing file then has its old or its new content, and new
   ///   empty folders may exist.
   public func write(to path: String, version: String? = nil) throws(ModelFileError) {

@@ -33,8 +33,8 @@ package struct ModelFolder {
     return try calling(path) { () throws(FileIOError) in try file.read(Int(size), at: 0) }
   }
 
-  /// Replaces the bytes of a file, or creates it. A crash leaves the old bytes or the new ones. A
-  /// file that already has these bytes is not written.
+  /// Replaces the bytes of a file, or creates it. After a crash, the file is unchanged or has the
+  /// new bytes. A file that already has these bytes is not written.
   ///
   /// - Returns: Whether the file was written.
   @discardableResult
@@ -61,7 +61,7 @@ package struct ModelFolder {
     return true
   }
 
-  /// Creates a folder if it does not exist.
+  /// Creates a folder if it does not exist. The folder that contains it must exist.
   package func makeFolder(_ path: String) throws(ModelFileError) {
     if try kind(of: path) == .directory { return }
     try calling(path) { () throws(FileIOError) in

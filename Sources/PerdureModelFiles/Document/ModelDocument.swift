@@ -1,8 +1,8 @@
 /// A model file as a tree: the content of `contents` in an `.xcdatamodel` folder.
 ///
-/// The tree contains the whole file, even elements and attributes that Perdure does not know. An
-/// unchanged document is written byte for byte. A changed attribute changes only its value, and new
-/// elements are written as Xcode writes them.
+/// The document contains the whole file, even elements and attributes that Perdure does not know.
+/// An unchanged document is written byte for byte. For a changed attribute, only the bytes of its
+/// value change. New elements are written as Xcode writes them.
 ///
 ///     var document = try ModelDocument(bytes, file: "Model.xcdatamodel/contents")
 ///     let model = try document.managedObjectModel()

@@ -3,8 +3,8 @@
 //
 //   CO1. Each composite is read once. Its uses share the elements, so each problem is reported
 //        once.
-//   CO2. A use of a composite is an error if the composite is absent, too large or contains itself.
-//        A substitute replaces its elements, so that the rules of models report no second problem.
+//   CO2. It is an error if a composite is absent, too large or contains itself. A substitute then
+//        replaces its elements, so that the rules of models report no second problem.
 //   CO3. The number of elements is limited for each composite and for the file. The nesting is
 //        limited too. So a small file cannot describe a huge model.
 

@@ -76,8 +76,8 @@ struct CaseTable: Sendable {
 }
 
 extension Array {
-  /// The index of the first element that satisfies the condition. All later elements must satisfy
-  /// it too. O(log n).
+  /// The index of the first element that satisfies the condition; `count` if there is none. All
+  /// later elements must satisfy it too. O(log n).
   fileprivate func partition(where holds: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

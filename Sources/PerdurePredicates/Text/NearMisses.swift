@@ -8,7 +8,7 @@ package enum NearMisses {
 
   /// Returns at most three known names, nearest first. Their distance is at most a third of the
   /// name's characters, or 1 for a name of two characters. Names with the same distance are in
-  /// ascending order. Case is ignored.
+  /// ascending order. Case is ignored. Empty if the name has more than 255 characters.
   ///
   /// - Complexity: O(k · m²) for k known names and a name of m characters.
   package static func of(_ name: String, in known: some Sequence<String>) -> [String] {

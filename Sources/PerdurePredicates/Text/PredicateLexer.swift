@@ -7,7 +7,7 @@
 struct Token: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     case word(String)
-    /// `#word`: a name, even if the word is reserved.
+    /// `#word` or `\word`: a name, even if the word is reserved.
     case escapedWord(String)
     /// `#"any text"`: a name of any characters.
     case quotedWord(String)
@@ -149,8 +149,8 @@ extension PredicateLexer {
     return .escapedWord(try readName(after: peek() == UInt8(ascii: "#") ? "#" : "\\"))
   }
 
-  /// Reads digits, letters of a radix or an exponent, one point, and the sign of an exponent. The
-  /// parser checks them later.
+  /// Reads digits, letters, points before digits, and the sign of an exponent. The parser checks
+  /// later whether they form a number.
   private mutating func readNumber() -> String {
     let start = position
     let isRadix = peek() == UInt8(ascii: "0") && peek(1).map { "xXoObB".utf8.contains($0) } == true

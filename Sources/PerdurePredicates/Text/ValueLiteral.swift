@@ -79,8 +79,9 @@ extension Value: CustomStringConvertible {
   }
 
   /// The value of a number in a text without a sign: an integer in one of four radices, or a real
-  /// number. An integer that does not fit in 64 bits becomes a decimal. Nil if the text is not a
-  /// number, or if the number is too large.
+  /// number. An integer that does not fit in 64 bits becomes a decimal if it has at most 38 decimal
+  /// digits, and otherwise a double. Nil if the text is not a number, or if the number is too
+  /// large.
   init?(number text: String, isNegative: Bool) {
     let (digits, radix) = Self.splitRadix(text)
     if let magnitude = UInt64(digits, radix: radix), digits.first != "+" {
@@ -111,8 +112,8 @@ extension Value: CustomStringConvertible {
     }
   }
 
-  /// The decimal number in a text; nil if the whole text is not a number. (`Decimal(string:)` stops
-  /// at the first invalid character.)
+  /// The decimal number in a text; nil unless the whole text is a number or `NaN`.
+  /// (`Decimal(string:)` stops at the first invalid character.)
   static func decimal(_ text: String) -> Decimal? {
     if text == "NaN" { return .nan }
     return isNumber(text.utf8[...]) ? Decimal(string: text) : nil

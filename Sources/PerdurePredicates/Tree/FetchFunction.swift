@@ -111,7 +111,8 @@ extension FetchFunction {
     }
   }
 
-  /// The operator with which this function is printed, and its precedence in the printer.
+  /// The operator with which this function is printed, and its precedence in the printer; nil for a
+  /// function that is printed as a call.
   package var infix: (symbol: String, precedence: Int)? {
     switch self {
     case .add: ("+", 2)
@@ -123,8 +124,8 @@ extension FetchFunction {
     }
   }
 
-  /// The function with this spelling in a call: by selector (`add:to:`), without colons, or as an
-  /// upper-case word.
+  /// The function with this spelling in a call: its selector (`add:to:`), or the selector without
+  /// colons. `ceil`, `avg` and `cast` are short forms. Case is ignored. Nil if there is none.
   package init?(spelling: String) {
     guard let function = Self.bySpelling[spelling] ?? Self.bySpelling[spelling.lowercased()] else {
       return nil

@@ -12,11 +12,11 @@ public enum CollectionOperator: String, Hashable, Sendable, CaseIterable {
   case count
   /// The sum of the numbers, nulls ignored; 0 for an empty collection.
   case sum
-  /// The mean of the numbers, nulls ignored; null for an empty collection.
+  /// The mean of the numbers, nulls ignored; null if there is no number.
   case avg
-  /// The least value, nulls ignored; null for an empty collection.
+  /// The least value, nulls ignored; null if there is no value.
   case min
-  /// The greatest value, nulls ignored; null for an empty collection.
+  /// The greatest value, nulls ignored; null if there is no value.
   case max
   /// All elements as a list.
   case unionOfObjects
