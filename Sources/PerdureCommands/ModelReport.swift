@@ -1,7 +1,6 @@
 import PerdureText
 
-/// A model as text, tables and notes. All formats of `perdure model show` write this value, so they
-/// have the same content.
+/// A model as text, tables and notes. All formats of `perdure model show` write this value.
 struct ModelReport {
   /// A cell of a table: the text for human readers, and the value for JSON.
   struct Cell {

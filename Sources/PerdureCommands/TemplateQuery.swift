@@ -121,7 +121,7 @@ private struct VariableText {
     }
   }
 
-  /// Reads the exact value of a number, in the form that predicates use.
+  /// Reads a number, in the form that predicates use; nil if the text is not a number.
   private func number(_ text: String) -> Value? {
     if let whole = Int64(text) { return .integer(whole) }
     guard let number = Double(text), number.isFinite, !text.lowercased().contains("x") else { return nil }

@@ -48,7 +48,7 @@ public protocol Directory: AnyObject, Sendable {
 
   /// Removes the name of a file, or an empty directory, like `FileSystem.remove(_:)`.
   ///
-  /// - Throws: `.notFound`, `.directoryNotEmpty`. After an error, nothing was removed.
+  /// - Throws: The errors of `FileSystem.remove(_:)`. After an error, nothing was removed.
   func remove(_ name: String) throws(FileIOError)
 
   /// Makes the names in the directory durable, like `FileSystem.syncDirectory(_:)`.
@@ -74,7 +74,7 @@ public protocol Directory: AnyObject, Sendable {
 extension FileSystem {
   /// Opens a directory whose methods pass paths to the methods of this file system.
   ///
-  /// - Throws: `.notFound`, `.notADirectory`.
+  /// - Throws: `.notFound`, `.notADirectory`, and the errors of `kind(of:)`.
   public func openDirectory(_ path: String) throws(FileIOError) -> any Directory {
     switch try kind(of: path) {
     case .directory: return PathDirectory(path, self)

@@ -46,8 +46,8 @@ package enum StandardStreams {
 
   /// Writes all of the bytes.
   ///
-  /// - Throws: `FileIOError` if the stream is closed or accepts no more bytes. Some bytes may have
-  ///   been written.
+  /// - Throws: `FileIOError` if the system reports an error, for example because the stream is
+  ///   closed. Some bytes may have been written.
   package static func write(_ bytes: UnsafeRawBufferPointer, to stream: Output) throws(FileIOError) {
     var done = 0
     while done < bytes.count {
@@ -59,7 +59,8 @@ package enum StandardStreams {
     }
   }
 
-  /// Writes text and ignores errors. A pipe without a reader ends the process (SIGPIPE).
+  /// Writes text and ignores errors. If the stream is a pipe without a reader, the system ends the
+  /// process (SIGPIPE), unless the process ignores this signal.
   package static func say(_ text: String, on stream: Output) {
     var text = text
     text.withUTF8 { bytes in

@@ -71,8 +71,9 @@ package enum FramePayload {
   }
 }
 
-/// Iterates over records that the caller has verified or made: the payload of a verified frame, or
-/// the records of a batch. It does not verify their checksums again.
+/// Iterates over records without a check of their checksums. The caller has verified or made the
+/// records (the payload of a verified frame, the records of a batch), or checks them in another
+/// way.
 @usableFromInline package struct SealedRecords {
   /// A record, its offset, and its length with padding.
   @usableFromInline package typealias Element = (record: Record, offset: Int, length: Int)

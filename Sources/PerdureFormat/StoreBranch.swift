@@ -4,7 +4,7 @@
 /// its first opening for writing. Files with equal names and generations are equal only within one
 /// branch.
 package struct StoreBranch: Hashable, Sendable {
-  /// The two halves of the branch id. Both are 0 until a copy is opened for writing.
+  /// The two halves of the branch id. Both are 0 in the original store and in its unopened copies.
   package var high: UInt64
   package var low: UInt64
   /// Whether the directory is a copy that no writer has opened yet. Such a copy still has the

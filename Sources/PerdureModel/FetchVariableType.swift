@@ -34,8 +34,8 @@ extension FetchVariableType: CustomStringConvertible {
 }
 
 extension FetchVariableType {
-  /// The type of a variable that is compared with values of both types. For two number types, the
-  /// result is the wider type. It is nil if no value can equal values of both types.
+  /// The type of a variable that is compared with values of both types. For two number types, it is
+  /// the wider type; for two entities, the more general one. Nil if there is no common type.
   ///
   /// - Parameter relatives: Returns the more general of two entities; nil if neither inherits from
   ///   the other.

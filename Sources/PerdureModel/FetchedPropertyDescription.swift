@@ -21,8 +21,7 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
   public var name: String
   /// The request. Its results are objects.
   public var fetchRequest: FetchRequestDescription
-  /// Whether an object keeps the result of the first read until it is refreshed. If not, every read
-  /// gives the current result, with unsaved changes.
+  /// Whether an object caches the result of the first read. If not, every read fetches.
   public var isCached: Bool
   /// The program's own data about the property, stored with the model.
   public var userInfo: [String: String]
@@ -51,7 +50,7 @@ public struct FetchedPropertyDescription: Sendable, Hashable {
   ///   - predicateFormat: The condition as a format string without arguments; nil for all objects.
   ///   - sortDescriptors: The order, most significant criterion first.
   ///   - fetchLimit: The maximum number of objects; 0 for all.
-  ///   - isCached: Whether an object keeps the result of the first read until it is refreshed.
+  ///   - isCached: Whether an object caches the result of the first read.
   ///   - userInfo: The program's own data about the property.
   public init(
     _ name: String, _ entityName: String, _ predicateFormat: String? = nil,

@@ -247,7 +247,7 @@ extension ModelValidation {
   /// All entities, each after its superentity.
   func ancestorsFirst() -> [Int] { EntityOrder.ancestorsFirst(parents) }
 
-  /// Fills `visible`. Returns false if there are too many properties to continue.
+  /// Fills `visible`. Returns false if there are too many levels or properties to continue.
   private mutating func resolveVisibleProperties() -> Bool {
     guard !errors.contains(where: { $0.rule == .tooMany }) else { return false }
     visible = Array(repeating: [:], count: entities.count)

@@ -3,8 +3,9 @@
 ///
 /// Invariants:
 /// 1. A number is used once. No later model of the store uses the number for another item.
-/// 2. Entity numbers and layout numbers are 1...65 535, property numbers 1...4 294 967 295; each
-///    kind is unique in the store. An inherited property has the number of its declaration.
+/// 2. Entity numbers and layout numbers are 1...65 535, property numbers 1...4 294 967 295. Two
+///    entities, two layouts or two properties of a store have different numbers. An inherited
+///    property has the number of its declaration.
 /// 3. A layout lists the properties of a row of one entity, by number, in the order of the slots at
 ///    the time. Layouts are never removed while rows may be written in them, so every row can be
 ///    read.
@@ -105,7 +106,7 @@ extension StoredModel {
   package func propertyNumbers(ofEntityAt index: Int) -> [UInt32] { numbersBySlot[index] }
 
   /// The value of a property in rows that are older than the property: the default with which it
-  /// was added.
+  /// was added; nil if it was added without one.
   package func standIn(ofProperty number: UInt32) -> DefaultValue? { origins[number]?.standIn }
 
   /// The number of the version of the model that added a property; nil for a number that no

@@ -40,9 +40,10 @@ public struct ModelFileProblem: Sendable, Hashable {
     case missing
     /// The text of an attribute is not a value of its type.
     case value
-    /// Two attributes of an element contradict each other.
+    /// Two parts of an element contradict each other.
     case contradiction
-    /// A composite contains itself, is not in the file, or is too large.
+    /// A composite contains itself, is not in the file, is too large, or has the name of another
+    /// one.
     case composite
     /// A predicate cannot be parsed.
     case predicate
@@ -56,7 +57,7 @@ public struct ModelFileProblem: Sendable, Hashable {
     case scalar
     /// A part of a model that the file format cannot express.
     case inexpressible
-    /// The finding breaks a rule of models, with the same meaning as in `ModelProblem`.
+    /// A problem of the model, with the same rule as in `ModelProblem`.
     case model(ModelProblem.Rule)
   }
 

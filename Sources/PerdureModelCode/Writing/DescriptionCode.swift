@@ -17,7 +17,7 @@ enum DescriptionCode {
     userInfo.isEmpty ? nil : SwiftLiteral.dictionary(userInfo)
   }
 
-  /// The entity without its properties, indexes and constraints.
+  /// The entity without its properties, fetched properties, indexes and constraints.
   static func entity(_ entity: EntityDescription) -> String {
     call(
       "EntityDescription",

@@ -59,8 +59,9 @@ extension ModelReader {
     return .nullify
   }
 
-  /// Checks the two names of an inverse. Perdure looks up the inverse in the destination and its
-  /// ancestors. The rules of models check the inverse itself.
+  /// Checks `inverseName` and `inverseEntity` against each other and against the destination.
+  /// Perdure looks up the inverse in the destination and its ancestors. The rules of models check
+  /// the inverse.
   private mutating func checkInverse(_ element: ModelElement, _ place: String) {
     let (name, entity) = (text("inverseName", of: element), text("inverseEntity", of: element))
     if name == nil, let entity {

@@ -32,8 +32,8 @@ extension ElementMaker {
       ], Self.userInfo(info))
   }
 
-  /// Whether the property is scalar in Core Data. Only required numbers are scalar, so that no
-  /// absent value is read as 0.
+  /// The value of `usesScalarValueType`; nil for types that never have it. Only required numbers
+  /// and truth values are scalar, so that no absent value is read as 0.
   private func scalar(_ attribute: AttributeDescription) -> String? {
     switch attribute.type {
     case .date, .uuid: "NO"

@@ -1,5 +1,5 @@
-// Function calls. A null argument makes the result null, except in collections, where nulls are
-// ignored.
+// Function calls. A null argument makes the result null, except for aggregates. Aggregates ignore
+// nulls; only `count:` counts the nulls of a collection.
 //
 //   NV1. A result that does not exist for the values of a row is null, not an error. Examples are a
 //        division by zero (AR5 in Arithmetic.swift) and a cast of a text that does not fit. Another
