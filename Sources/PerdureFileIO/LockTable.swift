@@ -46,7 +46,7 @@ package final class MemoryLock: FileLock {
 
   /// - Parameters:
   ///   - isNamed: Implements `isNamed()`.
-  ///   - onRelease: Called once.
+  ///   - onRelease: Called at the first release, but not in a forked child.
   package init(
     isNamed: @escaping @Sendable () throws(FileIOError) -> Bool, onRelease: @escaping @Sendable () -> Void
   ) {

@@ -33,7 +33,7 @@ public struct KeyedArchiveTransformer: ValueTransformer {
     NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self,
     NSURL.self, NSUUID.self, NSNull.self,
   ]
-  /// Other classes that archives of such values contain.
+  /// The mutable subclasses of these classes, which archives can contain too.
   private static let mutableClasses: [AnyClass] = [
     NSMutableArray.self, NSMutableDictionary.self, NSMutableSet.self, NSMutableString.self,
     NSMutableData.self,

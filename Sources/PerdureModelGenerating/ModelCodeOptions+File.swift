@@ -30,7 +30,7 @@ extension ModelCodeOptions {
   ///
   /// - Parameters:
   ///   - path: The path of the model: a folder, or the file `contents` in one.
-  ///   - defaults: The choices that the file does not name.
+  ///   - defaults: The choices for the members that the file does not have.
   /// - Returns: The choices; nil if there is no such file.
   /// - Throws: `ModelCodeOptionsError` with all problems of the file. `ModelFileError` if it cannot
   ///   be read.

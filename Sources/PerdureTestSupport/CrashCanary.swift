@@ -42,8 +42,8 @@ extension CrashJournal {
     }
   }
 
-  /// The number of the first operation after the first mark. `ignoresSync` has an effect from this
-  /// operation on.
+  /// The number of the first operation after the first mark; 1 without marks. `ignoresSync` has an
+  /// effect from this operation on.
   var firstMarkedOperation: Int { (marks.first?.operationCount ?? 0) + 1 }
 }
 

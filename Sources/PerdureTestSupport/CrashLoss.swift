@@ -24,7 +24,7 @@ public enum CrashLoss: String, Sendable, Hashable, CaseIterable {
   case rename
   /// A removal was lost: the name exists again.
   case removal
-  /// A change of a name was lost although a later change reached the disk.
+  /// A change of a name was lost although a later change of a name reached the disk.
   case reorderedNames
 }
 

@@ -1,6 +1,6 @@
 /// A check that failed on a disk after a simulated power cut.
 public struct CrashViolation: Error, Sendable, CustomStringConvertible {
-  /// The text of the error that the check threw.
+  /// The text of the error that the check or the recovery threw.
   public let reason: String
   /// The context of the check: the place of the power cut, the begun steps, the acknowledged steps,
   /// and the losses. With `image`, the check can be repeated.
@@ -34,7 +34,8 @@ public struct CrashViolation: Error, Sendable, CustomStringConvertible {
   /// The labels of the steps that had been acknowledged or promised.
   public var acknowledged: [Int] { context.acknowledged }
 
-  /// All of these properties except the bytes of the disk, and the command that repeats the run.
+  /// The reason, the place and the losses, the last 60 lines of the trace, the steps, and the paths
+  /// on the disk. In a test, also the command and the settings that repeat the run.
   public var description: String {
     let kinds = losses.map(\.rawValue).sorted().joined(separator: ", ")
     let lines = trace.suffix(60).map { "  \($0)" }.joined(separator: "\n")

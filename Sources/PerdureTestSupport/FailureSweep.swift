@@ -103,7 +103,8 @@ public struct FailureSweep: Sendable {
   ///
   /// - Parameters:
   ///   - program: The program to test. It returns the state that the check uses.
-  ///   - verify: Called after each run. File calls do not fail in it.
+  ///   - verify: Called after each run in which `program` returns a state. File calls do not fail
+  ///     in it. It is not called if the number of failed calls reached `failedCallsMax`.
   /// - Returns: The counts, with the first violation, which ends the sweep.
   public func run<State>(
     program: (SimulatedFileSystem) throws -> State,

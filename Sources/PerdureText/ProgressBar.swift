@@ -1,8 +1,8 @@
 /// The text that shows the progress of long-running work.
 ///
-/// On a terminal it is a bar that overwrites itself. Elsewhere it is a line every two seconds, so
-/// short work produces only the last line. This type does not read a clock and does not write: its
-/// functions take the time and return the text to write.
+/// On a terminal it is a bar that overwrites itself. Elsewhere it is a line at most every two
+/// seconds, so short work produces only the last line. This type does not read a clock and does not
+/// write: its functions take the time and return the text to write.
 package struct ProgressBar: Sendable {
   private let title: String
   /// The name of the counted items, in the plural. If it is nil, only the percentage is shown.

@@ -66,7 +66,8 @@ struct EntityExpansion {
 
   // MARK: Access
 
-  /// The access modifier with a space after it, or an empty string.
+  /// The access modifier of the generated members with a space after it; empty for `internal`. It
+  /// is `public` for an open class and `fileprivate` for a private one.
   var access: String {
     let levels = ["open": "public ", "public": "public ", "package": "package "]
     return type.modifiers.lazy.compactMap { levels[$0] }.first
@@ -137,8 +138,9 @@ struct EntityExpansion {
     return "The macro must know whether the class has an extension. Write \(extensionLabel): true or false."
   }
 
-  /// The compiler's error message if `@Relationship` names an inverse that is not a property of the
-  /// class. The properties of an extension are not known here, so the model checks the inverse.
+  /// The member that makes the compiler reject an inverse that is not a property of the class, with
+  /// an error message. If the class has an extension, its properties are not known here. The model
+  /// then checks the inverse.
   private var unknownName: String {
     if hasExtension {
       return """

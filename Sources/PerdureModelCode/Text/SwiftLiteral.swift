@@ -6,8 +6,8 @@
 
 /// Values as expressions of Swift.
 enum SwiftLiteral {
-  /// A string literal on one line. Characters that end a line, end the literal or begin an
-  /// interpolation are escaped.
+  /// A string literal on one line. Quotes, backslashes, the ends of lines and characters without a
+  /// visible form are escaped.
   static func string(_ text: some StringProtocol) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {

@@ -99,7 +99,7 @@ extension PatternParser {
     }
   }
 
-  /// The only scalar of a character that begins or ends a range.
+  /// The only scalar of a character that begins or ends a range; nil if it has several.
   private func scalar(_ character: Character) -> UInt32? {
     let characters = folded(String(character))
     let scalars = (characters.count == 1 ? characters[0] : character).unicodeScalars

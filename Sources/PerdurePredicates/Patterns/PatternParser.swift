@@ -11,8 +11,8 @@ enum PatternAtom {
 }
 
 struct PatternParser {
-  /// The scalars of the pattern. They are not joined to characters, because a combining mark after
-  /// an escape is then joined to the escape's last letter.
+  /// The scalars of the pattern. Characters are not used here: in a character, a combining mark
+  /// after an escape is joined to the escape's last letter.
   let text: [Unicode.Scalar]
   /// The index of the next scalar; at most `text.count`.
   var position = 0

@@ -14,8 +14,9 @@ extension FetchPredicate {
 
   /// The predicate with variables replaced by values. Variables without a value are not changed.
   ///
-  /// If the value of a variable is an object, a path from it is replaced by its current value. For
-  /// example, `$FETCH_SOURCE.name` becomes the object's current name.
+  /// If the value of a variable is an object, a path from the variable is replaced by the current
+  /// value at the end of the path. For example, `$FETCH_SOURCE.name` becomes the object's current
+  /// name.
   ///
   /// - Parameter variables: The values by the names of the variables, without `$`.
   /// - Complexity: O(n) for n nodes.
