@@ -3,7 +3,7 @@
 // Invariants:
 //   NT1  Exactly one entry names each directory, except the root, which has none. One or more
 //        entries (hard links) name each file; the file's node counts them.
-//   NT2  Node numbers are never reused, so a number always means the same file.
+//   NT2  Node numbers are never reused, so a number always means the same file or directory.
 
 /// Directories, the names in them, and the numbers of the named nodes.
 package struct NameTree: Sendable {

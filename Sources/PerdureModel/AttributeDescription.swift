@@ -13,12 +13,13 @@ public struct AttributeDescription: Sendable, Hashable {
   public var defaultValue: DefaultValue?
   /// The derivation of the value from other properties; nil if the program sets the value.
   ///
-  /// | derivation | gives | |---|---| | `workers.@count` | the number of objects of a to-many
-  /// relationship, a whole number | | `workers.salary.@sum`, `workers.@sum.salary` | the sum of an
-  /// attribute of these objects; 0 without any | | `company.name`, `company.owner.name`, `name` |
-  /// an attribute of the entity, or at the end of to-one relationships | | `now()` | the time of
-  /// the last save of the object, a date | | `canonical:(company.name)`, `lowercase:(name)`,
-  /// `uppercase:(name)` | a function of text at the end of such a path |
+  /// | derivation | gives |
+  /// |---|---|
+  /// | `workers.@count` | the number of objects of a to-many relationship, a whole number |
+  /// | `workers.salary.@sum`, `workers.@sum.salary` | the sum of an attribute of these objects; 0 without any |
+  /// | `company.name`, `company.owner.name`, `name` | an attribute of the entity, or at the end of to-one relationships |
+  /// | `now()` | the time of the last save of the object, a date |
+  /// | `canonical:(company.name)`, `lowercase:(name)`, `uppercase:(name)` | a function of text at the end of such a path |
   ///
   /// A save sets an attribute with `now()` in each inserted object, and in each object whose stored
   /// attributes or relationships changed. All these objects get the same time. The value is stored,

@@ -1,8 +1,7 @@
 /// The description of a composite attribute: several attributes under one name, as parts of one
 /// value.
 ///
-///     PropertyDescription.composite("address", [.string("street"), .string("city", optional:
-///     false)])
+///     PropertyDescription.composite("address", [.string("street"), .string("city", optional: false)])
 ///
 /// A composite itself has no value. It consists of its elements. The attributes inside it, at any
 /// depth, are its *leaves*, and each leaf has a path (`address.street`). The composite is absent if

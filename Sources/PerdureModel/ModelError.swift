@@ -14,7 +14,8 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let unreadableModel = Code(rawValue: 134_080)
     /// The model differs from the one in the store by more than additions. See `differences`.
     public static let incompatibleModel = Code(rawValue: 134_100)
-    /// A store has no unused numbers for entities or layouts. Copy the objects into a new store.
+    /// A store has no unused numbers for entities, properties or layouts. Copy the objects into a
+    /// new store.
     public static let numbersExhausted = Code(rawValue: 134_110)
 
     /// The name and the number, such as `invalidModel (134060)`. For an unknown code, only the

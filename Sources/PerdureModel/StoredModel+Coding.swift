@@ -44,7 +44,8 @@
 //     layout       number u16, entity number u16, list of property number u32
 //
 // Version identifiers, configurations by name, and user info by key are strictly ascending by their
-// bytes. Reading checks the invariants of `StoredModel` and every rule of `ManagedObjectModel`.
+// bytes. Reading checks the invariants of `StoredModel` and the rules of `ManagedObjectModel` for
+// stored models.
 
 private let magic: [UInt8] = Array("PMDL".utf8)
 private let formatVersion: UInt16 = 5

@@ -66,7 +66,8 @@ extension ExactSum {
     return Double(sign: .plus, exponent: exponent + excess, significand: Double(kept))
   }
 
-  /// All decimal digits of the sum of the finite terms. `text` has no zeros at either end.
+  /// All decimal digits of the sum of the finite terms. `text` is "0", or has no zeros at either
+  /// end.
   package var decimal: (isNegative: Bool, text: String, exponent: Int) {
     let sum = inOrder
     guard let top = sum.limbs.last else { return (false, "0", 0) }

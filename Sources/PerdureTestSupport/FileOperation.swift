@@ -1,6 +1,7 @@
 package import PerdureFileIO
 
-/// A kind of call to a file system or a file. It selects the calls that fail.
+/// A kind of call to a file system or a file. It selects the calls that fail. A call of a
+/// `Directory` counts as the corresponding call of the file system.
 public enum FileOperation: String, Sendable, Hashable, CaseIterable {
   /// `FileSystem.createDirectory`.
   case createDirectory
@@ -22,7 +23,7 @@ public enum FileOperation: String, Sendable, Hashable, CaseIterable {
   case remove
   /// `FileSystem.syncDirectory`.
   case syncDirectory
-  /// `FileSystem.lock`.
+  /// `FileSystem.lock`, `File.tryLock`, `File.unlock`, and `File.isLocked`.
   case lock
   /// `FileSystem.availableBytes`.
   case availableBytes

@@ -4,8 +4,8 @@
 /// remove the whole list, then halves, then shorter runs. Then it replaces the remaining elements
 /// by simpler ones:
 ///
-///     let reason = whatGoesWrong(operations) let small = Shrinker<Operation>().shrink(operations,
-///     simplifying: { $0.simpler }) { candidate in
+///     let reason = whatGoesWrong(operations)
+///     let small = Shrinker<Operation>().shrink(operations, simplifying: { $0.simpler }) { candidate in
 ///       whatGoesWrong(candidate) == reason
 ///     }
 ///

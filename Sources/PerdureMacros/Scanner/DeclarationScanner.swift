@@ -8,7 +8,7 @@
 /// 4. Inside a type, `<` and `>` are brackets, because they cannot be operators. In an expression,
 ///    they are brackets if their content can be types and the next token cannot be an operand.
 ///
-/// `Scripts/ScannerComparison` compares it with SwiftParser.
+/// `Scripts/ScannerComparison` compares the scanner with SwiftParser.
 struct DeclarationScanner {
   let source: [UInt8]
   let tokens: [Token]

@@ -51,7 +51,7 @@ extension ModelReader {
   }
 
   /// The transformer that the file names. A stored transformable attribute without one uses secure
-  /// archives, as in Core Data.
+  /// archives, as in Core Data, unless its user info states that it has no transformer.
   private mutating func transformerName(
     _ element: ModelElement, _ attribute: AttributeDescription, _ place: String,
     _ info: inout [String: String]

@@ -9,7 +9,8 @@
 
 extension FetchPredicate {
   /// The predicate with computed constants, flattened ANDs and ORs, and without repeated parts and
-  /// double negations. The result is the same for every object.
+  /// double negations. If this predicate has a result for an object, the simplified one has the
+  /// same result.
   public func simplified() -> FetchPredicate {
     if case .comparison(let comparison) = self, comparison.left.isLeaf, comparison.right.isLeaf {
       return comparison.simplified
@@ -76,7 +77,8 @@ extension FetchComparison {
 }
 
 extension FetchExpression {
-  /// The expression with constants computed. Its value is the same for every object.
+  /// The expression with constants computed. If this expression has a value for an object, the
+  /// simplified one has the same value.
   public func simplified() -> FetchExpression {
     if isLeaf { return self }
     if case .member(let base, let path) = self, case .conditional = base {
@@ -95,7 +97,8 @@ extension FetchExpression {
     }
   }
 
-  /// The value, if all direct children are constants and the evaluation succeeds.
+  /// The value, if all direct children are constants and the evaluation succeeds; otherwise the
+  /// expression itself.
   private var computed: FetchExpression {
     var isConstant = true
     forEachChild(
