@@ -55,7 +55,7 @@ extension String {
   }
 }
 
-/// Prints the page. It is hidden, because only `make command-line-page` uses it.
+/// Prints the page. The command is hidden, because only `make command-line-page` uses it.
 struct HelpPageCommand: ConsoleCommand {
   static let configuration = CommandConfiguration(
     commandName: "help-page", abstract: "Prints the documentation page of the command line.",

@@ -42,7 +42,8 @@ public protocol File: AnyObject, Sendable {
   /// The bytes are visible when the call returns, and durable after `sync(_:)`.
   ///
   /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied`
-  ///   (opened for reading), `.closed`. After an error any prefix of the bytes may be in the file.
+  ///   (opened for reading), `.closed`, `.invalidArgument` (end above `Int64.max`). After an error
+  ///   any prefix of the bytes may be in the file.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(FileIOError)
 
   /// Extends the file to at least `length` bytes, and reserves space on the medium for all of them.
@@ -50,7 +51,8 @@ public protocol File: AnyObject, Sendable {
   /// The content of the new bytes is unspecified. Existing bytes stay unchanged.
   ///
   /// - Throws: `.noSpace`, `.quotaExceeded`, `.fileTooLarge`, `.mediaError`, `.permissionDenied`
-  ///   (opened for reading), `.closed`. After an error the file may be longer than it was.
+  ///   (opened for reading), `.closed`, `.invalidArgument` (length above `Int64.max`). After an
+  ///   error the file may be longer than it was.
   /// - Complexity: Writes nothing on systems that can reserve space without writing.
   func allocate(_ length: UInt64) throws(FileIOError)
 

@@ -20,7 +20,8 @@ package struct CheckedFetchRequest: Sendable {
   /// The variables that can select objects when their value is nil: `==` or `!=` compares them with
   /// a value that can be absent.
   package var nilVariables: Set<String> = []
-  /// The errors. Only requests of stored models can have errors: a later version of Perdure may
-  /// have written the request. The store can be read without the request.
+  /// The errors. Only requests of stored models, and of parts of a model, can have errors. A later
+  /// version of Perdure may have written the request of a stored model. The store can be read
+  /// without the request.
   package var flaws: [FetchRequestFlaw] = []
 }

@@ -24,7 +24,7 @@ public enum DefaultValue: Sendable, Hashable {
   case date(Date)
   /// A value for an attribute of type `uuid`.
   case uuid(UUID)
-  /// A value for an attribute of type `binary`.
+  /// A value for an attribute of type `binary` or `transformable`.
   case data(Data)
   /// A value for an attribute of type `uri`.
   case url(URL)

@@ -29,7 +29,7 @@ public struct ModelProblem: Sendable, Hashable {
     case unknownInverse
     /// The two ends of a relationship do not name each other as inverses.
     case inverseMismatch
-    /// The limits of a relationship's count contradict each other.
+    /// The limits of a relationship's count are negative, too large, or contradict each other.
     case countRange
     /// A relationship to one object is ordered.
     case orderedToOne
@@ -43,7 +43,8 @@ public struct ModelProblem: Sendable, Hashable {
     /// An element of an index is not a stored attribute or a to-one relationship of the entity. Or
     /// it is a function of a property that is not text.
     case indexProperty
-    /// The predicate of a partial index depends on more than an object's own stored attributes.
+    /// The predicate of a partial index cannot be read, depends on more than an object's own row,
+    /// or has an operator or a value that indexes do not support.
     case indexPredicate
     /// A uniqueness constraint is empty, occurs twice, or repeats an attribute.
     case constraintShape
@@ -112,8 +113,8 @@ public struct ModelProblem: Sendable, Hashable {
 }
 
 extension ModelProblem: CustomStringConvertible {
-  /// The entity and property, the message and the remedy, in one line. Control characters and marks
-  /// of text direction in names are escapes such as `\n`.
+  /// The entity and property, the message, the remedy and the rule, in one line. Control characters
+  /// and marks of text direction in names are escapes such as `\n`.
   public var description: String {
     let place = property.map { "\(entity).\($0)" } ?? (entity.isEmpty ? "model" : entity)
     return VisibleText.line("\(place): \(message) \(remedy) [\(rule.rawValue)]")

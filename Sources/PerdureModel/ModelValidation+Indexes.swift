@@ -113,7 +113,7 @@ extension ModelValidation {
   }
 
   /// Whether the source of a copy, followed through other copies, is a stored attribute. The index
-  /// uses the attribute at the end of the path.
+  /// uses the attribute at the end of the path. Also true for a path that another check rejects.
   private func endsInStored(_ path: [String], from start: Int) -> Bool {
     var (here, names) = (start, path[...])
     // Limit the steps: a cycle of derivations has no end. `checkDerivations` reports it.

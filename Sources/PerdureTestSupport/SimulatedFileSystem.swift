@@ -77,8 +77,8 @@ extension SimulatedFileSystem {
     state.withLock { $0.failures.removeAll() }
   }
 
-  /// Whether a sync that fails by injection reports success. Even so, a power cut may
-  /// then lose the bytes of the file.
+  /// Whether a sync that fails by injection reports success. A power cut may then lose the bytes of
+  /// the file.
   var hidesFailedSyncs: Bool {
     get { state.withLock { $0.hidesFailedSyncs } }
     set { state.withLock { $0.hidesFailedSyncs = newValue } }

@@ -41,7 +41,8 @@ public struct ModelBundle: Sendable {
   /// - Parameter path: An `.xcdatamodeld` folder, an `.xcdatamodel` folder, or a file in their
   ///   format with any name.
   /// - Throws: `ModelFileError`, if there is no file or folder at the path, if a folder has no
-  ///   model or cannot be read, or if the bundle names a current version that does not exist.
+  ///   model or cannot be read, or if the file that names the current version cannot be read or
+  ///   names a version that does not exist.
   /// - Complexity: O(v log v) for v versions.
   public init(contentsOf path: String) throws(ModelFileError) {
     try self.init(contentsOf: path, in: POSIXFileSystem())
