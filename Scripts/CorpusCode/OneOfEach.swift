@@ -23,8 +23,8 @@ final class Filling {
     self.model = model
   }
 
-  /// Makes an object of the entity or, if the entity is abstract, of a subentity that is not
-  /// abstract.
+  /// Makes an object of the first entity of the model that is not abstract, and is this entity or
+  /// one of its subentities.
   func object(of entity: EntityDescription, depth: Int = 0) -> ManagedObject {
     let concrete = model.entities.first { !$0.isAbstract && $0.isKind(of: entity) }
     guard let name = concrete?.name, depth < 8 else {
@@ -70,7 +70,8 @@ final class Filling {
     [entity] + (entity.superentityName.flatMap { model.entitiesByName[$0] }.map(lineage) ?? [])
   }
 
-  /// A value that no other filled object has, if the type has several values.
+  /// For a number, a text or a UUID, a value that no other filled object has. For other types, the
+  /// usual value.
   private func uniqueValue(_ number: Int, for attribute: AttributeDescription) -> Any? {
     switch attribute.type {
     case .int16, .int32, .int64, .decimal, .double, .float: number

@@ -1,7 +1,7 @@
 /// A failure of compression or decompression, with its byte offset.
 ///
-/// The functions of this module never trap on input. They return a result or throw one of these
-/// errors.
+/// For any input bytes, the functions of this module return a result or throw one of these errors.
+/// They never trap.
 package struct CompressionError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure, which determines the remedy.
   package struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -80,7 +80,8 @@ public enum SyncMode: Sendable, Hashable {
 public protocol FileSystem: Sendable {
   /// The absolute path of the file or directory to which `path` refers now.
   ///
-  /// It contains no symbolic links. The last name in `path` need not exist.
+  /// The last name in `path` need not exist. The result contains no symbolic links, unless another
+  /// part of `path` does not exist or cannot be searched. Then `path` is only made absolute.
   ///
   /// A later change of the working directory or of a link does not change the meaning of the
   /// result. The default implementation returns `path` unchanged. It is right for file systems in

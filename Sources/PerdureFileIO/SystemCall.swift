@@ -237,7 +237,8 @@ extension SystemCall {
     map(descriptor, length: length, protection: PROT_READ, flags: MAP_SHARED)
   }
 
-  /// Reserves `length` zero bytes of address space. They use no memory until they are touched.
+  /// Reserves `length` bytes of address space. The bytes are zero, and use no memory until they are
+  /// touched. On failure the value is 0.
   package static func reserveMemory(length: Int) -> SystemResult<UInt> {
     map(
       -1, length: length, protection: PROT_READ | PROT_WRITE,

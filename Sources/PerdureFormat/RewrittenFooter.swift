@@ -119,7 +119,7 @@ package struct RewrittenFooter: Hashable, Sendable {
     }
   }
 
-  /// The length of a map and of its table of checksums.
+  /// The length of a map and of its table of checksums, rounded up to the alignment.
   private static func lengthWithTable(ofMap length: Int) -> Int {
     (length + 4 * ((length + chunkLength - 1) / chunkLength)).roundedUpToAlignment
   }
@@ -142,7 +142,8 @@ package struct RewrittenFooter: Hashable, Sendable {
 
   /// Reads and verifies the offset map of the segment in `file`.
   ///
-  /// Verifies the checksums, the ranks, the number of units, and that the groups are adjacent.
+  /// Verifies the checksums of the map, the ranks, the number of units, the padding, and that the
+  /// groups are adjacent. The groups themselves are not read.
   /// Thrown errors contain an offset in the file.
   package func verifiedMap(in file: UnsafeRawBufferPointer) throws(FormatError) -> OffsetMap {
     guard file.count == fileLength else {

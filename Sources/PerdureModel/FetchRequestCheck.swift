@@ -1,6 +1,7 @@
 internal import PerdurePredicates
 
-/// Checks a request of a model: the entity, the predicate, the order, and the paths to prefetch.
+/// Checks a request of a model: the entity, the limit, the offset and the batch size, the
+/// predicate, the order, and the paths to prefetch.
 ///
 /// The check follows every path through the entities of the model. It also infers the types of
 /// variables from the operands with which they are compared. The types of constants are checked

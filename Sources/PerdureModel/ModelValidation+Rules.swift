@@ -8,7 +8,8 @@ internal import PerdurePredicates
 
 extension ModelValidation {
   /// Checks the validation rules of an attribute. First it checks each rule alone, then all rules
-  /// together. If it finds no error, it checks the default value against the rules.
+  /// together. If it finds no error, and the model does not come from a store, it checks the
+  /// default value against the rules.
   mutating func checkRules(_ attribute: AttributeDescription, _ entity: String) {
     guard !attribute.rules.isEmpty else { return }
     if attribute.derivation != nil {

@@ -26,11 +26,11 @@ public enum ValidationRule: Sendable, Hashable {
   /// The message states the requirement and follows the name of the property: "must be even". A
   /// pattern is checked faster by `pattern` than by a predicate with MATCHES.
   case predicate(FetchPredicate, message: String)
-  /// The text of a predicate in a stored model that this version cannot read, because a later
-  /// version wrote it.
+  /// The text of a predicate that this version cannot read. A later version wrote it in a stored
+  /// model, or `predicate(format:message:)` was called with an invalid text.
   ///
   /// The store can still be read. A new value cannot be checked against the rule, so it breaks the
-  /// rule. The model of a program contains no such rule.
+  /// rule. For a program's own model, `ManagedObjectModel.init` reports the rule as an error.
   case unreadablePredicate(String, message: String)
 }
 

@@ -4,8 +4,9 @@
 // If few combinations exist, all of them are tried. Otherwise the most informative combinations
 // come first. First, all changes are kept, or all are lost. Next, the last change is torn, is lost,
 // or is the only one kept. Next, the first change is lost, or is the only one kept. Then follow
-// each prefix, each single loss, and each way to tear the last change. Random mixtures follow until
-// the limit is reached. No combination occurs twice.
+// each way to tear the last change, each prefix, each single loss, and each change as the only one
+// kept. If these are too many, some of them are chosen at random. Random mixtures follow, up to the
+// limit. No combination occurs twice.
 
 /// Chooses how a `CrashExplorer` makes disks from pending changes.
 struct CrashPlanner: Sendable {

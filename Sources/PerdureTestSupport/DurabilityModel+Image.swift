@@ -82,7 +82,7 @@ struct DiskCutter {
     return (model.linked.isEmpty ? image : image.withNumberedLinks(), losses)
   }
 
-  /// Builds the content of a directory. Files without a durable name are not on the disk.
+  /// Builds the content of a directory. Files that have lost all their names are not on the disk.
   ///
   /// - Parameter onTheWay: The directories that contain this one. If renames are applied out of
   ///   order, a directory can contain itself. The set detects this.

@@ -4,7 +4,8 @@ import PerdureFileIO
 //
 // The model applies the operations of a file system one by one. It has the durable bytes of each
 // file, the durable entries of each directory, and a list of pending changes, oldest first. A power
-// cut keeps some of the pending changes and loses the others. The model builds the resulting disk.
+// cut keeps some of the pending changes and loses the others. `DiskCutter` builds the resulting
+// disk.
 //
 // The rules. They guarantee no more than the documentation of FileSystem and File:
 //   DM1  `sync(.full)` of a file makes its pending writes durable, but no names.

@@ -16,13 +16,14 @@ public struct FailureViolation: Error, Sendable, CustomStringConvertible {
   /// The command that runs the test of this sweep again; nil if there is no test.
   let again: String?
 
-  /// The kind of failure; nil if no call failed, or if the caller injected the failure.
+  /// The kind of failure; nil for the run without a failure, or if the caller supplied the failure.
   public var kind: FailureKind? { strike?.kind }
 
-  /// The call that failed, and the effect of the failure; nil if no call failed.
+  /// The injected failure; nil for the run without a failure.
   public var failure: InjectedFailure? { strike?.failure }
 
-  /// The reason, the failure, the last changes, and the command that repeats the run.
+  /// The reason, the failure, the last 60 changes and marks, and in a test the command that repeats
+  /// the run.
   public var description: String {
     let hiding = hidesFailedSyncs ? ", with failed syncs that report success" : ""
     let what = (strike.map { "\($0)" } ?? "without a failure") + hiding

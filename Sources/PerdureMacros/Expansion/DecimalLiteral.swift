@@ -1,6 +1,7 @@
-/// Makes Swift literals with a point, such as `0.05`, exact if they are values of an attribute of
-/// the type `Decimal`. The compiler reads such a literal as a Double, which cannot represent 3.133
-/// exactly. The macro has the text of the literal, and generates a call with this text.
+/// Makes Swift literals with a point or an exponent, such as `0.05`, exact if they are values of an
+/// attribute of the type `Decimal`. The compiler reads such a literal as a Double, which cannot
+/// represent 3.133 exactly. The macro has the text of the literal, and generates a call with this
+/// text.
 ///
 /// A literal that no Decimal can represent is not changed: it has more than 38 digits, or an
 /// exponent outside -128...127.
@@ -33,14 +34,14 @@ enum DecimalLiteral {
 
   private static func exact(_ number: String) -> String { "Perdure._decimal(\"\(number)\")" }
 
-  /// Whether tokens begin with `.minimum(` or `.maximum(`, and have further tokens.
+  /// Whether `.minimum(` or `.maximum(` begins at a position, and another token follows.
   private static func isBound(at place: Int, _ tokens: [Token]) -> Bool {
     place + 3 < tokens.count && tokens[place].is(".")
       && (tokens[place + 1].is("minimum") || tokens[place + 1].is("maximum")) && tokens[place + 2].is("(")
   }
 
   /// The literal at the beginning of some tokens, with its sign and without underscores, and the
-  /// position after it. Nil if the tokens do not begin with a literal.
+  /// position after it. Nil if the tokens do not begin with a literal that `fraction` accepts.
   private static func number(in tokens: ArraySlice<Token>) -> (text: String, end: Int)? {
     var rest = tokens
     let isNegative = rest.first?.is("-") == true

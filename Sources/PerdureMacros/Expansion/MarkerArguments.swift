@@ -1,6 +1,6 @@
-/// The arguments of `@Attribute` or `@Relationship`, as far as the macros need them: which options
-/// and labels exist. Only the beginning of an argument counts. The tokens after it belong to an
-/// expression and may have any name.
+/// The arguments of `@Entity`, `@Attribute` or `@Relationship`, as far as the macros need them:
+/// which options and labels exist. Only the beginning of an argument counts. The tokens after it
+/// belong to an expression and may have any name.
 struct MarkerArguments {
   private let arguments: [ArraySlice<Token>]
 

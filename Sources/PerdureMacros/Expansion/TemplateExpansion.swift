@@ -33,7 +33,7 @@ extension TemplateFunctionSyntax {
 }
 
 extension EntityExpansion {
-  /// The member that lists the templates of the class.
+  /// The members that list the templates of the class, and the types of their parameters.
   var templateList: [String] {
     let functions = type.templateFunctions.filter { $0.problem == nil }
     if functions.isEmpty { return [] }

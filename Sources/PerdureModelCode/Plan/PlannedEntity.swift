@@ -12,7 +12,7 @@ struct PlannedEntity {
   let properties: [PlannedProperty]
   /// The classes of the objects of declared fetched properties, by name.
   let fetchedClasses: [String: String]
-  /// The inherited properties that the superclass declares, outermost first.
+  /// The inherited properties that the generated code of superclasses declares, outermost first.
   let inheritedProperties: [PlannedProperty]
 
   var name: String { description.name }
@@ -39,7 +39,7 @@ struct PlannedComposite: Hashable {
 /// properties of an entity are in the order of their slots.
 struct CodePlan {
   let modelName: String
-  /// The model's name as an identifier.
+  /// The name of the declaration of the model: the model's name as an identifier, and `Model`.
   let namespace: String
   let model: ManagedObjectModel
   let options: ModelCodeOptions

@@ -48,6 +48,7 @@ enum SwiftName {
 
   /// An identifier from the letters, digits and underscores of a text, with an upper case first
   /// letter; nil if the text has none of them. A file name such as `My Notes 2` becomes `MyNotes2`.
+  /// A leading digit gets an underscore before it.
   static func identifier(of text: String) -> String? {
     let words = text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
     let joined = words.map { capitalized(String($0)) }.joined()

@@ -9,7 +9,8 @@ import PerdureModel
 /// Values as text in model files. Numbers have a point and no grouping. A value that is written as
 /// text and read again is equal to the original.
 package enum ModelText {
-  /// A truth value: `YES`, `NO`, `true`, `false`, 1 or 0 in any case; nil for other text.
+  /// A truth value: `YES`, `NO`, `true` or `false` in any case, 1, 0, 1.0 or 0.0; nil for other
+  /// text.
   package static func bool(_ text: String) -> Bool? {
     switch text.lowercased() {
     case "yes", "true", "1", "1.0": true
@@ -18,14 +19,15 @@ package enum ModelText {
     }
   }
 
-  /// A whole number. A fraction is dropped, and `YES` and `NO` are 1 and 0, as in files of Xcode.
+  /// A whole number. A fraction is dropped, and truth values are 1 and 0, as in files of Xcode. Nil
+  /// for other text, and for a number that no Int64 can represent.
   static func integer(_ text: String) -> Int64? {
     if let value = Int64(text) { return value }
     if let value = number(text), value.isFinite { return Int64(exactly: value.rounded(.towardZero)) }
     return bool(text).map { $0 ? 1 : 0 }
   }
 
-  /// A floating-point number: decimal, `inf` or `-inf`.
+  /// A floating-point number: decimal, `inf` or `-inf`; nil for other text.
   static func number(_ text: String) -> Double? {
     isDecimal(text) || text == "inf" || text == "-inf" ? Double(text) : nil
   }
@@ -122,7 +124,7 @@ extension AttributeType {
     return Dictionary(uniqueKeysWithValues: spelled + others)
   }()
 
-  /// Whether Core Data can have a scalar property of the type.
+  /// Whether the type is a number or truth value that can be a scalar property in Core Data.
   var isScalar: Bool {
     switch self {
     case .int16, .int32, .int64, .double, .float, .boolean: true

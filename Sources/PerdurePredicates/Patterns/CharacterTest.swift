@@ -7,7 +7,8 @@ indirect enum CharacterTest: Sendable {
   case any
   /// One character. `lowercased` is its lower case if the match ignores case, and nil otherwise.
   case character(Character, lowercased: String?)
-  /// Characters that consist of one scalar, which is in a range.
+  /// Characters that consist of one scalar, which is in a range. If `ignoresCase` is true, also
+  /// characters whose lower or upper case is such a character.
   case range(ClosedRange<UInt32>, ignoresCase: Bool)
   case digit
   case word
