@@ -113,8 +113,8 @@ extension ModelElement {
   public func children(_ name: String) -> [ModelElement] { children.filter { $0.name == name } }
 
   /// Inserts an element at the position at which Xcode writes it. Elements of earlier kinds come
-  /// first. Elements of most kinds are in the order of their names. Those of the other kinds, and the
-  /// elements of a composite, are in the order of insertion.
+  /// first. Elements of most kinds are in the order of their names. Those of the other kinds, and
+  /// the elements of a composite, are in the order of insertion.
   ///
   /// - Complexity: O(c) comparisons of names for c children.
   public mutating func insert(_ child: ModelElement) {
